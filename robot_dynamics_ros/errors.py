@@ -1,0 +1,92 @@
+"""Every error this package raises on purpose.
+
+One base class, :class:`RobotDynamicsError`, so that a caller can catch the package's errors and nothing else.  Each
+error says what was wrong, where, what would have been right, and what to do about it; the parts are kept as
+attributes for programs, the message is for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "ArgumentError",
+    "BackendError",
+    "ModelError",
+    "RobotDynamicsError",
+    "SimulationError",
+    "TrajectoryError",
+    "UnknownNameError",
+    "UrdfError",
+]
+
+
+class RobotDynamicsError(Exception):
+    """Base class of all errors raised by this package.
+
+    Attributes:
+        where: the element, argument or field at fault, e.g. ``"link 'elbow' <inertia>"``.
+        got: the offending value, as given.
+        remedy: one sentence telling what to do.
+    """
+
+    def __init__(self, problem: str, *, where: str = "", got: Any = None, remedy: str = "") -> None:
+        self.problem = problem
+        self.where = where
+        self.got = got
+        self.remedy = remedy
+        text = f"{where}: {problem}" if where else problem
+        if remedy:
+            text = f"{text.rstrip('.')}. {remedy}"
+        super().__init__(text)
+
+
+class ModelError(RobotDynamicsError, ValueError):
+    """A robot that no dynamics can be written for: broken tree, impossible inertia, unsupported joint."""
+
+
+class UrdfError(ModelError):
+    """Text that is not a usable URDF."""
+
+
+class ArgumentError(RobotDynamicsError, ValueError):
+    """An argument of the wrong shape, type, range or finiteness."""
+
+
+class TrajectoryError(ArgumentError):
+    """A trajectory that cannot be followed as given."""
+
+
+class SimulationError(RobotDynamicsError, RuntimeError):
+    """A simulation that can no longer be trusted (diverged, step too large for the stiffness)."""
+
+
+class BackendError(RobotDynamicsError, RuntimeError):
+    """A computing backend that was asked for by name and is not to be had."""
+
+
+class UnknownNameError(RobotDynamicsError, KeyError):
+    """A name that the model does not have; carries the valid ones.
+
+    Attributes:
+        name: the unknown name.
+        valid: the names that would have been accepted.
+    """
+
+    def __init__(self, kind: str, name: object, valid: Iterable[str], *, where: str = "") -> None:
+        self.name = name
+        self.valid = tuple(valid)
+        near = difflib.get_close_matches(str(name), self.valid, n=3)
+        if near:
+            remedy = f"Did you mean {' or '.join(repr(n) for n in near)}?"
+        elif self.valid:
+            shown = ", ".join(self.valid[:20]) + (", …" if len(self.valid) > 20 else "")
+            remedy = f"Valid {kind} names: {shown}."
+        else:
+            remedy = f"There is no {kind} to name."
+        super().__init__(f"unknown {kind} {name!r}", where=where, got=name, remedy=remedy)
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])

@@ -1,0 +1,208 @@
+"""What a robot is made of, as written down: links and joints, before any dynamics.
+
+These are small immutable values.  :mod:`robot_dynamics_ros.model.urdf` makes them from a URDF,
+:mod:`robot_dynamics_ros.model.generate` from a number, and :class:`~robot_dynamics_ros.model.robot_model.RobotModel`
+turns them into the arrays that the algorithms read.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+__all__ = ["Array", "Inertia", "Joint", "JointLimits", "JointType", "Link", "Mimic", "Pose", "RobotDescription"]
+
+
+def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
+    """A read-only float64 copy of ``values`` in ``shape``."""
+    array = np.array(values, dtype=np.float64).reshape(shape)
+    array.setflags(write=False)
+    return array
+
+
+class JointType(enum.IntEnum):
+    """The joint types of URDF."""
+
+    FIXED = 0
+    REVOLUTE = 1
+    CONTINUOUS = 2
+    PRISMATIC = 3
+    FLOATING = 4
+    PLANAR = 5
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return {0: 0, 1: 1, 2: 1, 3: 1, 4: 7, 5: 3}[int(self)]
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates (degrees of freedom)."""
+        return {0: 0, 1: 1, 2: 1, 3: 1, 4: 6, 5: 3}[int(self)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """A rigid placement of a child frame in a parent frame.
+
+    Attributes:
+        rotation: (3, 3) rotation matrix; columns are the child axes expressed in the parent frame.
+        position: (3,) child origin in the parent frame, metres.
+    """
+
+    rotation: Array = field(default_factory=lambda: frozen_array(np.eye(3), (3, 3)))
+    position: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotation", frozen_array(self.rotation, (3, 3)))
+        object.__setattr__(self, "position", frozen_array(self.position, (3,)))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """Placement of ``other``'s child frame in this pose's parent frame."""
+        return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
+
+    def inverse(self) -> Pose:
+        """The parent frame seen from the child frame."""
+        return Pose(self.rotation.T, -self.rotation.T @ self.position)
+
+    def matrix(self) -> Array:
+        """(4, 4) homogeneous matrix."""
+        out = np.eye(4)
+        out[:3, :3] = self.rotation
+        out[:3, 3] = self.position
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertia:
+    """Mass properties of one rigid body, in the frame of its link.
+
+    Attributes:
+        mass: kg.
+        com: (3,) centre of mass in the link frame, m.
+        rotational: (3, 3) rotational inertia about the centre of mass, link-frame axes, kg m².
+    """
+
+    mass: float = 0.0
+    com: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    rotational: Array = field(default_factory=lambda: frozen_array(np.zeros((3, 3)), (3, 3)))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "com", frozen_array(self.com, (3,)))
+        object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3)))
+
+    def in_parent(self, pose: Pose) -> Inertia:
+        """The same body described in the parent frame of ``pose`` (I → R I Rᵀ, c → R c + p)."""
+        R = pose.rotation
+        return Inertia(self.mass, R @ self.com + pose.position, R @ self.rotational @ R.T)
+
+    def about_origin(self) -> Array:
+        """(3, 3) rotational inertia about the frame's origin: I_C + m (cᵀc 1 − c cᵀ), kg m²."""
+        c = self.com
+        return self.rotational + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two bodies welded together, both described in the same frame."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)
+        com = (self.mass * self.com + other.mass * other.com) / mass
+
+        def shifted(body: Inertia) -> Array:
+            d = body.com - com
+            return body.rotational + body.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+        return Inertia(mass, com, shifted(self) + shifted(other))
+
+
+@dataclass(frozen=True, slots=True)
+class JointLimits:
+    """Limits of one joint; infinite where none are given.
+
+    Attributes:
+        lower, upper: position limits, rad or m.
+        velocity: largest speed, rad/s or m/s.
+        effort: largest effort, N m or N.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """The constraint ``q = multiplier * q_of(joint) + offset``."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """One link; ``inertia`` is zero mass where the source gives none."""
+
+    name: str
+    inertia: Inertia = field(default_factory=Inertia)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """One joint.
+
+    Attributes:
+        origin: placement of the joint frame (= child link frame at zero position) in the parent link frame.
+        axis: (3,) unit axis in the joint frame; for a planar joint the plane's normal.
+        damping: viscous friction, N m s/rad or N s/m.
+        friction: Coulomb friction, N m or N.
+        armature: reflected rotor inertia, kg m² or kg.
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    origin: Pose = field(default_factory=Pose)
+    axis: Array = field(default_factory=lambda: frozen_array([1.0, 0.0, 0.0], (3,)))
+    limits: JointLimits = field(default_factory=JointLimits)
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobotDescription:
+    """A whole robot as written down.
+
+    Attributes:
+        name: robot name.
+        links, joints: in the order of the source.
+        initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
+        source: the text the description was read from, or ``""``.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    initial_positions: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))

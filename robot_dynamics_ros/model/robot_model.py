@@ -1,0 +1,477 @@
+"""The constant model that every algorithm reads: flat arrays, one row a moving body.
+
+Joints are numbered depth first from the root, children in the order of the source.  Links joined by fixed joints are
+merged into one *body*; body ``i`` is what joint ``i`` moves, its frame is the frame of that joint's child link, and
+its parent is body ``parent[i]`` (−1: the root body, which does not move).  Merged links keep their names, placements
+and mass properties, so that poses and wrenches can still be asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    RobotDescription,
+    frozen_array,
+)
+
+__all__ = ["DEFAULT_GRAVITY", "RobotModel"]
+
+DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel:
+    """A robot, frozen.  Make one with :func:`load_urdf`, or from a :class:`RobotDescription` with :meth:`from_description`.
+
+    Positions ``q`` have ``nq`` entries, velocities, accelerations and efforts ``nv``.  They differ only for floating
+    joints: ``q`` = [x, y, z, qx, qy, qz, qw] (placement of the child in the joint frame), ``v`` = [ω; v], the angular
+    and linear velocity of the child expressed in the child frame.  Planar joints have q = [x, y, θ] and v = q̇.
+    A mimic joint owns no entry: it reads its master's.
+
+    Attributes:
+        name: robot name.
+        description: what the model was made from.
+        gravity: (3,) gravitational acceleration in the world frame, m/s².
+        base: placement of the root link in the world frame (identity unless set).
+        joint_names: moving joints with coordinates of their own, in the order of ``q``.
+        moving_joint_names: one per body, in body order; ``joint_names`` and the mimic joints.
+        fixed_joint_names: joints merged away.
+        link_names: all links, root first, in tree order.
+        nq, nv: number of position and velocity coordinates.
+        parent: (nb,) parent body of each body, −1 for the root body; always smaller than the body's own number.
+        joint_type: (nb,) :class:`JointType` values.
+        joint_axis: (nb, 3) unit axis in the joint frame.
+        joint_rotation, joint_position: (nb, 3, 3), (nb, 3) placement of the joint frame in the parent body frame.
+        body_mass, body_com, body_inertia: (nb,), (nb, 3), (nb, 3, 3) of the merged body, in the body frame, the
+            rotational inertia about the body's centre of mass.
+        root_inertia: mass properties of all links welded to the root, in the root link frame.
+        q_index, v_index: (nb,) first coordinate of each body's joint (its master's for a mimic joint).
+        mimic_master, mimic_multiplier, mimic_offset: (nb,) master body or −1; q = multiplier · q_master + offset.
+        lower, upper: (nq,) position limits, ±inf where there are none.
+        velocity_limit, effort_limit: (nv,) inf where there are none.
+        damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
+            mimic joints are added to their master's, times the multiplier (twice for damping and armature).
+        link_body: (nl,) body each link belongs to, −1 for the root body.
+        link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
+    """
+
+    name: str
+    description: RobotDescription = field(repr=False)
+    gravity: Array
+    base: Pose = field(repr=False)
+    joint_names: tuple[str, ...]
+    moving_joint_names: tuple[str, ...] = field(repr=False)
+    fixed_joint_names: tuple[str, ...] = field(repr=False)
+    link_names: tuple[str, ...] = field(repr=False)
+    nq: int
+    nv: int
+    parent: np.ndarray = field(repr=False)
+    joint_type: np.ndarray = field(repr=False)
+    joint_axis: Array = field(repr=False)
+    joint_rotation: Array = field(repr=False)
+    joint_position: Array = field(repr=False)
+    body_mass: Array = field(repr=False)
+    body_com: Array = field(repr=False)
+    body_inertia: Array = field(repr=False)
+    root_inertia: Inertia = field(repr=False)
+    q_index: np.ndarray = field(repr=False)
+    v_index: np.ndarray = field(repr=False)
+    mimic_master: np.ndarray = field(repr=False)
+    mimic_multiplier: Array = field(repr=False)
+    mimic_offset: Array = field(repr=False)
+    lower: Array = field(repr=False)
+    upper: Array = field(repr=False)
+    velocity_limit: Array = field(repr=False)
+    effort_limit: Array = field(repr=False)
+    damping: Array = field(repr=False)
+    friction: Array = field(repr=False)
+    armature: Array = field(repr=False)
+    link_body: np.ndarray = field(repr=False)
+    link_rotation: Array = field(repr=False)
+    link_position: Array = field(repr=False)
+    _joints: Mapping[str, Joint] = field(repr=False)
+    _links: Mapping[str, Link] = field(repr=False)
+    _link_index: Mapping[str, int] = field(repr=False)
+    _body_index: Mapping[str, int] = field(repr=False)
+    _cache: dict[Any, Any] = field(repr=False, default_factory=dict)
+
+    # -- construction --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_description(
+        cls,
+        description: RobotDescription,
+        gravity: Sequence[float] = DEFAULT_GRAVITY,
+        base: Pose | None = None,
+    ) -> RobotModel:
+        """Build the model.
+
+        Args:
+            description: links and joints forming one tree.
+            gravity: (3,) gravitational acceleration in the world frame, m/s².
+            base: placement of the root link in the world frame; identity if not given.
+
+        Raises:
+            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, or a moving subtree has no
+                inertia.
+            ArgumentError: gravity is not three finite numbers.
+        """
+        g = _checked_gravity(gravity)
+        order, fixed, link_order, placement = _walk(description)
+        links = {link.name: link for link in description.links}
+        number = {joint.name: i for i, joint in enumerate(order)}
+        nb = len(order)
+
+        body_of: dict[str, int] = {}
+        pose_of: dict[str, Pose] = {}
+        for link_name in link_order:
+            body, pose = placement[link_name]
+            body_of[link_name] = -1 if body is None else number[body]
+            pose_of[link_name] = pose
+
+        merged = [Inertia() for _ in range(nb)]
+        root_inertia = Inertia()
+        for link_name in link_order:
+            inertia = links[link_name].inertia.in_parent(pose_of[link_name])
+            body = body_of[link_name]
+            if body < 0:
+                root_inertia = root_inertia + inertia
+            else:
+                merged[body] = merged[body] + inertia
+
+        parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
+        placements = [pose_of[j.parent] @ j.origin for j in order]
+        master, multiplier, offset = _resolve_mimics(order, number)
+
+        q_index = np.zeros(nb, dtype=np.intp)
+        v_index = np.zeros(nb, dtype=np.intp)
+        nq = nv = 0
+        own: list[Joint] = []
+        for i, joint in enumerate(order):
+            if master[i] < 0:
+                q_index[i], v_index[i] = nq, nv
+                nq += joint.type.nq
+                nv += joint.type.nv
+                own.append(joint)
+        for i in range(nb):
+            if master[i] >= 0:
+                q_index[i], v_index[i] = q_index[master[i]], v_index[master[i]]
+
+        lower = np.full(nq, -math.inf)
+        upper = np.full(nq, math.inf)
+        velocity_limit = np.full(nv, math.inf)
+        effort_limit = np.full(nv, math.inf)
+        damping, friction, armature = np.zeros(nv), np.zeros(nv), np.zeros(nv)
+        for i, joint in enumerate(order):
+            v_slice = slice(v_index[i], v_index[i] + joint.type.nv)
+            if master[i] < 0:
+                if joint.type.nq == 1:
+                    lower[q_index[i]], upper[q_index[i]] = joint.limits.lower, joint.limits.upper
+                velocity_limit[v_slice] = joint.limits.velocity
+                effort_limit[v_slice] = joint.limits.effort
+            k = multiplier[i]
+            damping[v_slice] += k * k * joint.damping
+            friction[v_slice] += abs(k) * joint.friction
+            armature[v_slice] += k * k * joint.armature
+
+        _check_moving_mass(order, parent, merged, armature, v_index)
+
+        def ints(values: object) -> np.ndarray:
+            out = np.array(values, dtype=np.intp)
+            out.setflags(write=False)
+            return out
+
+        return cls(
+            name=description.name,
+            description=description,
+            gravity=g,
+            base=base if base is not None else Pose(),
+            joint_names=tuple(j.name for j in own),
+            moving_joint_names=tuple(j.name for j in order),
+            fixed_joint_names=tuple(j.name for j in fixed),
+            link_names=tuple(link_order),
+            nq=nq,
+            nv=nv,
+            parent=ints(parent),
+            joint_type=ints([int(j.type) for j in order]),
+            joint_axis=frozen_array([j.axis for j in order], (nb, 3)),
+            joint_rotation=frozen_array([p.rotation for p in placements], (nb, 3, 3)),
+            joint_position=frozen_array([p.position for p in placements], (nb, 3)),
+            body_mass=frozen_array([b.mass for b in merged], (nb,)),
+            body_com=frozen_array([b.com for b in merged], (nb, 3)),
+            body_inertia=frozen_array([b.rotational for b in merged], (nb, 3, 3)),
+            root_inertia=root_inertia,
+            q_index=ints(q_index),
+            v_index=ints(v_index),
+            mimic_master=ints(master),
+            mimic_multiplier=frozen_array(multiplier, (nb,)),
+            mimic_offset=frozen_array(offset, (nb,)),
+            lower=frozen_array(lower, (nq,)),
+            upper=frozen_array(upper, (nq,)),
+            velocity_limit=frozen_array(velocity_limit, (nv,)),
+            effort_limit=frozen_array(effort_limit, (nv,)),
+            damping=frozen_array(damping, (nv,)),
+            friction=frozen_array(friction, (nv,)),
+            armature=frozen_array(armature, (nv,)),
+            link_body=ints([body_of[n] for n in link_order]),
+            link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
+            link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
+            _joints=MappingProxyType({j.name: j for j in description.joints}),
+            _links=MappingProxyType(links),
+            _link_index=MappingProxyType({n: i for i, n in enumerate(link_order)}),
+            _body_index=MappingProxyType(number),
+        )
+
+    def replace(self, **changes: Any) -> RobotModel:
+        """The same robot with another ``gravity``, ``base`` or ``description``.
+
+        >>> import robot_dynamics_ros as rd
+        >>> rd.limb(2).replace(gravity=(0, 0, 0)).gravity.tolist()
+        [0.0, 0.0, 0.0]
+        """
+        unknown = set(changes) - {"description", "gravity", "base"}
+        if unknown:
+            raise UnknownNameError("model field", sorted(unknown)[0], ("description", "gravity", "base"))
+        return RobotModel.from_description(
+            changes.get("description", self.description),
+            gravity=changes.get("gravity", self.gravity),
+            base=changes.get("base", self.base),
+        )
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    @property
+    def nb(self) -> int:
+        """Number of moving bodies (= moving joints, mimic joints included)."""
+        return len(self.parent)
+
+    @property
+    def root_link(self) -> str:
+        """Name of the root link."""
+        return self.link_names[0]
+
+    @property
+    def has_mimic(self) -> bool:
+        """Whether any joint mimics another."""
+        return bool((self.mimic_master >= 0).any())
+
+    def joint(self, name: str) -> Joint:
+        """The joint as described; fixed and mimic joints included."""
+        try:
+            return self._joints[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("joint", name, self._joints) from None
+
+    def link(self, name: str) -> Link:
+        """The link as described."""
+        try:
+            return self._links[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("link", name, self.link_names) from None
+
+    def link_index(self, name: str) -> int:
+        """Row of a link in the link arrays."""
+        try:
+            return self._link_index[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("link", name, self.link_names) from None
+
+    def body_index(self, joint: str) -> int:
+        """The body that a moving joint moves."""
+        try:
+            return self._body_index[joint]
+        except (KeyError, TypeError):
+            raise UnknownNameError("moving joint", joint, self.moving_joint_names) from None
+
+    def q_slice(self, joint: str) -> slice:
+        """Where in ``q`` the coordinates of a joint are (its master's for a mimic joint)."""
+        i = self.body_index(joint)
+        return slice(int(self.q_index[i]), int(self.q_index[i]) + JointType(self.joint_type[i]).nq)
+
+    def v_slice(self, joint: str) -> slice:
+        """Where in ``v`` the coordinates of a joint are (its master's for a mimic joint)."""
+        i = self.body_index(joint)
+        return slice(int(self.v_index[i]), int(self.v_index[i]) + JointType(self.joint_type[i]).nv)
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the whole robot, the root link included, kg."""
+        return float(self.root_inertia.mass + self.body_mass.sum())
+
+    def neutral(self) -> Array:
+        """(nq,) the zero configuration; identity quaternion for floating joints."""
+        q = np.zeros(self.nq)
+        for i in np.flatnonzero(self.joint_type == JointType.FLOATING):
+            q[self.q_index[i] + 6] = 1.0
+        return q
+
+    def initial_configuration(self) -> Array:
+        """(nq,) start from ``<ros2_control>`` ``initial_value`` where given, zero elsewhere."""
+        q = self.neutral()
+        for name, value in self.description.initial_positions.items():
+            if name in self.joint_names and self.joint(name).type.nq == 1:
+                q[self.q_slice(name)] = value
+        return q
+
+
+def _checked_gravity(gravity: Sequence[float]) -> Array:
+    try:
+        g = np.array(gravity, dtype=np.float64)
+    except (TypeError, ValueError):
+        g = np.empty(0)
+    if g.shape != (3,) or not np.isfinite(g).all():
+        raise ArgumentError(
+            f"expected three finite numbers in m/s², got {gravity!r}",
+            where="gravity",
+            got=gravity,
+            remedy="Earth, with z up, is (0, 0, -9.81).",
+        )
+    return frozen_array(g, (3,))
+
+
+def _walk(
+    description: RobotDescription,
+) -> tuple[list[Joint], list[Joint], list[str], dict[str, tuple[str | None, Pose]]]:
+    """Depth-first order of moving joints, fixed joints, links, and each link's (moving joint, placement in its body)."""
+    names: set[str] = set()
+    for link in description.links:
+        if link.name in names:
+            raise ModelError("two links have this name", where=f"link {link.name!r}", remedy="Rename one of them.")
+        names.add(link.name)
+    if not names:
+        raise ModelError("the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>.")
+    parent_joint: dict[str, Joint] = {}
+    children: dict[str, list[Joint]] = {name: [] for name in names}
+    seen: set[str] = set()
+    for joint in description.joints:
+        where = f"joint {joint.name!r}"
+        if joint.name in seen:
+            raise ModelError("two joints have this name", where=where, remedy="Rename one of them.")
+        seen.add(joint.name)
+        for role, link_name in (("parent", joint.parent), ("child", joint.child)):
+            if link_name not in names:
+                raise ModelError(
+                    f"its {role} link {link_name!r} does not exist",
+                    where=where,
+                    got=link_name,
+                    remedy=f"Add <link name={link_name!r}> or correct the name; the links are "
+                    f"{', '.join(sorted(names)[:20])}.",
+                )
+        if joint.child in parent_joint:
+            raise ModelError(
+                f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}",
+                where=where,
+                got=joint.child,
+                remedy="A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint.",
+            )
+        parent_joint[joint.child] = joint
+        children[joint.parent].append(joint)
+    roots = [link.name for link in description.links if link.name not in parent_joint]
+    if not roots:
+        raise ModelError(
+            "every link is the child of some joint: the joints form a cycle",
+            where=f"robot {description.name!r}",
+            remedy="Remove the joint that closes the cycle.",
+        )
+    if len(roots) > 1:
+        raise ModelError(
+            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
+            where=f"robot {description.name!r}",
+            got=roots,
+            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
+        )
+
+    order: list[Joint] = []
+    fixed: list[Joint] = []
+    link_order: list[str] = []
+    placement: dict[str, tuple[str | None, Pose]] = {roots[0]: (None, Pose())}
+    stack = [roots[0]]
+    while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
+        link_name = stack.pop()
+        link_order.append(link_name)
+        joint_in = parent_joint.get(link_name)
+        if joint_in is not None:
+            if joint_in.type is JointType.FIXED:
+                fixed.append(joint_in)
+                body, pose = placement[joint_in.parent]
+                placement[link_name] = (body, pose @ joint_in.origin)
+            else:
+                order.append(joint_in)
+                placement[link_name] = (joint_in.name, Pose())
+        stack.extend(joint.child for joint in reversed(children[link_name]))
+    if len(link_order) < len(names):
+        lost = sorted(names - set(link_order))
+        raise ModelError(
+            f"link {lost[0]!r} cannot be reached from the root {roots[0]!r}: its joints form a cycle",
+            where=f"robot {description.name!r}",
+            got=lost,
+            remedy="Remove the joint that closes the cycle.",
+        )
+    return order, fixed, link_order, placement
+
+
+def _resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[int], list[float], list[float]]:
+    """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
+    masters, multipliers, offsets = [], [], []
+    for i, joint in enumerate(order):
+        k, d, at = 1.0, 0.0, i
+        visited = {i}
+        while (mimic := order[at].mimic) is not None:
+            where = f"joint {order[at].name!r} <mimic>"
+            if mimic.joint not in number:
+                raise ModelError(
+                    f"it mimics {mimic.joint!r}, which is not a moving joint",
+                    where=where,
+                    got=mimic.joint,
+                    remedy="Name one of: " + ", ".join(n for n in number if n != order[at].name) + ".",
+                )
+            d += k * mimic.offset
+            k *= mimic.multiplier
+            at = number[mimic.joint]
+            if at in visited:
+                raise ModelError("the mimic joints follow each other in a circle", where=where, got=mimic.joint,
+                                 remedy="Let one of them stand on its own.")
+            visited.add(at)
+        if at != i and (joint.type.nq != 1 or order[at].type.nq != 1):
+            raise ModelError(
+                f"a {joint.type.name.lower()} joint cannot mimic a {order[at].type.name.lower()} joint",
+                where=f"joint {joint.name!r} <mimic>",
+                got=order[at].name,
+                remedy="Both joints of a mimic pair must have one degree of freedom.",
+            )
+        masters.append(-1 if at == i else at)
+        multipliers.append(k)
+        offsets.append(d)
+    return masters, multipliers, offsets
+
+
+def _check_moving_mass(
+    order: list[Joint], parent: np.ndarray, merged: list[Inertia], armature: Array, v_index: np.ndarray
+) -> None:
+    """A moving subtree without any inertia cannot be accelerated by a finite effort."""
+    carried = [b.mass > 0.0 or bool(np.any(b.rotational)) for b in merged]
+    for i in range(len(order) - 1, -1, -1):
+        if not carried[i]:
+            if armature[v_index[i]] > 0.0:
+                continue
+            raise ModelError(
+                f"nothing that joint {order[i].name!r} moves has any inertia",
+                where=f"link {order[i].child!r}",
+                remedy="Give the link (or one behind it) an <inertial> with a mass, or make the joint fixed.",
+            )
+        if parent[i] >= 0:
+            carried[parent[i]] = True

@@ -1,0 +1,84 @@
+"""Where the files that ship beside the code are: robot descriptions, configurations, launch files.
+
+The same package runs from a source checkout, from a pip installation and from a colcon workspace.  Each keeps these
+files somewhere else; this module knows where, without needing ROS.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+
+__all__ = ["PACKAGE", "config_file", "share_directory", "urdf_names", "urdf_path"]
+
+PACKAGE = "robot_dynamics_ros"
+
+
+def _candidates() -> Iterator[Path]:
+    """Directories that may hold the shared files, nearest to the running code first."""
+    here = Path(__file__).resolve()
+    yield here.parents[1]  # a source checkout, also seen through an editable or symlinked installation
+    for parent in here.parents[1:6]:  # <prefix>/lib/pythonX.Y/site-packages and its distribution-specific variants
+        yield parent / "share" / PACKAGE
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        if prefix:
+            yield Path(prefix) / "share" / PACKAGE
+    for root in (sys.prefix, sys.base_prefix, site.getuserbase(), "/usr/local"):
+        yield Path(root) / "share" / PACKAGE
+
+
+@cache
+def share_directory() -> Path:
+    """Directory with ``urdf/``, ``config/`` and ``launch/``.
+
+    Raises:
+        RobotDynamicsError: the package was installed without its data files.
+    """
+    looked = []
+    for directory in _candidates():
+        if (directory / "urdf").is_dir() and (directory / "package.xml").is_file():
+            return directory
+        looked.append(str(directory))
+    raise RobotDynamicsError(
+        "the files that ship with the package (urdf/, config/, launch/) were not found",
+        where="share directory",
+        got=looked,
+        remedy="Reinstall the package with pip or colcon; looked in " + ", ".join(dict.fromkeys(looked)) + ".",
+    )
+
+
+def urdf_names() -> tuple[str, ...]:
+    """Names of the robots that ship with the package, sorted."""
+    return tuple(sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf")))
+
+
+def urdf_path(name: str) -> Path:
+    """The URDF file of a robot that ships with the package.
+
+    Raises:
+        UnknownNameError: no such robot; carries the valid names.
+    """
+    path = share_directory() / "urdf" / f"{name}.urdf"
+    if name not in urdf_names():
+        raise UnknownNameError("robot", name, urdf_names(), where="urdf")
+    return path
+
+
+def config_file(name: str) -> Path:
+    """A parameter file that ships with the package, by file name.
+
+    Raises:
+        UnknownNameError: no such file; carries the valid names.
+    """
+    directory = share_directory() / "config"
+    path = directory / name
+    valid = sorted(p.name for p in directory.glob("*") if p.is_file())
+    if name not in valid:
+        raise UnknownNameError("configuration", name, valid, where="config")
+    return path

@@ -1,0 +1,100 @@
+"""Build script of the ament_python package; also what pip reads."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "robot_dynamics_ros"
+VERSION = "0.1.0"
+HERE = Path(__file__).parent
+
+
+def shared(*patterns):
+    """(installation directory, files) pairs for everything below the checkout that matches."""
+    where = {}
+    for pattern in patterns:
+        for path in sorted(HERE.glob(pattern)):
+            if path.is_file():
+                relative = path.relative_to(HERE)
+                where.setdefault(f"share/{NAME}/{relative.parent}", []).append(str(relative))
+    return sorted(where.items())
+
+
+# ROS 2 as wheels.  The two distributions must never mix, and a bare "ros-sensor-msgs" takes whatever is newest,
+# so every package is named with its distribution and held to that distribution's series.
+ROS_JAZZY = [
+    "ros-jazzy-rclpy[fastrtps]~=7.1.6",
+    *(
+        f"ros-jazzy-{package}~=5.3.6"
+        for package in (
+            "diagnostic-msgs",
+            "geometry-msgs",
+            "sensor-msgs",
+            "std-msgs",
+            "std-srvs",
+            "trajectory-msgs",
+            "visualization-msgs",
+        )
+    ),
+]
+ROS_KILTED = [
+    "ros-kilted-rclpy[fastrtps]~=9.1.2",
+    *(requirement.replace("jazzy", "kilted").replace("5.3.6", "5.5.1") for requirement in ROS_JAZZY[1:]),
+]
+NATIVE = ["llvmlite>=0.42"]
+VIZ = ["matplotlib>=3.5"]
+XACRO = ["xacro>=2.0"]
+BAGS = ["rosbags>=0.9.16"]
+SYMBOLIC = ["sympy>=1.10"]
+
+setup(
+    name=NAME,
+    version=VERSION,
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        *shared("launch/*.py", "config/*", "urdf/**/*"),
+    ],
+    python_requires=">=3.10",
+    install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],
+    extras_require={
+        "ros": [*ROS_JAZZY, *NATIVE],
+        "ros-kilted": [*ROS_KILTED, *NATIVE],
+        "native": NATIVE,
+        "viz": VIZ,
+        "xacro": XACRO,
+        "bags": BAGS,
+        "symbolic": SYMBOLIC,
+        "test": [
+            "example-robot-data>=4.3",
+            "exudyn>=1.9",
+            "hypothesis>=6",
+            "mujoco>=3.1",
+            "pin>=3.0",
+            "pytest>=7.4",
+            "pytest-timeout>=2.2",
+            *NATIVE,
+            *VIZ,
+            *XACRO,
+            *BAGS,
+            *SYMBOLIC,
+        ],
+    },
+    zip_safe=False,
+    author="robot_dynamics_ros maintainers",
+    maintainer="robot_dynamics_ros maintainers",
+    maintainer_email="maintainers@users.noreply.github.com",
+    description="Rigid-body dynamics of any URDF robot for ROS 2: computed-torque control, joint wrenches, simulation.",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").is_file() else "",
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            f"controller = {NAME}.ros.controller_node:main",
+            f"simulator = {NAME}.ros.simulator_node:main",
+            f"robot_dynamics = {NAME}.cli.main:main",
+        ],
+    },
+)

@@ -1,0 +1,194 @@
+"""When to step: real-time pacing, as fast as possible, and lockstep, as state machines without a clock of their own.
+
+The caller reads a steady clock and passes integer nanoseconds in; what comes back is how many simulation steps are
+due and how long to wait.  No time is ever accumulated in floating point: step number n of a run is due at
+``origin + n * period / real_time_factor``, computed in integers, so that sleeping late once moves no later step.
+
+Catch-up policy: after a delay of at most ``max_catch_up`` the missed steps are done at once, in bursts of at most
+``max_burst``, and simulated time rejoins the clock.  After a longer delay the time beyond it is given up: the origin is
+moved, and the loss is counted in ``lost_ns``.  Simulated time therefore never jumps and never runs backwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from robot_dynamics_ros.errors import ArgumentError
+
+__all__ = ["Due", "Lockstep", "RealTimePacer"]
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What the pacer asks for.
+
+    Attributes:
+        steps: simulation steps to do now.
+        wait_ns: nanoseconds until the next step falls due, counted from the moment asked; 0 if steps are left over
+            from a limited burst, ``None`` while paused.
+    """
+
+    steps: int
+    wait_ns: int | None
+
+
+class RealTimePacer:
+    """Paces simulation steps to a steady clock.
+
+    Args:
+        period: duration of one step in simulated seconds.
+        real_time_factor: simulated seconds per second of the clock; ``inf`` runs as fast as possible.
+        max_catch_up: longest delay that is made up for, in seconds of the clock.
+        max_burst: most steps handed out at once.
+
+    Attributes:
+        steps: steps handed out since :meth:`start`.
+        late_steps: steps that were handed out after the one behind them was already due.
+        lost_ns: clock time given up by the catch-up policy, ns.
+        paused: whether the pacer is paused.
+    """
+
+    def __init__(
+        self, period: float, *, real_time_factor: float = 1.0, max_catch_up: float = 0.1, max_burst: int = 20
+    ) -> None:
+        if not (period > 0.0 and period < 1e6):
+            raise ArgumentError("must be a positive number of seconds", where="period", got=period)
+        if not real_time_factor > 0.0:
+            raise ArgumentError("must be positive", where="real_time_factor", got=real_time_factor,
+                                remedy="1 is real time, inf is as fast as possible.")
+        if not max_catch_up >= 0.0:
+            raise ArgumentError("must not be negative", where="max_catch_up", got=max_catch_up)
+        if max_burst < 1:
+            raise ArgumentError("must be at least 1", where="max_burst", got=max_burst)
+        self.period = float(period)
+        self.real_time_factor = float(real_time_factor)
+        self.max_burst = int(max_burst)
+        self._free_running = real_time_factor == float("inf")
+        if not self._free_running:
+            # the decimal the user wrote, not its nearest binary fraction: 0.001 s is exactly 1 ms, for ever
+            exact = Fraction(repr(self.period)) / Fraction(repr(self.real_time_factor)) * _SECOND
+            self._numerator, self._denominator = exact.numerator, exact.denominator
+            self._catch_up_steps = max(1, int(Fraction(repr(float(max_catch_up))) * _SECOND / exact))
+        self._origin: int | None = None
+        self._index = 0
+        self._paused_at: int | None = None
+        self._single_steps = 0
+        self.steps = 0
+        self.late_steps = 0
+        self.lost_ns = 0
+
+    @property
+    def paused(self) -> bool:
+        return self._paused_at is not None
+
+    def start(self, now_ns: int) -> None:
+        """Begin a run: step 1 falls due one period from now.  Counters start at zero; a pause stays a pause."""
+        self._origin, self._index = now_ns, 0
+        self.steps = self.late_steps = self.lost_ns = 0
+        self._single_steps = 0
+        if self.paused:
+            self._paused_at = now_ns
+
+    def _due_time(self, index: int) -> int:
+        """Clock time at which step ``index`` (counted from 1) is due, rounded up to a nanosecond."""
+        assert self._origin is not None
+        return self._origin - (-index * self._numerator // self._denominator)
+
+    def pause(self, now_ns: int) -> None:
+        """Stop handing out steps."""
+        if self._paused_at is None:
+            self._paused_at = now_ns
+
+    def resume(self, now_ns: int) -> None:
+        """Go on where :meth:`pause` stopped; the time in between is not made up for."""
+        if self._paused_at is not None:
+            if self._origin is not None:
+                self._origin += now_ns - self._paused_at
+            self._paused_at = None
+
+    def single_step(self, count: int = 1) -> None:
+        """While paused, let ``count`` more steps through."""
+        if self.paused:
+            self._single_steps += int(count)
+
+    def poll(self, now_ns: int) -> Due:
+        """How many steps to do now and how long to wait after them.
+
+        The clock may stand still or step back (then nothing is due until it has caught up, at most one period later:
+        a larger backward step moves the origin).
+        """
+        if self._origin is None:
+            self.start(now_ns)
+        if self.paused:
+            steps = min(self._single_steps, self.max_burst)
+            self._single_steps -= steps
+            self.steps += steps
+            return Due(steps, 0 if self._single_steps else None)
+        if self._free_running:
+            self.steps += 1
+            return Due(1, 0)
+        assert self._origin is not None
+        elapsed = now_ns - self._origin
+        due_index = elapsed * self._denominator // self._numerator  # steps that should have been done by now
+        behind = due_index - self._index
+        if behind < -1:  # the clock was set back
+            self._rebase(now_ns)
+            return Due(0, self._due_time(self._index + 1) - now_ns)
+        if behind > self._catch_up_steps:
+            excess = behind - self._catch_up_steps
+            lost = self._due_time(self._index + excess) - self._due_time(self._index)
+            self._origin += lost
+            self.lost_ns += lost
+            behind = (now_ns - self._origin) * self._denominator // self._numerator - self._index
+        steps = max(0, min(behind, self.max_burst))
+        self.late_steps += max(0, steps - 1)
+        self._index += steps
+        self.steps += steps
+        wait = self._due_time(self._index + 1) - now_ns
+        return Due(steps, max(0, wait))
+
+    def _rebase(self, now_ns: int) -> None:
+        self._origin = now_ns
+        self._index = 0
+
+
+class Lockstep:
+    """One simulation step per command: the robot moves only when it is told to, so that runs repeat bit for bit.
+
+    Call :meth:`on_command` for every accepted command and do the number of steps it returns.
+
+    Args:
+        steps_per_command: simulation steps that one command is held for.
+
+    Attributes:
+        steps: steps handed out so far.
+        paused: while paused, commands are taken but no step is done; :meth:`single_step` does one.
+    """
+
+    def __init__(self, steps_per_command: int = 1) -> None:
+        if steps_per_command < 1:
+            raise ArgumentError("must be at least 1", where="steps_per_command", got=steps_per_command)
+        self.steps_per_command = int(steps_per_command)
+        self.steps = 0
+        self.paused = False
+
+    def start(self) -> None:
+        """Begin a run; the first state is published without waiting for a command, or both sides would wait."""
+        self.steps = 0
+
+    def on_command(self) -> int:
+        """A command has arrived: how many steps to do."""
+        if self.paused:
+            return 0
+        self.steps += self.steps_per_command
+        return self.steps_per_command
+
+    def single_step(self, count: int = 1) -> int:
+        """While paused, how many steps to do on request."""
+        if not self.paused:
+            return 0
+        self.steps += int(count)
+        return int(count)

@@ -1,0 +1,187 @@
+"""What the robot's sensors tell about its state: never quite the truth, and never quite on time.
+
+Everything is off by default and everything random comes from one seeded generator, so that a run repeats exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["JointReading", "SensorSettings", "Sensors"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointReading:
+    """One message's worth of measurement.
+
+    Attributes:
+        t: when it was measured, s of simulated time.
+        q: (nq,) position.  v: (nv,) velocity.  tau: (nv,) effort.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    tau: Array
+
+
+@dataclass(frozen=True, slots=True)
+class SensorSettings:
+    """How the sensors err; the defaults are perfect ones.  Scalars, or one value per coordinate.
+
+    Attributes:
+        position_resolution: encoder step, rad or m; 0 is continuous.
+        position_noise: standard deviation, rad or m, added before quantisation.
+        velocity_from_position: the velocity is the difference quotient of the measured positions, as in drives without
+            a tachometer.
+        velocity_time_constant: first-order low-pass on the measured velocity, s; 0 is none.
+        velocity_noise: standard deviation, rad/s or m/s.
+        effort_bias, effort_noise: constant error and standard deviation, N m or N.
+        delay: transport delay, s.
+        jitter: further delay, uniform between 0 and this, s; order is kept.
+        drop_probability: share of readings that never arrive.
+        duplicate_probability: share of readings that arrive twice.
+        seed: of the random generator.
+    """
+
+    position_resolution: float | Array = 0.0
+    position_noise: float | Array = 0.0
+    velocity_from_position: bool = False
+    velocity_time_constant: float = 0.0
+    velocity_noise: float | Array = 0.0
+    effort_bias: float | Array = 0.0
+    effort_noise: float | Array = 0.0
+    delay: float = 0.0
+    jitter: float = 0.0
+    drop_probability: float = 0.0
+    duplicate_probability: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("seed", "velocity_from_position"):
+                continue
+            array = np.asarray(value, dtype=np.float64)
+            if not np.isfinite(array).all() or (f.name != "effort_bias" and (array < 0.0).any()):
+                raise ArgumentError("must be finite and not negative", where=f"sensor setting {f.name!r}", got=value)
+        for name in ("drop_probability", "duplicate_probability"):
+            if getattr(self, name) > 1.0:
+                raise ArgumentError("must be between 0 and 1", where=f"sensor setting {name!r}",
+                                    got=getattr(self, name))
+
+
+class Sensors:
+    """Measures, delays, loses and repeats.
+
+    Args:
+        model: the robot.
+        settings: how the sensors err.
+
+    Call :meth:`sample` after every simulation step (or every publishing period) and :meth:`deliver` for what has
+    arrived by then.
+    """
+
+    def __init__(self, model: RobotModel, settings: SensorSettings | None = None) -> None:
+        self.model = model
+        self.settings = settings if settings is not None else SensorSettings()
+        vector = model.nq == model.nv
+        self._position_resolution = self._per(self.settings.position_resolution, model.nq, "position_resolution")
+        self._position_noise = self._per(self.settings.position_noise, model.nq, "position_noise")
+        self._velocity_noise = self._per(self.settings.velocity_noise, model.nv, "velocity_noise")
+        self._effort_bias = self._per(self.settings.effort_bias, model.nv, "effort_bias")
+        self._effort_noise = self._per(self.settings.effort_noise, model.nv, "effort_noise")
+        if not vector and (np.any(self._position_resolution) or np.any(self._position_noise)):
+            # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no rotation
+            for i in np.flatnonzero(model.joint_type == 4):
+                block = slice(int(model.q_index[i]), int(model.q_index[i]) + 7)
+                self._position_resolution[block] = 0.0
+                self._position_noise[block] = 0.0
+        if self.settings.velocity_from_position and not vector:
+            raise ArgumentError("a floating joint has no position difference quotient",
+                                where="sensor setting 'velocity_from_position'", got=True,
+                                remedy="Leave it off for robots with a floating base.")
+        self.reset()
+
+    @staticmethod
+    def _per(value: float | Array, n: int, name: str) -> Array:
+        try:
+            return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
+        except ValueError:
+            raise ArgumentError(f"expected a number or {n} of them", where=f"sensor setting {name!r}",
+                                got=value) from None
+
+    def reset(self) -> None:
+        """Forget everything under way and seed the generator again."""
+        self._rng = np.random.default_rng(self.settings.seed)
+        self._queue: list[tuple[float, int, JointReading]] = []
+        self._count = 0
+        self._last_arrival = -math.inf
+        self._last: JointReading | None = None
+        self._filtered: Array | None = None
+
+    def sample(self, t: float, q: Array, v: Array, tau: Array) -> JointReading:
+        """Measure the true state and send the reading on its way.
+
+        Args:
+            t: s.  q: (nq,).  v: (nv,).  tau: (nv,) motor effort.
+
+        Returns:
+            The reading as it left the sensor (it may arrive late, twice or never).
+        """
+        s, rng = self.settings, self._rng
+        q_m = np.array(q, dtype=np.float64)
+        if self._position_noise.any():
+            q_m += self._position_noise * rng.standard_normal(q_m.shape)
+        step = self._position_resolution
+        if step.any():
+            np.copyto(q_m, step * np.round(q_m / np.where(step > 0.0, step, 1.0)), where=step > 0.0)
+        if s.velocity_from_position:
+            last = self._last
+            v_m = np.zeros(self.model.nv) if last is None or t <= last.t else (q_m - last.q) / (t - last.t)
+        else:
+            v_m = np.array(v, dtype=np.float64)
+        if self._velocity_noise.any():
+            v_m += self._velocity_noise * rng.standard_normal(v_m.shape)
+        if s.velocity_time_constant > 0.0:
+            if self._filtered is None or self._last is None or t < self._last.t:
+                self._filtered = v_m.copy()
+            else:
+                share = -math.expm1(-(t - self._last.t) / s.velocity_time_constant)
+                self._filtered = self._filtered + share * (v_m - self._filtered)
+            v_m = self._filtered.copy()
+        tau_m = np.array(tau, dtype=np.float64) + self._effort_bias
+        if self._effort_noise.any():
+            tau_m += self._effort_noise * rng.standard_normal(tau_m.shape)
+        reading = JointReading(float(t), q_m, v_m, tau_m)
+        self._last = reading
+        self._send(reading)
+        return reading
+
+    def _send(self, reading: JointReading) -> None:
+        s, rng = self.settings, self._rng
+        if s.drop_probability > 0.0 and rng.random() < s.drop_probability:
+            return
+        copies = 2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
+        for _ in range(copies):
+            arrival = reading.t + s.delay + (rng.uniform(0.0, s.jitter) if s.jitter > 0.0 else 0.0)
+            arrival = max(arrival, self._last_arrival)  # one connection: nothing overtakes
+            self._last_arrival = arrival
+            heapq.heappush(self._queue, (arrival, self._count, reading))
+            self._count += 1
+
+    def deliver(self, t: float) -> list[JointReading]:
+        """The readings that have arrived by time ``t``, oldest first."""
+        arrived = []
+        tolerance = 1e-9 * max(1.0, abs(t))  # a delay of three periods means three, whatever 3 * 0.001 rounds to
+        while self._queue and self._queue[0][0] <= t + tolerance:
+            arrived.append(heapq.heappop(self._queue)[2])
+        return arrived

@@ -1,0 +1,74 @@
+"""A body held by the robot: mass properties added to one link."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, Inertia, frozen_array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Payload", "carrying"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Payload:
+    """A rigid body welded to a link.
+
+    Attributes:
+        link: name of the link that carries it.
+        mass: kg.
+        com: (3,) its centre of mass in the link's frame, m.
+        inertia: (3, 3) rotational inertia about its centre of mass, link-frame axes, kg m²; zero: a point mass.
+
+    Raises:
+        ArgumentError: a mass that is negative or not finite, an inertia that no rigid body has.
+    """
+
+    link: str
+    mass: float
+    com: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    inertia: Array = field(default_factory=lambda: frozen_array(np.zeros((3, 3)), (3, 3)))
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.mass) and self.mass >= 0.0):
+            raise ArgumentError(f"expected a non-negative mass in kg, got {self.mass!r}", where="payload mass",
+                                got=self.mass, remedy="Set 0 for no payload.")
+        for name, shape in (("com", (3,)), ("inertia", (3, 3))):
+            try:
+                array = frozen_array(getattr(self, name), shape)
+            except (TypeError, ValueError):
+                array = frozen_array(np.full(shape, np.nan), shape)
+            if not np.isfinite(array).all():
+                raise ArgumentError(f"expected finite numbers of shape {shape}, got {getattr(self, name)!r}",
+                                    where=f"payload {name}", got=getattr(self, name), remedy="Correct the value.")
+            object.__setattr__(self, name, array)
+        if not np.allclose(self.inertia, self.inertia.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(self.inertia).max())):
+            raise ArgumentError("the tensor is not symmetric", where="payload inertia", got=self.inertia,
+                                remedy="Give ixx, ixy, ixz, iyy, iyz, izz of one body.")
+        moments = np.linalg.eigvalsh(self.inertia)
+        slack = 1e-9 * (1e-12 + moments[-1])
+        if moments[0] < -slack or moments[-1] > moments[0] + moments[1] + slack:
+            raise ArgumentError(
+                f"no rigid body has the principal moments {moments.tolist()}", where="payload inertia",
+                got=self.inertia, remedy="They must be non-negative, none larger than the sum of the other two.",
+            )
+
+
+def carrying(model: RobotModel, payload: Payload) -> RobotModel:
+    """``model`` with ``payload`` welded to its link.
+
+    Raises:
+        UnknownNameError: the model has no such link.
+    """
+    target = model.link(payload.link)
+    body = Inertia(payload.mass, payload.com, payload.inertia)
+    links = tuple(
+        dataclasses.replace(link, inertia=link.inertia + body) if link is target else link
+        for link in model.description.links
+    )
+    return model.replace(description=dataclasses.replace(model.description, links=links))

@@ -1,0 +1,80 @@
+"""Outcomes of a trajectory goal, numbered as control_msgs/action/FollowJointTrajectory numbers them."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from robot_dynamics_ros.errors import TrajectoryError
+
+__all__ = ["Goal", "GoalStatus", "ResultCode", "TrajectoryRejected"]
+
+
+class ResultCode(enum.IntEnum):
+    """``error_code`` of control_msgs/action/FollowJointTrajectory."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class TrajectoryRejected(TrajectoryError):
+    """A trajectory that the controller will not follow.
+
+    Attributes:
+        code: the reason as a :class:`ResultCode`.
+    """
+
+    def __init__(
+        self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, where: str = "", got: Any = None,
+        remedy: str = "",
+    ) -> None:
+        super().__init__(problem, where=where, got=got, remedy=remedy)
+        self.code = code
+
+
+class GoalStatus(enum.Enum):
+    """Life of an accepted trajectory."""
+
+    WAITING = "waiting"  # its start time lies in the future
+    ACTIVE = "active"
+    SUCCEEDED = "succeeded"
+    ABORTED = "aborted"  # a tolerance was violated, or the controller was stopped
+    PREEMPTED = "preempted"  # replaced by a newer trajectory or set-point
+    CANCELED = "canceled"  # hold() was called
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will happen to the goal."""
+        return self not in (GoalStatus.WAITING, GoalStatus.ACTIVE)
+
+
+class Goal:
+    """One accepted trajectory; the controller keeps it up to date.
+
+    Attributes:
+        start, end: when the controller leaves its earlier reference, and when the last point is due, ns.
+        status: see :class:`GoalStatus`.
+        code, text: the outcome, once ``status.done``.
+    """
+
+    __slots__ = ("code", "end", "start", "status", "text", "tolerances")
+
+    def __init__(self, start: int, end: int, tolerances: Any) -> None:
+        self.start = start
+        self.end = end
+        self.tolerances = tolerances
+        self.status = GoalStatus.WAITING
+        self.code = ResultCode.SUCCESSFUL
+        self.text = ""
+
+    def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
+        """Close the goal; a goal that is done stays as it is."""
+        if not self.status.done:
+            self.status, self.code, self.text = status, code, text
+
+    def __repr__(self) -> str:
+        return f"Goal({self.status.value}, start={self.start}, end={self.end}, text={self.text!r})"

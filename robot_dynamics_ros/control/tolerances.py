@@ -1,0 +1,160 @@
+"""How far the arm may be from its reference on the way, at the goal, and how late it may arrive.
+
+The rules are those of joint_trajectory_controller: a tolerance of zero means that the quantity is not watched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, frozen_array
+
+__all__ = ["JointTolerance", "Tolerances", "Verdict", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class JointTolerance:
+    """A request for one joint, as in control_msgs/JointTolerance: 0 keeps the default, −1 lifts it.
+
+    Attributes:
+        position, velocity, acceleration: rad, rad/s, rad/s² (or m, …).
+    """
+
+    position: float = 0.0
+    velocity: float = 0.0
+    acceleration: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tolerances:
+    """Tolerances of all joints; zero: not watched.
+
+    Attributes:
+        path_position, path_velocity: (n,) largest error while moving.
+        goal_position, goal_velocity: (n,) largest error at the end; goal_velocity is the largest speed that counts as
+            stopped.
+        goal_time: s by which the goal may be late; 0: however long it takes.
+    """
+
+    path_position: Array
+    path_velocity: Array
+    goal_position: Array
+    goal_velocity: Array
+    goal_time: float = 0.0
+
+    @classmethod
+    def uniform(
+        cls, n: int, *, path: float | Sequence[float] = 0.0, goal: float | Sequence[float] = 0.0,
+        stopped_velocity: float | Sequence[float] = 0.01, goal_time: float = 0.0,
+    ) -> Tolerances:
+        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``.
+
+        Args:
+            n: number of joints; each other value is one number for all or one for each.
+
+        Raises:
+            ArgumentError: a value negative, not finite, or of the wrong length.
+        """
+        def column(name: str, values: float | Sequence[float]) -> Array:
+            try:
+                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
+            except (TypeError, ValueError):
+                raise ArgumentError(f"expected one number or {n}, got {values!r}", where=name, got=values,
+                                    remedy="Give one value a joint.") from None
+            if not (np.isfinite(array).all() and (array >= 0.0).all()):
+                raise ArgumentError(f"expected non-negative finite numbers, got {values!r}", where=name, got=values,
+                                    remedy="Zero means: not watched.")
+            return frozen_array(array, (n,))
+
+        if not (math.isfinite(goal_time) and goal_time >= 0.0):
+            raise ArgumentError(f"expected a non-negative number of seconds, got {goal_time!r}", where="goal_time",
+                                got=goal_time, remedy="Zero means: however long it takes.")
+        return cls(
+            column("path", path), frozen_array(np.zeros(n), (n,)), column("goal", goal),
+            column("stopped_velocity", stopped_velocity), float(goal_time),
+        )
+
+    def with_requests(
+        self,
+        joints: Sequence[str],
+        path: Mapping[str, JointTolerance] | None = None,
+        goal: Mapping[str, JointTolerance] | None = None,
+        goal_time: float = 0.0,
+    ) -> Tolerances:
+        """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more sets it.
+
+        Args:
+            joints: the n joint names, in the order of the arrays.
+
+        Raises:
+            ArgumentError: an unknown joint or another negative value; as with joint_trajectory_controller, the caller
+                then keeps the defaults.
+        """
+        columns = {
+            name: getattr(self, name).copy()
+            for name in ("path_position", "path_velocity", "goal_position", "goal_velocity")
+        }
+        for stage, requests in (("path", path or {}), ("goal", goal or {})):
+            for joint, request in requests.items():
+                if joint not in joints:
+                    raise ArgumentError(f"unknown joint {joint!r}", where=f"{stage}_tolerance", got=joint,
+                                        remedy=f"The joints are {', '.join(joints)}.")
+                i = list(joints).index(joint)
+                for quantity in ("position", "velocity"):
+                    value = getattr(request, quantity)
+                    column = columns[f"{stage}_{quantity}"]
+                    column[i] = _resolved(value, float(column[i]), f"{stage}_tolerance[{joint}].{quantity}")
+                _resolved(request.acceleration, 0.0, f"{stage}_tolerance[{joint}].acceleration")
+        for column in columns.values():
+            column.setflags(write=False)
+        return replace(self, goal_time=_resolved(goal_time, self.goal_time, "goal_time_tolerance"), **columns)
+
+
+def _resolved(requested: float, default: float, where: str) -> float:
+    if requested == 0.0:
+        return default
+    if requested == -1.0:
+        return 0.0
+    if not math.isfinite(requested) or requested < 0.0:
+        raise ArgumentError(f"expected a positive number, 0 (default) or −1 (none), got {requested!r}", where=where,
+                            got=requested, remedy="Correct the tolerance.")
+    return float(requested)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The first violation found.
+
+    Attributes:
+        joint: index of the joint.
+        quantity: "position" or "velocity".
+        error, tolerance: the numbers.
+    """
+
+    joint: int
+    quantity: str
+    error: float
+    tolerance: float
+
+    def text(self, joints: Sequence[str]) -> str:
+        """A sentence."""
+        return f"{self.quantity} error of joint {joints[self.joint]!r} is {self.error:.6g}, tolerance {self.tolerance:g}"
+
+
+def check(error_position: Array, error_velocity: Array, position: Array, velocity: Array) -> Verdict | None:
+    """Compare errors with tolerances (all (n,)); a tolerance of zero is not watched.  ``None``: all within."""
+    for quantity, error, tolerance in (
+        ("position", error_position, position), ("velocity", error_velocity, velocity),
+    ):
+        if tolerance.any():
+            size = np.abs(error)
+            bad = (size > tolerance) & (tolerance > 0.0)
+            if bad.any():
+                i = int(np.argmax(np.where(bad, size / np.where(tolerance > 0.0, tolerance, 1.0), 0.0)))
+                return Verdict(i, quantity, float(error[i]), float(tolerance[i]))
+    return None

@@ -15,6 +15,7 @@ __all__ = [
     "ArgumentError",
     "BackendError",
     "ModelError",
+    "ModelWarning",
     "RobotDynamicsError",
     "SimulationError",
     "TrajectoryError",
@@ -45,6 +46,18 @@ class RobotDynamicsError(Exception):
 
 class ModelError(RobotDynamicsError, ValueError):
     """A robot that no dynamics can be written for: broken tree, impossible inertia, unsupported joint."""
+
+
+class ModelWarning(UserWarning):
+    """A robot that can be used, with something in its description that its author should know about.
+
+    Attributes:
+        findings: one sentence each.
+    """
+
+    def __init__(self, message: str, findings: Iterable[str] = ()) -> None:
+        self.findings = tuple(findings)
+        super().__init__(message)
 
 
 class UrdfError(ModelError):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from robot_dynamics_ros.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
@@ -65,6 +68,62 @@ class Pose:
         object.__setattr__(self, "rotation", frozen_array(self.rotation, (3, 3)))
         object.__setattr__(self, "position", frozen_array(self.position, (3,)))
 
+    def __reduce__(self) -> tuple[Any, ...]:  # so that copies are read-only again
+        return Pose, (np.array(self.rotation), np.array(self.position))
+
+    @classmethod
+    def from_rpy(cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Pose:
+        """The ``<origin>`` of URDF: R = Rz(yaw) Ry(pitch) Rx(roll), fixed axes, radians."""
+        roll, pitch, yaw = (float(angle) for angle in rpy)
+        cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+        cy, sy = math.cos(yaw), math.sin(yaw)
+        rotation = [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+        return cls(frozen_array(rotation, (3, 3)), frozen_array(xyz, (3,)))
+
+    @classmethod
+    def of(cls, value: object) -> Pose:
+        """A pose from a pose, a (4, 4) homogeneous matrix, or None (identity).
+
+        Raises:
+            ArgumentError: not one of these, not finite, or the rotation is none.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, Pose):
+            rotation, position = value.rotation, value.position
+        else:
+            try:
+                matrix = np.array(value, dtype=np.float64)
+            except (TypeError, ValueError):
+                matrix = np.empty(0)
+            if matrix.shape != (4, 4) or not np.array_equal(matrix[3], (0.0, 0.0, 0.0, 1.0)):
+                raise ArgumentError(
+                    "expected a Pose or a (4, 4) homogeneous matrix", where="pose", got=value,
+                    remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
+                )
+            rotation, position = matrix[:3, :3], matrix[:3, 3]
+        off = np.abs(rotation @ rotation.T - np.eye(3)).max()
+        if not (np.isfinite(position).all() and off < 1e-6 and np.linalg.det(rotation) > 0.0):
+            raise ArgumentError(
+                "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)",
+                where="pose", got=value, remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
+            )
+        return value if isinstance(value, Pose) else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
+
+    def rpy(self) -> tuple[float, float, float]:
+        """Roll, pitch and yaw of :meth:`from_rpy`; at a pitch of ±90° one of the many solutions."""
+        R = self.rotation
+        yaw = math.atan2(R[1, 0], R[0, 0])
+        pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+        # Roll is read off Rz(-yaw) R, so that it makes up for the arbitrary yaw where cos(pitch) vanishes.
+        s, c = math.sin(yaw), math.cos(yaw)
+        roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+        return roll, pitch, yaw
+
     def __matmul__(self, other: Pose) -> Pose:
         """Placement of ``other``'s child frame in this pose's parent frame."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
@@ -99,6 +158,9 @@ class Inertia:
         object.__setattr__(self, "mass", float(self.mass))
         object.__setattr__(self, "com", frozen_array(self.com, (3,)))
         object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Inertia, (self.mass, np.array(self.com), np.array(self.rotational))
 
     def in_parent(self, pose: Pose) -> Inertia:
         """The same body described in the parent frame of ``pose`` (I → R I Rᵀ, c → R c + p)."""
@@ -184,6 +246,10 @@ class Joint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = [getattr(self, f) for f in self.__dataclass_fields__]
+        return Joint, tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in values)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotDescription:
@@ -194,6 +260,8 @@ class RobotDescription:
         links, joints: in the order of the source.
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
         source: the text the description was read from, or ``""``.
+        findings: what its reader found odd but usable, one sentence each.
+        inertia_check: ``"warn"`` if inertias that no rigid body can have are taken as they are, else ``"error"``.
     """
 
     name: str
@@ -201,8 +269,17 @@ class RobotDescription:
     joints: tuple[Joint, ...]
     initial_positions: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
+    findings: tuple[str, ...] = ()
+    inertia_check: str = "error"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))
+        object.__setattr__(self, "findings", tuple(self.findings))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # mapping proxies do not pickle
+        return RobotDescription, (
+            self.name, self.links, self.joints, dict(self.initial_positions), self.source, self.findings,
+            self.inertia_check,
+        )

@@ -8,6 +8,7 @@ and mass properties, so that poses and wrenches can still be asked for.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import (
     Array,
     Inertia,
@@ -27,6 +29,7 @@ from robot_dynamics_ros.model.description import (
     RobotDescription,
     frozen_array,
 )
+from robot_dynamics_ros.model.tree import check_moving_mass, massless_joints, resolve_mimics, walk
 
 __all__ = ["DEFAULT_GRAVITY", "RobotModel"]
 
@@ -65,6 +68,8 @@ class RobotModel:
         velocity_limit, effort_limit: (nv,) inf where there are none.
         damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
             mimic joints are added to their master's, times the multiplier (twice for damping and armature).
+        massless_joint_names: joints that move nothing that has inertia, so that the mass matrix is singular; empty
+            unless the robot was loaded with ``inertia_check="warn"``.
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
     """
@@ -100,6 +105,7 @@ class RobotModel:
     damping: Array = field(repr=False)
     friction: Array = field(repr=False)
     armature: Array = field(repr=False)
+    massless_joint_names: tuple[str, ...] = field(repr=False)
     link_body: np.ndarray = field(repr=False)
     link_rotation: Array = field(repr=False)
     link_position: Array = field(repr=False)
@@ -131,7 +137,8 @@ class RobotModel:
             ArgumentError: gravity is not three finite numbers.
         """
         g = _checked_gravity(gravity)
-        order, fixed, link_order, placement = _walk(description)
+        description = _checked_description(description)
+        order, fixed, link_order, placement = walk(description)
         links = {link.name: link for link in description.links}
         number = {joint.name: i for i, joint in enumerate(order)}
         nb = len(order)
@@ -155,7 +162,7 @@ class RobotModel:
 
         parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
         placements = [pose_of[j.parent] @ j.origin for j in order]
-        master, multiplier, offset = _resolve_mimics(order, number)
+        master, multiplier, offset = resolve_mimics(order, number)
 
         q_index = np.zeros(nb, dtype=np.intp)
         v_index = np.zeros(nb, dtype=np.intp)
@@ -188,7 +195,9 @@ class RobotModel:
             friction[v_slice] += abs(k) * joint.friction
             armature[v_slice] += k * k * joint.armature
 
-        _check_moving_mass(order, parent, merged, armature, v_index)
+        massless = massless_joints(order, parent, merged, master, multiplier, [j.armature for j in order])
+        if description.inertia_check == "error":
+            check_moving_mass(massless, {j.name: j for j in order})
 
         def ints(values: object) -> np.ndarray:
             out = np.array(values, dtype=np.intp)
@@ -227,6 +236,7 @@ class RobotModel:
             damping=frozen_array(damping, (nv,)),
             friction=frozen_array(friction, (nv,)),
             armature=frozen_array(armature, (nv,)),
+            massless_joint_names=tuple(massless),
             link_body=ints([body_of[n] for n in link_order]),
             link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
             link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
@@ -235,6 +245,9 @@ class RobotModel:
             _link_index=MappingProxyType({n: i for i, n in enumerate(link_order)}),
             _body_index=MappingProxyType(number),
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are built anew: read-only arrays, no stale cache
+        return RobotModel.from_description, (self.description, tuple(self.gravity.tolist()), self.base)
 
     def replace(self, **changes: Any) -> RobotModel:
         """The same robot with another ``gravity``, ``base`` or ``description``.
@@ -328,6 +341,18 @@ class RobotModel:
         return q
 
 
+def _checked_description(description: RobotDescription) -> RobotDescription:
+    """The description with all axes unit length; errors for numbers that cannot be used."""
+    for link in description.links:
+        body = link.inertia
+        if not (math.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()):
+            raise ModelError("its inertia is not finite", where=f"link {link.name!r}", remedy="Give finite numbers.")
+    joints = [checked_joint(joint) for joint in description.joints]
+    if all(new is old for new, old in zip(joints, description.joints, strict=True)):
+        return description
+    return dataclasses.replace(description, joints=tuple(joints))
+
+
 def _checked_gravity(gravity: Sequence[float]) -> Array:
     try:
         g = np.array(gravity, dtype=np.float64)
@@ -341,137 +366,3 @@ def _checked_gravity(gravity: Sequence[float]) -> Array:
             remedy="Earth, with z up, is (0, 0, -9.81).",
         )
     return frozen_array(g, (3,))
-
-
-def _walk(
-    description: RobotDescription,
-) -> tuple[list[Joint], list[Joint], list[str], dict[str, tuple[str | None, Pose]]]:
-    """Depth-first order of moving joints, fixed joints, links, and each link's (moving joint, placement in its body)."""
-    names: set[str] = set()
-    for link in description.links:
-        if link.name in names:
-            raise ModelError("two links have this name", where=f"link {link.name!r}", remedy="Rename one of them.")
-        names.add(link.name)
-    if not names:
-        raise ModelError("the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>.")
-    parent_joint: dict[str, Joint] = {}
-    children: dict[str, list[Joint]] = {name: [] for name in names}
-    seen: set[str] = set()
-    for joint in description.joints:
-        where = f"joint {joint.name!r}"
-        if joint.name in seen:
-            raise ModelError("two joints have this name", where=where, remedy="Rename one of them.")
-        seen.add(joint.name)
-        for role, link_name in (("parent", joint.parent), ("child", joint.child)):
-            if link_name not in names:
-                raise ModelError(
-                    f"its {role} link {link_name!r} does not exist",
-                    where=where,
-                    got=link_name,
-                    remedy=f"Add <link name={link_name!r}> or correct the name; the links are "
-                    f"{', '.join(sorted(names)[:20])}.",
-                )
-        if joint.child in parent_joint:
-            raise ModelError(
-                f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}",
-                where=where,
-                got=joint.child,
-                remedy="A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint.",
-            )
-        parent_joint[joint.child] = joint
-        children[joint.parent].append(joint)
-    roots = [link.name for link in description.links if link.name not in parent_joint]
-    if not roots:
-        raise ModelError(
-            "every link is the child of some joint: the joints form a cycle",
-            where=f"robot {description.name!r}",
-            remedy="Remove the joint that closes the cycle.",
-        )
-    if len(roots) > 1:
-        raise ModelError(
-            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
-            where=f"robot {description.name!r}",
-            got=roots,
-            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
-        )
-
-    order: list[Joint] = []
-    fixed: list[Joint] = []
-    link_order: list[str] = []
-    placement: dict[str, tuple[str | None, Pose]] = {roots[0]: (None, Pose())}
-    stack = [roots[0]]
-    while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
-        link_name = stack.pop()
-        link_order.append(link_name)
-        joint_in = parent_joint.get(link_name)
-        if joint_in is not None:
-            if joint_in.type is JointType.FIXED:
-                fixed.append(joint_in)
-                body, pose = placement[joint_in.parent]
-                placement[link_name] = (body, pose @ joint_in.origin)
-            else:
-                order.append(joint_in)
-                placement[link_name] = (joint_in.name, Pose())
-        stack.extend(joint.child for joint in reversed(children[link_name]))
-    if len(link_order) < len(names):
-        lost = sorted(names - set(link_order))
-        raise ModelError(
-            f"link {lost[0]!r} cannot be reached from the root {roots[0]!r}: its joints form a cycle",
-            where=f"robot {description.name!r}",
-            got=lost,
-            remedy="Remove the joint that closes the cycle.",
-        )
-    return order, fixed, link_order, placement
-
-
-def _resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[int], list[float], list[float]]:
-    """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
-    masters, multipliers, offsets = [], [], []
-    for i, joint in enumerate(order):
-        k, d, at = 1.0, 0.0, i
-        visited = {i}
-        while (mimic := order[at].mimic) is not None:
-            where = f"joint {order[at].name!r} <mimic>"
-            if mimic.joint not in number:
-                raise ModelError(
-                    f"it mimics {mimic.joint!r}, which is not a moving joint",
-                    where=where,
-                    got=mimic.joint,
-                    remedy="Name one of: " + ", ".join(n for n in number if n != order[at].name) + ".",
-                )
-            d += k * mimic.offset
-            k *= mimic.multiplier
-            at = number[mimic.joint]
-            if at in visited:
-                raise ModelError("the mimic joints follow each other in a circle", where=where, got=mimic.joint,
-                                 remedy="Let one of them stand on its own.")
-            visited.add(at)
-        if at != i and (joint.type.nq != 1 or order[at].type.nq != 1):
-            raise ModelError(
-                f"a {joint.type.name.lower()} joint cannot mimic a {order[at].type.name.lower()} joint",
-                where=f"joint {joint.name!r} <mimic>",
-                got=order[at].name,
-                remedy="Both joints of a mimic pair must have one degree of freedom.",
-            )
-        masters.append(-1 if at == i else at)
-        multipliers.append(k)
-        offsets.append(d)
-    return masters, multipliers, offsets
-
-
-def _check_moving_mass(
-    order: list[Joint], parent: np.ndarray, merged: list[Inertia], armature: Array, v_index: np.ndarray
-) -> None:
-    """A moving subtree without any inertia cannot be accelerated by a finite effort."""
-    carried = [b.mass > 0.0 or bool(np.any(b.rotational)) for b in merged]
-    for i in range(len(order) - 1, -1, -1):
-        if not carried[i]:
-            if armature[v_index[i]] > 0.0:
-                continue
-            raise ModelError(
-                f"nothing that joint {order[i].name!r} moves has any inertia",
-                where=f"link {order[i].child!r}",
-                remedy="Give the link (or one behind it) an <inertial> with a mass, or make the joint fixed.",
-            )
-        if parent[i] >= 0:
-            carried[parent[i]] = True

@@ -1,0 +1,141 @@
+"""What can be wrong with the numbers of a robot: axes, inertias, limits, frictions.
+
+Tolerances, and why they are what they are:
+
+* An axis may be off unit length by 1e-3 (rounded to three digits, as real files have it) and is then normalised;
+  more is taken for a mistake.
+* The triangle inequality of the principal moments of inertia may be missed by 1e-3 of the largest one, which
+  is what rounding to three digits can do.
+* Moments below mass · (1 µm)² count as zero, so that a body written as a point mass may carry rounding noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointLimits, JointType
+
+__all__ = ["AXIS_TOLERANCE", "INERTIA_POLICIES", "TRIANGLE_TOLERANCE", "checked_axis", "checked_joint", "inertia_fault"]
+
+AXIS_TOLERANCE = 1e-3
+TRIANGLE_TOLERANCE = 1e-3
+NO_SIZE = 1e-6  # m
+INERTIA_POLICIES = ("error", "warn")
+
+ErrorType = Callable[..., ModelError]
+
+
+def check_policy(policy: str) -> None:
+    """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
+    if policy not in INERTIA_POLICIES:
+        raise ArgumentError(
+            f"expected 'error' or 'warn', got {policy!r}", where="inertia_check", got=policy,
+            remedy="'warn' loads robots whose inertias no rigid body can have, and names them.",
+        )
+
+
+def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
+    """(3,) ``axis`` made unit length.
+
+    Raises:
+        ModelError: not finite, zero, or off unit length by more than :data:`AXIS_TOLERANCE`.
+    """
+    x, y, z = (float(value) for value in axis)
+    length = math.sqrt(x * x + y * y + z * z)
+    shown = f"{x:g} {y:g} {z:g}"
+    if not math.isfinite(length):
+        raise error(f"the axis {shown} is not finite", where=where, got=shown, remedy="Give three finite numbers.")
+    if length == 0.0:
+        raise error("the axis is zero", where=where, got=shown, remedy='Give a unit vector, such as xyz="0 0 1".')
+    if abs(length - 1.0) > AXIS_TOLERANCE:
+        raise error(
+            f"the axis {shown} has length {length:.6g}, not 1",
+            where=where,
+            got=shown,
+            remedy=f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".',
+        )
+    return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
+
+
+def checked_joint(joint: Joint) -> Joint:
+    """The joint with a unit axis, or an error if any of its numbers cannot be used.
+
+    Raises:
+        ModelError: a number is not finite (limits may be infinite), the axis is not unit, lower exceeds upper, a
+            largest effort or velocity, a friction or an armature is negative.
+    """
+    where = f"joint {joint.name!r}"
+    if not (np.isfinite(joint.origin.rotation).all() and np.isfinite(joint.origin.position).all()):
+        raise ModelError("its origin is not finite", where=where, remedy="Give finite numbers.")
+    if joint.type is JointType.FIXED:
+        return joint
+    check_limits(joint.limits, where)
+    for name in ("damping", "friction", "armature"):
+        value = getattr(joint, name)
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ModelError(
+                f"{name} is {value!r}", where=where, got=value, remedy="Give a finite number that is zero or more."
+            )
+    if joint.mimic is not None and not (math.isfinite(joint.mimic.multiplier) and math.isfinite(joint.mimic.offset)):
+        raise ModelError("its mimic multiplier or offset is not finite", where=where, remedy="Give finite numbers.")
+    if joint.type is JointType.FLOATING:
+        return joint
+    axis = checked_axis(joint.axis, where)
+    if axis is joint.axis:
+        return joint
+    return Joint(
+        joint.name, joint.type, joint.parent, joint.child, joint.origin, axis, joint.limits, joint.damping,
+        joint.friction, joint.armature, joint.mimic,
+    )
+
+
+def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:
+    """Raise ModelError unless lower ≤ upper and effort and velocity are zero or more; NaN is never accepted."""
+    if not limits.lower <= limits.upper:
+        raise error(
+            f"the lower limit {limits.lower:g} exceeds the upper limit {limits.upper:g}"
+            if limits.lower > limits.upper
+            else "a position limit is not a number",
+            where=where,
+            got=(limits.lower, limits.upper),
+            remedy="Exchange the two, or correct the wrong one.",
+        )
+    for name in ("effort", "velocity"):
+        value = getattr(limits, name)
+        if not value >= 0.0:
+            raise error(
+                f"the {name} limit is {value:g}",
+                where=where,
+                got=value,
+                remedy=f"Give the largest {name} as a positive number; it holds in both directions.",
+            )
+
+
+def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
+    """What makes these mass properties impossible for a rigid body, and what to do; None if nothing does.
+
+    A body without mass and rotational inertia is no fault (a frame, often), nor is a point mass.
+    """
+    mass, matrix = inertia.mass, inertia.rotational
+    if mass < 0.0:
+        return f"the mass {mass:g} kg is negative", "Give a positive mass."
+    low, middle, high = (float(value) for value in np.linalg.eigvalsh(matrix))
+    noise = mass * NO_SIZE**2
+    shown = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m²"
+    if low < -(TRIANGLE_TOLERANCE * 1e-3 * high + noise):
+        return (
+            f"the rotational inertia is not positive ({shown})",
+            "Check the signs and the products of inertia: ixy = -Σ m x y, and so on.",
+        )
+    if low + middle < high * (1.0 - TRIANGLE_TOLERANCE) - noise:
+        return (
+            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others)",
+            "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
+        )
+    if mass == 0.0 and high > 0.0:
+        return f"it has rotational inertia but no mass ({shown})", "Give it a mass, or no inertia."
+    return None

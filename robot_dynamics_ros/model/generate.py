@@ -1,0 +1,162 @@
+"""Robots made from a few numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Pose,
+    RobotDescription,
+    frozen_array,
+)
+from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
+
+__all__ = ["chain", "limb"]
+
+_Z = (0.0, 0.0, 1.0)
+
+
+def limb(
+    n_segments: int,
+    *,
+    lengths: float | Sequence[float] = 0.3,
+    masses: float | Sequence[float] = 1.0,
+    inertia: str = "rod",
+    radius: float = 0.03,
+    damping: float | Sequence[float] = 0.0,
+    friction: float | Sequence[float] = 0.0,
+    gravity: Sequence[float] = DEFAULT_GRAVITY,
+) -> RobotModel:
+    """A planar limb of ``n_segments`` hinged segments.
+
+    Each segment lies along +y of its own frame, which sits at the segment's joint; all joints turn about +z, are
+    unlimited and zero when the limb is straight; the mass centre is at half length.  Joints are ``joint1`` …, links
+    ``base``, ``segment1`` … and the massless ``tip`` at the far end.
+
+    Args:
+        n_segments: number of segments, at least 1.
+        lengths: segment lengths, m; one number for all, or one each.
+        masses: segment masses, kg; likewise.
+        inertia: ``"rod"`` for solid cylinders of ``radius``, ``"point"`` for point masses.
+        radius: of the rods, m.
+        damping, friction: viscous (N m s/rad) and Coulomb (N m) friction of the joints; one number or one each.
+        gravity: (3,) m/s²; (0, −9.81, 0) lets gravity act in the plane of motion.
+
+    Raises:
+        ArgumentError: a number is missing, not finite, or not positive where it has to be.
+
+    >>> limb(3, masses=[0.7, 0.5, 0.3], lengths=[0.8, 0.6, 0.4]).joint_names
+    ('joint1', 'joint2', 'joint3')
+    """
+    n = _count(n_segments, "n_segments")
+    l, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
+    d = _per_segment(damping, n, "damping", zero=True)
+    f = _per_segment(friction, n, "friction", zero=True)
+    if inertia not in ("rod", "point"):
+        raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia", got=inertia)
+    r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
+    links, joints = [Link("base")], []
+    for i in range(n):
+        across = m[i] * (3.0 * r * r + l[i] * l[i]) / 12.0
+        moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
+        links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, l[i] / 2.0, 0.0]), np.diag(moments))))
+        joints.append(
+            Joint(
+                f"joint{i + 1}", JointType.CONTINUOUS, links[i].name, links[i + 1].name,
+                origin=_shift(0.0, l[i - 1] if i else 0.0, 0.0), axis=frozen_array(_Z, (3,)),
+                damping=float(d[i]), friction=float(f[i]),
+            )
+        )
+    links.append(Link("tip"))
+    joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", origin=_shift(0.0, l[-1], 0.0)))
+    return RobotModel.from_description(RobotDescription(f"limb_{n}", tuple(links), tuple(joints)), gravity=gravity)
+
+
+def chain(
+    n_joints: int,
+    *,
+    length: float = 0.2,
+    mass: float = 1.0,
+    prismatic_every: int = 0,
+    seed: int = 0,
+    gravity: Sequence[float] = DEFAULT_GRAVITY,
+) -> RobotModel:
+    """A spatial chain of ``n_joints`` links with turned frames, oblique axes and full inertias.
+
+    The same arguments give the same robot, on every machine.  Meant for benchmarks: no term of the equations of
+    motion vanishes by symmetry.
+
+    Args:
+        n_joints: number of moving joints, at least 1.
+        length: distance between neighbouring joints, m.
+        mass: mass of each link, kg.
+        prismatic_every: make every so-manieth joint prismatic; 0 for none.
+        seed: of the random numbers.
+        gravity: (3,) m/s².
+
+    Raises:
+        ArgumentError: a number is not finite, or not positive where it has to be.
+    """
+    n = _count(n_joints, "n_joints")
+    step = float(_per_segment(length, 1, "length")[0])
+    m = float(_per_segment(mass, 1, "mass")[0])
+    rng = np.random.default_rng(seed)
+    links, joints = [Link("base")], []
+    for i in range(n):
+        axis = rng.standard_normal(3)
+        axis /= np.linalg.norm(axis)
+        turn = rng.uniform(-math.pi, math.pi, 3)
+        sides = step * rng.uniform(0.2, 1.0, 3)  # a cuboid, turned in its link
+        moments = m / 12.0 * (sides @ sides - sides**2)
+        R = Pose.from_rpy(rpy=rng.uniform(-math.pi, math.pi, 3).tolist()).rotation
+        com = step * rng.uniform(-0.5, 0.5, 3)
+        links.append(Link(f"link{i + 1}", Inertia(m, com, R @ np.diag(moments) @ R.T)))
+        sliding = prismatic_every > 0 and (i + 1) % prismatic_every == 0
+        direction = rng.standard_normal(3)
+        direction *= step / np.linalg.norm(direction)
+        joints.append(
+            Joint(
+                f"joint{i + 1}", JointType.PRISMATIC if sliding else JointType.REVOLUTE, links[i].name,
+                links[i + 1].name, origin=Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist()),
+                axis=axis, limits=JointLimits(-0.5 * step, 0.5 * step) if sliding else JointLimits(-math.pi, math.pi),
+            )
+        )
+    return RobotModel.from_description(RobotDescription(f"chain_{n}", tuple(links), tuple(joints)), gravity=gravity)
+
+
+def _shift(x: float, y: float, z: float) -> Pose:
+    return Pose(position=frozen_array((x, y, z), (3,)))
+
+
+def _count(value: int, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ArgumentError(f"expected a whole number of at least 1, got {value!r}", where=where, got=value)
+    return int(value)
+
+
+def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: bool = False) -> Array:
+    """(n,) finite positive numbers (or zero, if allowed) from one number or ``n``."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ArgumentError(f"expected one number or {n} of them, got {values!r}", where=where, got=values)
+    bad = ~np.isfinite(array) | (array < 0.0 if zero else array <= 0.0)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        kind = "finite and not negative" if zero else "finite and positive"
+        raise ArgumentError(f"entry {at} is {array[at]!r}, but has to be {kind}", where=where, got=values)
+    return array

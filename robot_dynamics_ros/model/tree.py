@@ -1,0 +1,162 @@
+"""From a heap of joints to one tree: order, merging of fixed links, mimic joints, and what makes a tree unusable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Pose, RobotDescription
+
+__all__ = ["check_moving_mass", "massless_joints", "resolve_mimics", "walk"]
+
+
+def walk(
+    description: RobotDescription,
+) -> tuple[list[Joint], list[Joint], list[str], dict[str, tuple[str | None, Pose]]]:
+    """Depth-first order of moving joints, fixed joints, links, and each link's (moving joint, placement in its body)."""
+    names: set[str] = set()
+    for link in description.links:
+        if link.name in names:
+            raise ModelError("two links have this name", where=f"link {link.name!r}", remedy="Rename one of them.")
+        names.add(link.name)
+    if not names:
+        raise ModelError("the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>.")
+    parent_joint: dict[str, Joint] = {}
+    children: dict[str, list[Joint]] = {name: [] for name in names}
+    seen: set[str] = set()
+    for joint in description.joints:
+        where = f"joint {joint.name!r}"
+        if joint.name in seen:
+            raise ModelError("two joints have this name", where=where, remedy="Rename one of them.")
+        seen.add(joint.name)
+        for role, link_name in (("parent", joint.parent), ("child", joint.child)):
+            if link_name not in names:
+                raise ModelError(
+                    f"its {role} link {link_name!r} does not exist",
+                    where=where,
+                    got=link_name,
+                    remedy=f"Add <link name={link_name!r}> or correct the name; the links are "
+                    f"{', '.join(sorted(names)[:20])}.",
+                )
+        if joint.child in parent_joint:
+            raise ModelError(
+                f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}",
+                where=where,
+                got=joint.child,
+                remedy="A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint.",
+            )
+        parent_joint[joint.child] = joint
+        children[joint.parent].append(joint)
+    roots = [link.name for link in description.links if link.name not in parent_joint]
+    if not roots:
+        raise ModelError(
+            "every link is the child of some joint: the joints form a cycle",
+            where=f"robot {description.name!r}",
+            remedy="Remove the joint that closes the cycle.",
+        )
+    if len(roots) > 1:
+        raise ModelError(
+            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
+            where=f"robot {description.name!r}",
+            got=roots,
+            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
+        )
+
+    order: list[Joint] = []
+    fixed: list[Joint] = []
+    link_order: list[str] = []
+    placement: dict[str, tuple[str | None, Pose]] = {roots[0]: (None, Pose())}
+    stack = [roots[0]]
+    while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
+        link_name = stack.pop()
+        link_order.append(link_name)
+        joint_in = parent_joint.get(link_name)
+        if joint_in is not None:
+            if joint_in.type is JointType.FIXED:
+                fixed.append(joint_in)
+                body, pose = placement[joint_in.parent]
+                placement[link_name] = (body, pose @ joint_in.origin)
+            else:
+                order.append(joint_in)
+                placement[link_name] = (joint_in.name, Pose())
+        stack.extend(joint.child for joint in reversed(children[link_name]))
+    if len(link_order) < len(names):
+        lost = sorted(names - set(link_order))
+        raise ModelError(
+            f"link {lost[0]!r} cannot be reached from the root {roots[0]!r}: its joints form a cycle",
+            where=f"robot {description.name!r}",
+            got=lost,
+            remedy="Remove the joint that closes the cycle.",
+        )
+    return order, fixed, link_order, placement
+
+
+def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[int], list[float], list[float]]:
+    """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
+    masters, multipliers, offsets = [], [], []
+    for i, joint in enumerate(order):
+        k, d, at = 1.0, 0.0, i
+        visited = {i}
+        while (mimic := order[at].mimic) is not None:
+            where = f"joint {order[at].name!r} <mimic>"
+            if mimic.joint not in number:
+                raise ModelError(
+                    f"it mimics {mimic.joint!r}, which is not a moving joint",
+                    where=where,
+                    got=mimic.joint,
+                    remedy="Name one of: " + ", ".join(n for n in number if n != order[at].name) + ".",
+                )
+            d += k * mimic.offset
+            k *= mimic.multiplier
+            at = number[mimic.joint]
+            if at in visited:
+                raise ModelError("the mimic joints follow each other in a circle", where=where, got=mimic.joint,
+                                 remedy="Let one of them stand on its own.")
+            visited.add(at)
+        if at != i and (joint.type.nq != 1 or order[at].type.nq != 1):
+            raise ModelError(
+                f"a {joint.type.name.lower()} joint cannot mimic a {order[at].type.name.lower()} joint",
+                where=f"joint {joint.name!r} <mimic>",
+                got=order[at].name,
+                remedy="Both joints of a mimic pair must have one degree of freedom.",
+            )
+        masters.append(-1 if at == i else at)
+        multipliers.append(k)
+        offsets.append(d)
+    return masters, multipliers, offsets
+
+
+def massless_joints(
+    order: list[Joint],
+    parent: np.ndarray,
+    merged: list[Inertia],
+    master: list[int],
+    multiplier: list[float],
+    own_armature: list[float],
+) -> list[str]:
+    """Joints whose effort accelerates nothing: a moving subtree without any inertia, and no armature.
+
+    A mimic joint has no effort of its own; its master is judged by all that it moves.
+    """
+    carried = [b.mass > 0.0 or bool(np.any(b.rotational)) for b in merged]
+    for i in range(len(order) - 1, -1, -1):
+        if carried[i] and parent[i] >= 0:
+            carried[parent[i]] = True
+    driven = [c or a > 0.0 for c, a in zip(carried, own_armature, strict=True)]
+    for i, m in enumerate(master):
+        if m >= 0 and driven[i] and multiplier[i] != 0.0:
+            driven[m] = True
+    return [joint.name for i, joint in enumerate(order) if master[i] < 0 and not driven[i]]
+
+
+def check_moving_mass(names: list[str], joints: Mapping[str, Joint]) -> None:
+    """Raise ModelError if any joint is massless: no finite effort would give it a finite acceleration."""
+    for name in names:
+        raise ModelError(
+            f"nothing that joint {name!r} moves has any inertia",
+            where=f"link {joints[name].child!r}",
+            remedy="Give the link (or one behind it) an <inertial> with a mass, or make the joint fixed; with "
+            "inertia_check='warn' it loads, and only forward dynamics fails.",
+        )

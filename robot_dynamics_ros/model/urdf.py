@@ -1,0 +1,249 @@
+"""URDF in, :class:`RobotModel` out."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.model.checks import check_limits, check_policy, checked_axis, inertia_fault
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Mimic,
+    Pose,
+    RobotDescription,
+    frozen_array,
+)
+from robot_dynamics_ros.model.floating_base import with_floating_base
+from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
+from robot_dynamics_ros.model.urdf_clean import CleanUrdf, clean_urdf
+from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["load_urdf", "parse_urdf"]
+
+_logger = logging.getLogger("robot_dynamics_ros.model")
+_logger.addHandler(logging.NullHandler())
+_logged: set[str] = set()
+_SHOWN = 20
+
+_TYPES = {t.name.lower(): t for t in JointType}
+
+
+def load_urdf(
+    source: UrdfInput,
+    gravity: Sequence[float] = DEFAULT_GRAVITY,
+    *,
+    base: Pose | ArrayLike | None = None,
+    floating_base: bool = False,
+    inertia_check: str = "error",
+    armature: Mapping[str, float] | None = None,
+    xacro_arguments: Mapping[str, str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> RobotModel:
+    """A robot from a URDF.
+
+    Args:
+        source: URDF text, or the path of a URDF or xacro file (``package://`` and ``file://`` addresses too).
+        gravity: (3,) gravitational acceleration in the world frame, m/s².
+        base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
+        floating_base: put a floating joint (``root_joint``) between the world and the root link.
+        inertia_check: ``"error"`` refuses inertias that no rigid body can have, ``"warn"`` takes them as they are.
+        armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
+            ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
+            argument goes before them.
+        xacro_arguments: arguments for a xacro file.
+        max_bytes: largest document accepted.
+
+    Warns:
+        ModelWarning: once a load, with everything found that is odd but usable.
+
+    Raises:
+        UrdfError: the document is missing, unreadable, not a URDF, or has a broken element.
+        ModelError: the joints do not form one tree, or a moving subtree has no inertia.
+        ArgumentError: an argument other than the document is wrong.
+    """
+    check_policy(inertia_check)
+    description = parse_urdf(
+        source, inertia_check=inertia_check, armature=armature, xacro_arguments=xacro_arguments, max_bytes=max_bytes
+    )
+    if floating_base:
+        description = with_floating_base(description)
+    model = RobotModel.from_description(description, gravity=gravity, base=Pose.of(base))
+    findings = list(description.findings)
+    findings += [f"joint {name!r} moves nothing that has inertia" for name in model.massless_joint_names]
+    _report(description.name, findings)
+    return model
+
+
+def parse_urdf(
+    source: UrdfInput,
+    *,
+    inertia_check: str = "error",
+    armature: Mapping[str, float] | None = None,
+    xacro_arguments: Mapping[str, str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> RobotDescription:
+    """What a URDF says, checked element by element but not yet as a whole tree.  Arguments as :func:`load_urdf`."""
+    data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
+    clean = clean_urdf(data, source=label, max_bytes=max_bytes)
+    robot = _urdf_parser(clean, label)
+    findings = clean.findings
+    links = [_link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)]
+    rotor = _armatures(clean, robot, armature, findings)
+    joints = [
+        _joint(joint, line, rotor.get(joint.name, 0.0), findings)
+        for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
+    ]
+    names = {joint.name for joint in joints}
+    for name in clean.initial_positions.keys() - names:
+        findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
+    return RobotDescription(
+        name=robot.name,
+        links=tuple(links),
+        joints=tuple(joints),
+        initial_positions={n: p for n, p in clean.initial_positions.items() if n in names},
+        source=data if isinstance(data, str) else data.decode("utf-8", "replace"),
+        findings=tuple(findings),
+        inertia_check=inertia_check,
+    )
+
+
+def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
+    from urdf_parser_py.urdf import Robot  # here, not above: importing it takes as long as loading ten robots
+
+    try:
+        return Robot.from_xml_string(clean.text)
+    except Exception as error:  # urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+        raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
+
+
+def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
+    where = f"link {link.name!r} <inertial> (line {line})"
+    given = link.inertial
+    if given is None:
+        return Link(link.name)
+    i = given.inertia
+    matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
+    inertia = Inertia(given.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
+    fault = inertia_fault(inertia)
+    if fault is not None:
+        problem, remedy = fault
+        if policy == "error" and not (given.mass == 0.0 and "no mass" in problem):
+            raise UrdfError(
+                problem, where=where, got=given.mass if given.mass < 0.0 else matrix.tolist(),
+                remedy=f"{remedy} To load it all the same: inertia_check='warn'.",
+            )
+        findings.append(f"{where}: {problem}")
+    return Link(link.name, inertia.in_parent(_pose(given.origin)))
+
+
+def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint:
+    where = f"joint {joint.name!r} (line {line})"
+    kind = _TYPES.get(joint.type)
+    if kind is None:
+        raise UrdfError(
+            f"unknown joint type {joint.type!r}", where=where, got=joint.type,
+            remedy=f"The types of URDF are {', '.join(_TYPES)}.",
+        )
+    origin = _pose(joint.origin)
+    if kind is JointType.FIXED:
+        return Joint(joint.name, kind, joint.parent, joint.child, origin)
+    axis: Array = frozen_array((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, (3,))
+    if kind is not JointType.FLOATING:
+        axis = checked_axis(axis, f"{where} <axis>", UrdfError)
+    dynamics = joint.dynamics
+    friction = {}
+    for name in ("damping", "friction"):
+        friction[name] = float(getattr(dynamics, name, None) or 0.0)
+        if friction[name] < 0.0:
+            raise UrdfError(
+                f"{name} is {friction[name]:g}", where=f"{where} <dynamics>", got=friction[name],
+                remedy="Friction takes energy away: give zero or a positive number.",
+            )
+    mimic = None
+    if joint.mimic is not None:
+        k, d = joint.mimic.multiplier, joint.mimic.offset
+        mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
+    limits = _limits(joint, kind, where, findings)
+    return Joint(joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, mimic=mimic, **friction)
+
+
+def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> JointLimits:
+    given = joint.limit
+    bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
+    if given is None:
+        if bounded:
+            raise UrdfError(
+                f"a {joint.type} joint needs a <limit>", where=where,
+                remedy='Add <limit lower="…" upper="…" effort="…" velocity="…"/>'
+                + (", or make the joint continuous." if kind is JointType.REVOLUTE else "."),
+            )
+        return JointLimits()
+    effort = math.inf if given.effort is None else float(given.effort)
+    velocity = math.inf if given.velocity is None else float(given.velocity)
+    if not bounded:
+        limits = JointLimits(velocity=velocity, effort=effort)
+        check_limits(limits, f"{where} <limit>", UrdfError)
+        return limits
+    limits = JointLimits(float(given.lower or 0.0), float(given.upper or 0.0), velocity, effort)
+    check_limits(limits, f"{where} <limit>", UrdfError)
+    zero = [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]
+    if joint.mimic is not None:
+        return limits  # its master is what is driven
+    if limits.lower == limits.upper:
+        findings.append(f"{where} <limit>: lower = upper = {limits.lower:g}, so that the joint cannot move")
+    if zero:
+        findings.append(f"{where} <limit>: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
+    return limits
+
+
+def _pose(origin: Any) -> Pose:
+    if origin is None:
+        return Pose()
+    return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
+
+
+def _armatures(clean: CleanUrdf, robot: Any, given: Mapping[str, float] | None, findings: list[str]) -> dict[str, float]:
+    moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
+    for name in clean.armature.keys() - moving:
+        findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
+    result = dict(clean.armature)
+    for name, value in (given or {}).items():
+        if name not in moving:
+            raise UnknownNameError("moving joint", name, sorted(moving), where="armature")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not (math.isfinite(number) and number >= 0.0):
+            raise ArgumentError(
+                f"expected a number that is zero or more, got {value!r}", where=f"armature[{name!r}]", got=value,
+                remedy="It is the rotor's inertia times the square of the gear ratio, kg m².",
+            )
+        result[name] = number
+    return result
+
+
+def _report(robot: str, findings: list[str]) -> None:
+    if not findings:
+        return
+    lines = "".join(f"\n  - {finding}" for finding in findings[:_SHOWN])
+    if len(findings) > _SHOWN:
+        lines += f"\n  … and {len(findings) - _SHOWN} more"
+    message = f"robot {robot!r} is usable, but:{lines}"
+    warnings.warn(ModelWarning(message, findings), stacklevel=3)
+    if message not in _logged:
+        _logged.add(message)
+        _logger.warning("%s", message)

@@ -1,0 +1,259 @@
+"""From whatever a URDF holds to what dynamics needs: links, inertias, joints, in a form that cannot surprise.
+
+Descriptions in the field carry meshes, sensors, transmissions, simulator extensions and odd attributes; parsers
+trip over them although the mechanics is sound.  Here everything else is left out, what is kept is checked with the
+line it stands on, and elements nobody knows (a misspelt ``<inertial>``, say) are reported instead of vanishing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+from robot_dynamics_ros.errors import UrdfError
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
+
+__all__ = ["CleanUrdf", "clean_urdf"]
+
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+# element → attribute → (kind, required); kinds: text, number, limit (may be infinite), vector
+_ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
+    "robot": {"name": ("text", False)},
+    "link": {"name": ("text", True)},
+    "joint": {"name": ("text", True), "type": ("text", True)},
+    "inertial": {},
+    "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},
+    "mass": {"value": ("number", True)},
+    "inertia": {name: ("number", True) for name in _INERTIA},
+    "parent": {"link": ("text", True)},
+    "child": {"link": ("text", True)},
+    "axis": {"xyz": ("vector", True)},
+    "limit": {
+        "effort": ("limit", True), "velocity": ("limit", True), "lower": ("limit", False), "upper": ("limit", False),
+    },
+    "dynamics": {"damping": ("number", False), "friction": ("number", False)},
+    "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
+}
+_INERTIAL: dict[str, dict] = {"origin": {}, "mass": {}, "inertia": {}}
+_JOINT: dict[str, dict] = {
+    "origin": {}, "parent": {}, "child": {}, "axis": {}, "limit": {}, "dynamics": {}, "mimic": {},
+}
+_SCHEMA = {
+    "robot": {
+        "link": {"inertial": _INERTIAL},
+        "joint": _JOINT,
+        "ros2_control": {"joint": {"state_interface": {"param": {}}}},
+        "transmission": {"joint": {}, "actuator": {"drake:rotor_inertia": {}, "drake:gear_ratio": {}}},
+    }
+}
+_REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
+# Elements that belong where they are and say nothing about dynamics.
+_HARMLESS = {
+    "robot": {"material", "gazebo", "sensor", "group", "mujoco", "loop_joint", "self_collision_checking"},
+    "link": {
+        "visual", "collision", "contact", "self_collision_checking", "collision_checking", "self_filter", "sensor",
+        "surface", "gravity", "kinematic", "material", "gazebo", "capsule", "audio",
+    },
+    "joint": {"safety_controller", "calibration", "hardwareInterface", "physics", "sensor", "gazebo"},
+}
+_MANY = {"link", "joint", "ros2_control", "transmission"}
+_NO_LIMIT = 1e300
+
+
+@dataclass(slots=True)
+class CleanUrdf:
+    """A URDF reduced to mechanics.
+
+    Attributes:
+        text: URDF text that holds only links, inertias and joints, checked.
+        link_lines, joint_lines: line of each, in order.
+        armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
+        initial_positions: joint name → position, from ``<ros2_control>``.
+        findings: what was odd, one sentence each.
+    """
+
+    text: str = ""
+    link_lines: list[int] = field(default_factory=list)
+    joint_lines: list[int] = field(default_factory=list)
+    armature: dict[str, float] = field(default_factory=dict)
+    initial_positions: dict[str, float] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+
+
+def clean_urdf(data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES) -> CleanUrdf:
+    """Parse ``data`` under guard and keep what dynamics needs.
+
+    Raises:
+        UrdfError: not XML, not a robot, an element or attribute missing, repeated or malformed.
+    """
+    return _Cleaner(source).run(data, max_bytes)
+
+
+class _Cleaner:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.out = CleanUrdf()
+
+    def run(self, data: bytes | str, max_bytes: int) -> CleanUrdf:
+        root = parse_xml(data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped)
+        if "name" not in root.attributes:
+            self.out.findings.append("the robot has no name")
+        robot = ElementTree.Element("robot", {"name": root.attributes.get("name") or "unnamed"})
+        for node in root.children:
+            if node.tag in ("link", "joint"):
+                self.copy(node, robot, f"{node.tag} {node.attributes.get('name', '')!r}")
+                (self.out.link_lines if node.tag == "link" else self.out.joint_lines).append(node.line)
+            elif node.tag == "ros2_control":
+                self.read_initial_positions(node)
+            else:
+                self.read_armature(node)
+        self.out.text = ElementTree.tostring(robot, encoding="unicode")
+        return self.out
+
+    # -- copying what is kept ------------------------------------------------------------------------------------
+
+    def copy(self, node: Node, parent: ElementTree.Element, owner: str) -> None:
+        where = self.where(node, owner)
+        element = ElementTree.SubElement(parent, node.tag)
+        known = _ATTRIBUTES[node.tag]
+        for name, (kind, required) in known.items():
+            if name not in node.attributes:
+                if required and not self.may_lack(node, parent):
+                    raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
+                continue
+            element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
+        for name in node.attributes.keys() - known.keys():
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            if near:
+                self.out.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
+        seen: dict[str, int] = {}
+        for child in node.children:
+            if child.tag in seen:
+                raise UrdfError(
+                    f"a second <{child.tag}> (the first is on line {seen[child.tag]})",
+                    where=self.where(child, owner),
+                    remedy="Remove one of them.",
+                )
+            seen[child.tag] = child.line
+            if not (node.tag == "joint" and self.superfluous(node, child)):
+                self.copy(child, element, owner)
+        for tag in _REQUIRED.get(node.tag, ()):
+            if tag not in seen:
+                raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))
+
+    @staticmethod
+    def may_lack(node: Node, parent: ElementTree.Element) -> bool:
+        """Continuous joints need no limits, so half a <limit> is enough for them."""
+        return node.tag == "limit" and parent.get("type") not in ("revolute", "prismatic")
+
+    @staticmethod
+    def superfluous(joint: Node, child: Node) -> bool:
+        """What fixed and floating joints carry along without meaning; it need not even be well written."""
+        kind = joint.attributes.get("type")
+        return (kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic")) or (
+            kind == "floating" and child.tag in ("axis", "mimic")
+        )
+
+    def value(self, text: str, kind: str, where: str) -> str:
+        if kind == "text":
+            if not text.strip():
+                raise UrdfError("it is empty", where=where, got=text, remedy="Give a name.")
+            return text
+        if kind == "vector":
+            parts = text.split()
+            if len(parts) != 3:
+                raise UrdfError(
+                    f"expected three numbers, got {text!r}", where=where, got=text,
+                    remedy='Separate them by spaces, as in "0 0 1".',
+                )
+            return " ".join(self.value(part, "number", where) for part in parts)
+        number = self.number(text, where)
+        if kind == "limit" and not math.isnan(number):
+            return repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
+        if not math.isfinite(number):
+            raise UrdfError(f"{text!r} is not a finite number", where=where, got=text, remedy="Give a finite number.")
+        return repr(number)
+
+    @staticmethod
+    def number(text: str, where: str) -> float:
+        try:
+            if "_" in text:
+                raise ValueError
+            return float(text)
+        except ValueError:
+            remedy = "Write decimals with a point." if "," in text else "Give a number."
+            if "${" in text or "$(" in text:
+                remedy = "This is a xacro expression: expand the file with `xacro`, or load it as a .xacro file."
+            raise UrdfError(f"{text!r} is not a number", where=where, got=text, remedy=remedy) from None
+
+    # -- extensions that are read --------------------------------------------------------------------------------
+
+    def read_initial_positions(self, control: Node) -> None:
+        for joint in control.all("joint"):
+            for interface in joint.all("state_interface"):
+                for param in interface.all("param"):
+                    if interface.attributes.get("name") == "position" and param.attributes.get("name") == "initial_value":
+                        where = self.where(param, f"<ros2_control> joint {joint.attributes.get('name', '')!r}")
+                        position = self.number(param.text.strip(), where)
+                        if not math.isfinite(position):
+                            raise UrdfError("it is not finite", where=where, got=position, remedy="Give a finite number.")
+                        self.out.initial_positions[joint.attributes.get("name", "")] = position
+
+    def read_armature(self, transmission: Node) -> None:
+        joints = transmission.all("joint")
+        total = 0.0
+        for actuator in transmission.all("actuator"):
+            values = {}
+            for child in actuator.children:
+                where = self.where(child, f"transmission {transmission.attributes.get('name', '')!r}")
+                value = self.number(child.attributes.get("value", ""), where)
+                if not math.isfinite(value) or (child.tag == "drake:rotor_inertia" and value < 0.0):
+                    raise UrdfError(f"{value!r} is not possible", where=where, got=value, remedy="Give a finite number.")
+                values[child.tag] = value
+            total += values.get("drake:gear_ratio", 1.0) ** 2 * values.get("drake:rotor_inertia", 0.0)
+        if total > 0.0 and len(joints) == 1:
+            name = joints[0].attributes.get("name", "")
+            self.out.armature[name] = self.out.armature.get(name, 0.0) + total
+        elif total > 0.0:
+            self.out.findings.append(
+                f"{self.where(transmission, 'robot')}: rotor inertia is ignored, since not one joint alone is driven"
+            )
+
+    # -- what is passed over -------------------------------------------------------------------------------------
+
+    def skipped(self, ancestors: tuple[Node, ...], tag: str, line: int) -> None:
+        if tag.startswith("xacro:"):
+            raise UrdfError(
+                f"<{tag}> is xacro, not URDF",
+                where=f"{self.source}, line {line}",
+                remedy="Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file.",
+            )
+        schema: dict[str, dict] = _SCHEMA
+        for node in ancestors:
+            if node.tag in ("ros2_control", "transmission"):
+                return  # others' business
+            schema = schema[node.tag]
+        parent = ancestors[-1]
+        if tag in _HARMLESS.get(parent.tag, ()) or ":" in tag:
+            return
+        owner = next((n for n in reversed(ancestors) if n.tag in ("link", "joint")), ancestors[0])
+        near = difflib.get_close_matches(tag, schema, n=1, cutoff=0.7)
+        hint = f"; is <{near[0]}> meant?" if near else ""
+        inside = "" if parent is owner else f" <{parent.tag}>"
+        self.out.findings.append(
+            f"{owner.tag} {owner.attributes.get('name', '')!r}{inside} (line {line}): "
+            f"element <{tag}> is unknown and ignored{hint}"
+        )
+
+    def where(self, node: Node, owner: str) -> str:
+        part = "" if node.tag in ("link", "joint") and node.attributes.get("name") else f" <{node.tag}>"
+        return f"{owner}{part} (line {node.line})"
+
+    @staticmethod
+    def example(tag: str) -> str:
+        values = {"text": "NAME", "number": "0.1", "limit": "1.5", "vector": "0 0 1"}
+        attributes = " ".join(f'{name}="{values[kind]}"' for name, (kind, _) in _ATTRIBUTES[tag].items())
+        return f"Write it like <{tag} {attributes}/>."

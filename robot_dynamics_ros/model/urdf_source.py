@@ -1,0 +1,126 @@
+"""Where a URDF comes from: text, bytes, a file, a ``package://`` address, a xacro file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from robot_dynamics_ros.errors import ArgumentError, UrdfError
+
+__all__ = ["UrdfInput", "read_source"]
+
+UrdfInput = str | bytes | os.PathLike[str]
+
+
+def read_source(
+    source: UrdfInput, *, max_bytes: int, xacro_arguments: Mapping[str, str] | None = None
+) -> tuple[bytes | str, str]:
+    """The document and what to call it in messages.
+
+    A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else it is a path or a
+    ``file://`` or ``package://`` address (looked up in ``AMENT_PREFIX_PATH``).  A file whose name ends in ``.xacro``
+    is processed by the xacro package.
+
+    Raises:
+        UrdfError: the file is missing, not a regular file, unreadable or too large, or xacro is missing or fails.
+        ArgumentError: ``source`` is neither text nor a path.
+    """
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source), "URDF text"
+    if isinstance(source, str):
+        head = source[:64].lstrip("\ufeff \t\r\n")
+        if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
+            return source.lstrip("\ufeff \t\r\n"), "URDF text"
+        path = _path_of_address(source)
+    elif isinstance(source, os.PathLike):
+        path = Path(source)
+    else:
+        raise ArgumentError(
+            f"expected URDF text or a path, got {type(source).__name__}",
+            where="load_urdf",
+            got=source,
+            remedy="Pass the URDF as a string, or the path of its file as a string or a pathlib.Path.",
+        )
+    data = _read_file(path, max_bytes)
+    if path.name.endswith(".xacro"):
+        return _expand_xacro(path, xacro_arguments), str(path)
+    return data, str(path)
+
+
+def _path_of_address(text: str) -> Path:
+    if text.startswith("file://"):
+        return Path(unquote(urlparse(text).path))
+    if text.startswith("package://"):
+        package, _, rest = text.removeprefix("package://").partition("/")
+        for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+            share = Path(prefix) / "share" / package
+            if share.is_dir():
+                return share / rest
+        raise UrdfError(
+            f"no ROS package {package!r} is in AMENT_PREFIX_PATH",
+            where=text,
+            got=package,
+            remedy="Source the workspace that holds it, or give the file's path.",
+        )
+    return Path(text).expanduser() if text.startswith("~") else Path(text)
+
+
+def _read_file(path: Path, max_bytes: int) -> bytes:
+    where = f"file {str(path)!r}"
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise UrdfError(f"it is {kind}", where=where, got=str(path), remedy="Name the URDF file itself.")
+        if status.st_size > max_bytes:
+            raise UrdfError(
+                f"{status.st_size} bytes are more than the {max_bytes} allowed",
+                where=where,
+                got=status.st_size,
+                remedy="If the file is genuine, pass a larger max_bytes.",
+            )
+        with path.open("rb") as file:
+            return file.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise UrdfError(
+            "it does not exist",
+            where=where,
+            got=str(path),
+            remedy=f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text.",
+        ) from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+        raise UrdfError(
+            f"it cannot be read ({getattr(error, 'strerror', None) or error})",
+            where=where,
+            got=str(path),
+            remedy="Check the path and its permissions.",
+        ) from None
+    except ValueError:
+        raise UrdfError(
+            "it is neither URDF text nor a path", where=f"{str(path)[:60]!r}", remedy="URDF text starts with '<'."
+        ) from None
+
+
+def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
+    try:
+        import xacro
+    except ImportError:
+        raise UrdfError(
+            "it is a xacro file, and the xacro package is not installed",
+            where=f"file {str(path)!r}",
+            remedy=f"Install it (`pip install xacro`, or your ROS distribution's xacro package), or expand the file "
+            f"where xacro is: `xacro {path.name} > {path.name.removesuffix('.xacro').removesuffix('.urdf')}.urdf`.",
+        ) from None
+    mappings = {str(name): str(value) for name, value in (arguments or {}).items()}
+    try:
+        document = xacro.process_file(str(path), mappings=mappings)
+        return str(document.toxml())
+    except Exception as error:  # xacro evaluates expressions: anything may come out of it
+        raise UrdfError(
+            f"xacro failed: {type(error).__name__}: {error}",
+            where=f"file {str(path)!r}",
+            remedy="Run `xacro` on it to see the whole message; arguments go into xacro_arguments={...}.",
+        ) from None

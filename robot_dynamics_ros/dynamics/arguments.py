@@ -1,0 +1,107 @@
+"""Checking what callers hand in, with sentences that say what was expected and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+
+__all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
+
+QUATERNION_TOLERANCE = 1e-6
+"""Largest deviation of a quaternion's squared norm from one."""
+
+
+def as_input(values: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """``values`` as a C-contiguous float64 array of shape (..., *shape).
+
+    Lists, integers and strided arrays are converted; what would lose something is refused.
+
+    Raises:
+        ArgumentError: not numbers, complex, or another trailing shape.
+    """
+    if type(values) is not np.ndarray or values.dtype != np.float64:
+        try:
+            given = np.asarray(values)
+        except (TypeError, ValueError):
+            given = np.empty(0, dtype=object)
+        if given.dtype.kind not in "fiub":
+            raise ArgumentError(
+                f"expected real numbers of shape {_words(shape)}, got {_kind(values, given)}",
+                where=name, got=values, remedy="Pass a float64 array or a list of floats.",
+            )
+        values = given.astype(np.float64)
+    k = len(shape)
+    if values.ndim < k or values.shape[values.ndim - k :] != shape:
+        raise ArgumentError(
+            f"expected shape {_words(shape)}, got {values.shape}", where=name, got=values.shape,
+            remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
+        )
+    return np.ascontiguousarray(values) if values.ndim else values
+
+
+def as_output(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """``out`` itself, if results can be written there.
+
+    Raises:
+        ArgumentError: not a writable C-contiguous float64 array of exactly ``shape``.
+    """
+    if type(out) is not np.ndarray:
+        problem = f"expected a numpy array, got {type(out).__name__}"
+    elif out.dtype != np.float64:
+        problem = f"expected dtype float64, got {out.dtype}"
+    elif out.shape != shape:
+        problem = f"expected shape {shape}, got {out.shape}"
+    elif not out.flags.c_contiguous:
+        problem = "expected a C-contiguous array, got a strided one"
+    elif not out.flags.writeable:
+        problem = "the array is read-only"
+    else:
+        return out
+    raise ArgumentError(problem, where=name, got=out, remedy=f"Use numpy.empty({shape}).")
+
+
+def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
+    """Refuse configurations whose quaternions (x, y, z, w from each start) are not of unit length.
+
+    Raises:
+        ArgumentError: naming the place and the norm found.
+    """
+    for start in starts:
+        part = q[..., start : start + 4]
+        square = np.einsum("...i,...i->...", part, part)
+        bad = np.abs(square - 1.0) > QUATERNION_TOLERANCE
+        if np.any(bad):
+            norm = float(np.sqrt(np.ravel(square)[int(np.argmax(np.ravel(bad)))]))
+            raise ArgumentError(
+                f"the quaternion q[{start}:{start + 4}] (x, y, z, w) has norm {norm:.9g}, expected 1",
+                where="q", got=norm, remedy="Divide it by its norm; rd.neutral and rd.integrate keep it unit.",
+            )
+
+
+def check_finite(**arrays: Any) -> None:
+    """Refuse NaN and infinities.
+
+    Raises:
+        ArgumentError: naming the array, the first bad index and its value.
+    """
+    for name, values in arrays.items():
+        array = np.asarray(values, dtype=np.float64)
+        bad = ~np.isfinite(array)
+        if bad.any():
+            index = tuple(int(k) for k in np.argwhere(bad)[0])
+            raise ArgumentError(
+                f"expected finite numbers, got {array[index]} at index {list(index)}", where=name, got=array[index],
+                remedy="Find out where it comes from; the dynamics would spread it to every output.",
+            )
+
+
+def _words(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(["...", *map(str, shape)]) + ")"
+
+
+def _kind(values: Any, given: np.ndarray) -> str:
+    return f"{type(values).__name__} of {given.dtype}" if given.size else type(values).__name__

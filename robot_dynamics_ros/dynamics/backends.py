@@ -1,0 +1,137 @@
+"""Which way a function runs: chosen by the model's size and what is installed, or by name.
+
+=============  =====================================================================================================
+``native``     traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is present
+``loops``      compiled loops over the tree, for robots too large to unroll; chosen by ``native`` where it is better
+``numpy``      traced for the robot, run as straight-line Python and NumPy; the default where llvmlite is not present
+``interpreted``  the algorithm as written, for checking the others
+=============  =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import math
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.codegen.python_source import python_source
+from robot_dynamics_ros.dynamics.trace import trace
+from robot_dynamics_ros.dynamics.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
+from robot_dynamics_ros.dynamics.functions import FUNCTIONS, Options
+from robot_dynamics_ros.errors import BackendError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "with_backend"]
+
+BACKENDS = ("native", "numpy", "interpreted")
+ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
+_lock = threading.RLock()
+
+
+def available_backends() -> tuple[str, ...]:
+    """Backends that can run here, best first."""
+    return BACKENDS if importlib.util.find_spec("llvmlite") is not None else BACKENDS[1:]
+
+
+def backend_of(model: RobotModel) -> str:
+    """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best there is.
+
+    Raises:
+        UnknownNameError: the environment names a backend that does not exist.
+        BackendError: it names one that cannot run here.
+    """
+    own: str | None = model._cache.get("backend")
+    if own is None:
+        wanted = os.environ.get(ENVIRONMENT, "auto")
+        own = available_backends()[0] if wanted == "auto" else _checked(wanted, ENVIRONMENT)
+        model._cache["backend"] = own
+    return own
+
+
+def with_backend(model: RobotModel, backend: str) -> RobotModel:
+    """The same model, computed by the named backend.
+
+    Raises:
+        UnknownNameError: no such backend.
+        BackendError: it cannot run here.
+    """
+    return dataclasses.replace(model, _cache={"backend": _checked(backend, "backend")})
+
+
+def _checked(name: str, where: str) -> str:
+    if name not in BACKENDS:
+        raise UnknownNameError("backend", name, BACKENDS, where=where)
+    if name not in available_backends():
+        raise BackendError(
+            f"the backend {name!r} cannot run here: llvmlite is not installed", where=where, got=name,
+            remedy="pip install llvmlite, or choose 'numpy'.",
+        )
+    return name
+
+
+def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
+    """The function ``name`` for this model, made on first use and kept with the model."""
+    return _entry(model, name, options)[0]
+
+
+def kernel(model: RobotModel, name: str, **options: Any) -> Any:
+    """The fast path: a callable ``kernel(*inputs, *outputs)`` for one function of one model.
+
+    It takes the function's inputs in the order of its documentation, then the arrays to write to (or nothing, and
+    returns new ones).  Contiguous float64 arrays of exact shape go straight to machine code and nothing is allocated;
+    anything else is converted or refused with a clear error, as by the plain functions.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> model = rd.limb(3)
+    >>> inverse = rd.kernel(model, "inverse_dynamics")
+    >>> q, v, a, tau = np.zeros(3), np.zeros(3), np.zeros(3), np.empty(3)
+    >>> inverse(q, v, a, tau) is tau
+    True
+
+    Raises:
+        UnknownNameError: no such function.
+    """
+    return _entry(model, name, tuple(sorted(options.items())))[1]
+
+
+def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    key = (name, options)
+    found = model._cache.get(key)
+    if found is None:
+        if name not in FUNCTIONS:
+            raise UnknownNameError("function", name, FUNCTIONS)
+        with _lock:
+            found = model._cache.get(key)
+            if found is None:
+                found = model._cache[key] = _make(model, name, options)
+    return found
+
+
+def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    backend = backend_of(model)
+    engine: Engine
+    if backend == "interpreted":
+        engine = InterpretedEngine(model, name, options)
+    else:
+        engine = _source_engine(model, name, options)
+    made = Evaluator(model, name, options, engine)
+    return made, made
+
+
+def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:
+    traced = trace(model, name, options)
+    words = [f"x{k}" for k in range(len(traced.signature.inputs))]
+    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    code = compile(source, f"<{name} of {model.name}>", "exec")
+
+    def bound(module: Any) -> Any:
+        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt}
+        exec(code, space)
+        return space["evaluate"]
+
+    return SourceEngine(bound(math), bound(np))

@@ -1,0 +1,61 @@
+"""Small symmetric systems in scalars of any kind (floats, batches, symbols)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["back_substitute", "factorize", "solve_symmetric"]
+
+Scalar = Any
+
+
+def _is_zero(x: Scalar) -> bool:
+    return getattr(x, "op", "") == "const" and x.a == 0.0 if hasattr(x, "op") else isinstance(x, float) and x == 0.0
+
+
+def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """A = Lᵀ D L of a symmetric positive-definite matrix, L unit lower triangular.
+
+    Eliminating from the last row up keeps the zeros that a kinematic tree puts into its mass matrix: no entry is
+    filled in (Featherstone 2008, section 6.5).  Structural zeros are skipped.
+
+    Returns:
+        (L, d): rows of L (below the diagonal), and 1/D.
+    """
+    n = len(A)
+    L = [[A[i][j] for j in range(i + 1)] for i in range(n)]
+    inverse: list[Scalar] = [0.0] * n
+    for k in range(n - 1, -1, -1):
+        inverse[k] = 1.0 / L[k][k]
+        filled = [i for i in range(k) if not _is_zero(L[k][i])]
+        scaled = {i: L[k][i] * inverse[k] for i in filled}
+        for i in filled:
+            for j in filled:
+                if j <= i:
+                    L[i][j] = L[i][j] - L[k][j] * scaled[i]
+        for i in filled:
+            L[k][i] = scaled[i]
+    return L, inverse
+
+
+def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with Lᵀ D L x = b."""
+    n = len(b)
+    x = list(b)
+    for k in range(n - 1, -1, -1):  # Lᵀ y = b
+        for i in range(k):
+            if not _is_zero(L[k][i]):
+                x[i] = x[i] - L[k][i] * x[k]
+    x = [x[k] * inverse[k] for k in range(n)]
+    for k in range(n):  # L z = y
+        for i in range(k):
+            if not _is_zero(L[k][i]):
+                x[k] = x[k] - L[k][i] * x[i]
+    return x
+
+
+def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with A x = b, A symmetric and positive definite."""
+    L, inverse = factorize(A)
+    return back_substitute(L, inverse, b)

@@ -1,0 +1,408 @@
+"""Spatial vector algebra: the one place that fixes conventions.
+
+Six-dimensional vectors are [angular; linear]: a motion is [ω; v], a force is [moment; force] (Featherstone, *Rigid Body
+Dynamics Algorithms*, 2008, chapter 2).  A :class:`Transform` is the Plücker transform ``B_X_A`` from frame A to frame B,
+held as the rotation ``E`` (coordinates of A to coordinates of B) and ``r``, the origin of B in A coordinates (table A.2
+there).
+
+Every component is a *scalar of any kind that can add and multiply*: a Python float, a NumPy array holding a whole batch
+of states, or a symbol of :mod:`robot_dynamics_ros.codegen.graph`.  So one statement of an algorithm runs on numbers, on
+batches, and on symbols from which machine code is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "ArticulatedInertia",
+    "Force",
+    "Mat3",
+    "Motion",
+    "RigidInertia",
+    "Transform",
+    "Vec3",
+    "cos",
+    "rotation_about_z",
+    "rotation_of_quaternion",
+    "sin",
+    "sqrt",
+]
+
+Scalar = Any  # float, ndarray or Expr
+
+
+def _elementary(name: str) -> Any:
+    on_float, on_array = getattr(math, name), getattr(np, name)
+
+    def function(x: Scalar) -> Scalar:
+        if isinstance(x, float):
+            return on_float(x)
+        if isinstance(x, np.ndarray):
+            return on_array(x)
+        method = getattr(x, name, None)
+        return on_float(x) if method is None else method()
+
+    function.__name__ = name
+    function.__doc__ = f"{name} of a float, an array or a symbol."
+    return function
+
+
+sin = _elementary("sin")
+cos = _elementary("cos")
+sqrt = _elementary("sqrt")
+
+
+class Vec3:
+    """Three components in some frame."""
+
+    __slots__ = ("x", "y", "z")
+
+    def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
+        self.x, self.y, self.z = x, y, z
+
+    @staticmethod
+    def zero() -> Vec3:
+        return Vec3(0.0, 0.0, 0.0)
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> Vec3:
+        x, y, z = values
+        return Vec3(x, y, z)
+
+    def parts(self) -> list[Scalar]:
+        return [self.x, self.y, self.z]
+
+    def __add__(self, o: Vec3) -> Vec3:
+        return Vec3(self.x + o.x, self.y + o.y, self.z + o.z)
+
+    def __sub__(self, o: Vec3) -> Vec3:
+        return Vec3(self.x - o.x, self.y - o.y, self.z - o.z)
+
+    def __neg__(self) -> Vec3:
+        return Vec3(-self.x, -self.y, -self.z)
+
+    def __mul__(self, s: Scalar) -> Vec3:
+        return Vec3(self.x * s, self.y * s, self.z * s)
+
+    def dot(self, o: Vec3) -> Scalar:
+        return self.x * o.x + self.y * o.y + self.z * o.z
+
+    def cross(self, o: Vec3) -> Vec3:
+        return Vec3(self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x)
+
+
+class Mat3:
+    """A 3 × 3 matrix, by rows."""
+
+    __slots__ = ("a", "b", "c")
+
+    def __init__(self, a: Vec3, b: Vec3, c: Vec3) -> None:
+        self.a, self.b, self.c = a, b, c
+
+    @staticmethod
+    def identity() -> Mat3:
+        return Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+
+    @staticmethod
+    def zero() -> Mat3:
+        return Mat3(Vec3.zero(), Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def diagonal(s: Scalar) -> Mat3:
+        return Mat3(Vec3(s, 0.0, 0.0), Vec3(0.0, s, 0.0), Vec3(0.0, 0.0, s))
+
+    @staticmethod
+    def of(rows: Sequence[Sequence[Scalar]]) -> Mat3:
+        a, b, c = rows
+        return Mat3(Vec3.of(a), Vec3.of(b), Vec3.of(c))
+
+    @staticmethod
+    def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Mat3:
+        return Mat3(Vec3(xx, xy, xz), Vec3(xy, yy, yz), Vec3(xz, yz, zz))
+
+    @staticmethod
+    def skew(r: Vec3) -> Mat3:
+        """r× as a matrix."""
+        return Mat3(Vec3(0.0, -r.z, r.y), Vec3(r.z, 0.0, -r.x), Vec3(-r.y, r.x, 0.0))
+
+    def parts(self) -> list[Scalar]:
+        return self.a.parts() + self.b.parts() + self.c.parts()
+
+    def upper(self) -> list[Scalar]:
+        """xx, xy, xz, yy, yz, zz."""
+        return [self.a.x, self.a.y, self.a.z, self.b.y, self.b.z, self.c.z]
+
+    @property
+    def T(self) -> Mat3:
+        a, b, c = self.a, self.b, self.c
+        return Mat3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
+
+    def __add__(self, o: Mat3) -> Mat3:
+        return Mat3(self.a + o.a, self.b + o.b, self.c + o.c)
+
+    def __sub__(self, o: Mat3) -> Mat3:
+        return Mat3(self.a - o.a, self.b - o.b, self.c - o.c)
+
+    def __neg__(self) -> Mat3:
+        return Mat3(-self.a, -self.b, -self.c)
+
+    def __mul__(self, s: Scalar) -> Mat3:
+        return Mat3(self.a * s, self.b * s, self.c * s)
+
+    def mul(self, x: Vec3) -> Vec3:
+        """M x."""
+        return Vec3(self.a.dot(x), self.b.dot(x), self.c.dot(x))
+
+    def tmul(self, x: Vec3) -> Vec3:
+        """Mᵀ x."""
+        a, b, c = self.a, self.b, self.c
+        return Vec3(
+            a.x * x.x + b.x * x.y + c.x * x.z, a.y * x.x + b.y * x.y + c.y * x.z, a.z * x.x + b.z * x.y + c.z * x.z
+        )
+
+    def matmul(self, o: Mat3) -> Mat3:
+        return Mat3(o.tmul(self.a), o.tmul(self.b), o.tmul(self.c))
+
+    def congruence(self, sym: Mat3) -> Mat3:
+        """Mᵀ S M of a symmetric S: only the upper half is computed."""
+        p = sym.matmul(self)
+        t = self.T
+        u, v, w = t.a, t.b, t.c
+        q = p.T
+        return Mat3.symmetric(u.dot(q.a), u.dot(q.b), u.dot(q.c), v.dot(q.b), v.dot(q.c), w.dot(q.c))
+
+
+def rotation_about_z(angle: Scalar) -> Mat3:
+    """Rotation matrix of a turn about z."""
+    s, c = sin(angle), cos(angle)
+    return Mat3(Vec3(c, -s, 0.0), Vec3(s, c, 0.0), Vec3(0.0, 0.0, 1.0))
+
+
+def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
+    """Rotation matrix of a unit quaternion (x, y, z, w)."""
+    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
+    xx, yy, zz = x2 * x, y2 * y, z2 * z
+    xy, xz, yz = x2 * y, x2 * z, y2 * z
+    wx, wy, wz = x2 * w, y2 * w, z2 * w
+    return Mat3(
+        Vec3(1.0 - yy - zz, xy - wz, xz + wy),
+        Vec3(xy + wz, 1.0 - xx - zz, yz - wx),
+        Vec3(xz - wy, yz + wx, 1.0 - xx - yy),
+    )
+
+
+class Motion:
+    """A spatial motion vector [ω; v]."""
+
+    __slots__ = ("ang", "lin")
+
+    def __init__(self, ang: Vec3, lin: Vec3) -> None:
+        self.ang, self.lin = ang, lin
+
+    @staticmethod
+    def zero() -> Motion:
+        return Motion(Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> Motion:
+        return Motion(Vec3.of(values[:3]), Vec3.of(values[3:]))
+
+    def parts(self) -> list[Scalar]:
+        return self.ang.parts() + self.lin.parts()
+
+    def __add__(self, o: Motion) -> Motion:
+        return Motion(self.ang + o.ang, self.lin + o.lin)
+
+    def __sub__(self, o: Motion) -> Motion:
+        return Motion(self.ang - o.ang, self.lin - o.lin)
+
+    def __mul__(self, s: Scalar) -> Motion:
+        return Motion(self.ang * s, self.lin * s)
+
+    def cross(self, o: Motion) -> Motion:
+        """v × m (equation 2.33)."""
+        return Motion(self.ang.cross(o.ang), self.ang.cross(o.lin) + self.lin.cross(o.ang))
+
+    def cross_force(self, f: Force) -> Force:
+        """v ×* f (equation 2.34)."""
+        return Force(self.ang.cross(f.ang) + self.lin.cross(f.lin), self.ang.cross(f.lin))
+
+    def dot(self, f: Force) -> Scalar:
+        """m · f: power, if m is a velocity."""
+        return self.ang.dot(f.ang) + self.lin.dot(f.lin)
+
+
+class Force:
+    """A spatial force vector [moment; force]."""
+
+    __slots__ = ("ang", "lin")
+
+    def __init__(self, ang: Vec3, lin: Vec3) -> None:
+        self.ang, self.lin = ang, lin
+
+    @staticmethod
+    def zero() -> Force:
+        return Force(Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> Force:
+        return Force(Vec3.of(values[:3]), Vec3.of(values[3:]))
+
+    def parts(self) -> list[Scalar]:
+        return self.ang.parts() + self.lin.parts()
+
+    def __add__(self, o: Force) -> Force:
+        return Force(self.ang + o.ang, self.lin + o.lin)
+
+    def __sub__(self, o: Force) -> Force:
+        return Force(self.ang - o.ang, self.lin - o.lin)
+
+    def __mul__(self, s: Scalar) -> Force:
+        return Force(self.ang * s, self.lin * s)
+
+
+class RigidInertia:
+    """Spatial inertia of a rigid body: mass, first moment h = m c, rotational inertia I about the frame's origin."""
+
+    __slots__ = ("I", "h", "m")
+
+    def __init__(self, m: Scalar, h: Vec3, I: Mat3) -> None:  # noqa: E741 - the book's name
+        self.m, self.h, self.I = m, h, I
+
+    @staticmethod
+    def zero() -> RigidInertia:
+        return RigidInertia(0.0, Vec3.zero(), Mat3.zero())
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> RigidInertia:
+        return RigidInertia(values[0], Vec3.of(values[1:4]), Mat3.symmetric(*values[4:]))
+
+    def parts(self) -> list[Scalar]:
+        return [self.m, *self.h.parts(), *self.I.upper()]
+
+    def __add__(self, o: RigidInertia) -> RigidInertia:
+        return RigidInertia(self.m + o.m, self.h + o.h, self.I + o.I)
+
+    def mul(self, v: Motion) -> Force:
+        """I v: momentum, if v is the velocity (equation 2.63)."""
+        return Force(self.I.mul(v.ang) + self.h.cross(v.lin), v.lin * self.m - self.h.cross(v.ang))
+
+    def articulated(self) -> ArticulatedInertia:
+        return ArticulatedInertia(self.I, Mat3.skew(self.h), Mat3.diagonal(self.m))
+
+
+class ArticulatedInertia:
+    """A general symmetric 6 × 6 inertia [[I, H], [Hᵀ, M]]."""
+
+    __slots__ = ("H", "I", "M")
+
+    def __init__(self, I: Mat3, H: Mat3, M: Mat3) -> None:  # noqa: E741 - the book's name
+        self.I, self.H, self.M = I, H, M
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> ArticulatedInertia:
+        v = list(values)
+        return ArticulatedInertia(Mat3.symmetric(*v[:6]), Mat3.of([v[6:9], v[9:12], v[12:15]]), Mat3.symmetric(*v[15:]))
+
+    def parts(self) -> list[Scalar]:
+        return self.I.upper() + self.H.parts() + self.M.upper()
+
+    def __add__(self, o: ArticulatedInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(self.I + o.I, self.H + o.H, self.M + o.M)
+
+    def mul(self, v: Motion) -> Force:
+        return Force(self.I.mul(v.ang) + self.H.mul(v.lin), self.H.tmul(v.ang) + self.M.mul(v.lin))
+
+    def minus_outer(self, u: Force, w: Force) -> ArticulatedInertia:
+        """Self − u wᵀ, for u ∥ w so that the result stays symmetric."""
+
+        def less(m: Mat3, x: Vec3, y: Vec3) -> Mat3:
+            return Mat3(m.a - y * x.x, m.b - y * x.y, m.c - y * x.z)
+
+        def less_sym(m: Mat3, x: Vec3, y: Vec3) -> Mat3:
+            return Mat3.symmetric(
+                m.a.x - x.x * y.x,
+                m.a.y - x.x * y.y,
+                m.a.z - x.x * y.z,
+                m.b.y - x.y * y.y,
+                m.b.z - x.y * y.z,
+                m.c.z - x.z * y.z,
+            )
+
+        return ArticulatedInertia(
+            less_sym(self.I, u.ang, w.ang), less(self.H, u.ang, w.lin), less_sym(self.M, u.lin, w.lin)
+        )
+
+
+class Transform:
+    """Plücker transform B_X_A from coordinates A to B: rotation ``E`` (A to B), ``r`` = origin of B in A."""
+
+    __slots__ = ("E", "r")
+
+    def __init__(self, E: Mat3, r: Vec3) -> None:
+        self.E, self.r = E, r
+
+    @staticmethod
+    def identity() -> Transform:
+        return Transform(Mat3.identity(), Vec3.zero())
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> Transform:
+        return Transform(Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
+
+    def parts(self) -> list[Scalar]:
+        return self.E.parts() + self.r.parts()
+
+    def motion(self, m: Motion) -> Motion:
+        """B_X_A m."""
+        return Motion(self.E.mul(m.ang), self.E.mul(m.lin - self.r.cross(m.ang)))
+
+    def motion_back(self, m: Motion) -> Motion:
+        """A_X_B m."""
+        ang = self.E.tmul(m.ang)
+        return Motion(ang, self.E.tmul(m.lin) + self.r.cross(ang))
+
+    def force_back(self, f: Force) -> Force:
+        """A_X_B* f = (B_X_A)ᵀ f: a force given in B, expressed in A."""
+        lin = self.E.tmul(f.lin)
+        return Force(self.E.tmul(f.ang) + self.r.cross(lin), lin)
+
+    def compose(self, parent: Transform) -> Transform:
+        """C_X_A from self = C_X_B and parent = B_X_A."""
+        return Transform(self.E.matmul(parent.E), parent.r + parent.E.tmul(self.r))
+
+    def rigid_back(self, i: RigidInertia) -> RigidInertia:
+        """Rigid inertia given in B, expressed in A (equation 2.66): X^T I X."""
+        h = self.E.tmul(i.h)
+        rot = self.E.congruence(i.I)
+        r, m = self.r, i.m
+        g = h + r * m  # first moment about A's origin
+        # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
+        rh, rg = r.dot(h), r.dot(g)
+        s = rh + rg
+        xx = rot.a.x + (s - (h.x * r.x + r.x * g.x))
+        yy = rot.b.y + (s - (h.y * r.y + r.y * g.y))
+        zz = rot.c.z + (s - (h.z * r.z + r.z * g.z))
+        xy = rot.a.y - (h.x * r.y + r.x * g.y)
+        xz = rot.a.z - (h.x * r.z + r.x * g.z)
+        yz = rot.b.z - (h.y * r.z + r.y * g.z)
+        return RigidInertia(m, g, Mat3.symmetric(xx, xy, xz, yy, yz, zz))
+
+    def articulated_back(self, a: ArticulatedInertia) -> ArticulatedInertia:
+        """X^T I^A X."""
+        rot = self.E
+        I = rot.congruence(a.I)  # noqa: E741 - the book's name
+        M = rot.congruence(a.M)
+        H = rot.T.matmul(a.H.matmul(rot))
+        rx = Mat3.skew(self.r)
+        rM = rx.matmul(M)
+        HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ
+        full = (rx.matmul(H.T) - HrT) - rM.matmul(rx)
+        return ArticulatedInertia(
+            I + Mat3.symmetric(full.a.x, full.a.y, full.a.z, full.b.y, full.b.z, full.c.z), H + rM, M
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from xml.sax.saxutils import quoteattr
 
 from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Pose, RobotDescription
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -25,8 +24,8 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     robot = robot.description if isinstance(robot, RobotModel) else robot
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
     armature = [joint for joint in robot.joints if joint.armature > 0.0]
-    namespace = f" xmlns:drake={quoteattr(DRAKE_NAMESPACE)}" if armature else ""
-    lines.append(f"<robot name={quoteattr(robot.name)}{namespace}>")
+    namespace = f" xmlns:drake={_quoted(DRAKE_NAMESPACE)}" if armature else ""
+    lines.append(f"<robot name={_quoted(robot.name)}{namespace}>")
     for link in robot.links:
         lines += _link(link.name, link.inertia)
     for joint in robot.joints:
@@ -39,6 +38,13 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _quoted(text: str) -> str:
+    """``text`` as an attribute value, quotes included."""
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\n", "&#10;"), ("\t", "&#9;")):
+        text = text.replace(character, entity)
+    return f'"{text}"'
+
+
 def _number(value: float) -> str:
     if math.isinf(value):
         return _LARGEST if value > 0 else "-" + _LARGEST
@@ -46,7 +52,7 @@ def _number(value: float) -> str:
 
 
 def _vector(values: Iterable[float]) -> str:
-    return quoteattr(" ".join(_number(value) for value in values))
+    return _quoted(" ".join(_number(value) for value in values))
 
 
 def _origin(pose: Pose, indent: str) -> str:
@@ -55,12 +61,12 @@ def _origin(pose: Pose, indent: str) -> str:
 
 def _link(name: str, inertia: Inertia) -> list[str]:
     if inertia.mass == 0.0 and not inertia.rotational.any():
-        return [f"  <link name={quoteattr(name)}/>"]
+        return [f"  <link name={_quoted(name)}/>"]
     matrix = inertia.rotational
     entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
     written = " ".join(f'{key}="{_number(matrix[at])}"' for key, at in entries.items())
     return [
-        f"  <link name={quoteattr(name)}>",
+        f"  <link name={_quoted(name)}>",
         "    <inertial>",
         f'      <origin xyz={_vector(inertia.com)} rpy="0 0 0"/>',
         f'      <mass value="{_number(inertia.mass)}"/>',
@@ -72,10 +78,10 @@ def _link(name: str, inertia: Inertia) -> list[str]:
 
 def _joint(joint: Joint) -> list[str]:
     lines = [
-        f'  <joint name={quoteattr(joint.name)} type="{joint.type.name.lower()}">',
+        f'  <joint name={_quoted(joint.name)} type="{joint.type.name.lower()}">',
         _origin(joint.origin, "    "),
-        f"    <parent link={quoteattr(joint.parent)}/>",
-        f"    <child link={quoteattr(joint.child)}/>",
+        f"    <parent link={_quoted(joint.parent)}/>",
+        f"    <child link={_quoted(joint.child)}/>",
     ]
     if joint.type not in (JointType.FIXED, JointType.FLOATING):
         lines.append(f"    <axis xyz={_vector(joint.axis)}/>")
@@ -91,7 +97,7 @@ def _joint(joint: Joint) -> list[str]:
     if joint.mimic is not None:
         m = joint.mimic
         lines.append(
-            f"    <mimic joint={quoteattr(m.joint)} "
+            f"    <mimic joint={_quoted(m.joint)} "
             f'multiplier="{_number(m.multiplier)}" offset="{_number(m.offset)}"/>'
         )
     return [*lines, "  </joint>"]
@@ -99,12 +105,12 @@ def _joint(joint: Joint) -> list[str]:
 
 def _transmission(joint: Joint) -> list[str]:
     return [
-        f"  <transmission name={quoteattr(joint.name + '_transmission')}>",
+        f"  <transmission name={_quoted(joint.name + '_transmission')}>",
         "    <type>transmission_interface/SimpleTransmission</type>",
-        f"    <joint name={quoteattr(joint.name)}>",
+        f"    <joint name={_quoted(joint.name)}>",
         "      <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>",
         "    </joint>",
-        f"    <actuator name={quoteattr(joint.name + '_motor')}>",
+        f"    <actuator name={_quoted(joint.name + '_motor')}>",
         f'      <drake:rotor_inertia value="{_number(joint.armature)}"/>',
         '      <drake:gear_ratio value="1.0"/>',
         "    </actuator>",
@@ -121,7 +127,7 @@ def _ros2_control(robot: RobotDescription) -> list[str]:
     ]
     for name, position in robot.initial_positions.items():
         lines += [
-            f"    <joint name={quoteattr(name)}>",
+            f"    <joint name={_quoted(name)}>",
             '      <command_interface name="effort"/>',
             '      <state_interface name="position">',
             f'        <param name="initial_value">{_number(position)}</param>',

@@ -8,10 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Kernels", "Workspace"]
+__all__ = ["Kernels", "LinkKernels", "Workspace", "check_controllable"]
+
+
+def check_controllable(model: RobotModel) -> RobotModel:
+    """The model, if every joint has one coordinate.
+
+    Raises:
+        ArgumentError: it has no moving joint, or a floating or planar one.
+    """
+    for name in model.joint_names:
+        kind = model.joint(name).type
+        if kind.nv != 1:
+            raise ArgumentError(
+                f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom",
+                where=f"robot {model.name!r}", got=name,
+                remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
+            )
+    if model.nv == 0:
+        raise ArgumentError("it has no moving joint to control", where=f"robot {model.name!r}", remedy="Check the URDF.")
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class LinkKernels:
+    """Allocation-free functions of one link: ``jacobian`` (q, out (6, n)) in world axes, ``pose`` (q, out (4, 4))."""
+
+    link: str
+    jacobian: Callable[..., Any]
+    pose: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +49,14 @@ class Kernels:
     """Allocation-free functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
     Attributes:
+        model: the robot.
         inverse_dynamics: (q, v, a, out_tau).
         inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
         bias_forces: (q, v, out); C q̇ + g.
         gravity_forces: (q, out).
         mass_matrix: (q, out).
+        forward_dynamics: (q, v, tau, out).
+        links: link name → its kernels, for the links asked for.
     """
 
     model: RobotModel
@@ -32,69 +65,93 @@ class Kernels:
     bias_forces: Callable[..., Any]
     gravity_forces: Callable[..., Any]
     mass_matrix: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    links: dict[str, LinkKernels] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: RobotModel) -> Kernels:
         """Get (and, the first time, compile) the kernels of a model.  Not for the control cycle."""
-        import robot_dynamics_ros as rd
+        names = (
+            "inverse_dynamics", "inverse_dynamics_wrenches", "bias_forces", "gravity_forces", "mass_matrix",
+            "forward_dynamics",
+        )
+        return cls(model, *(kernel(model, name) for name in names))
 
-        names = ("inverse_dynamics", "inverse_dynamics_wrenches", "bias_forces", "gravity_forces", "mass_matrix")
-        return cls(model, *(rd.kernel(model, name) for name in names))
+    def link(self, name: str) -> LinkKernels:
+        """The kernels of a link, compiled on first use.
+
+        Raises:
+            UnknownNameError: the model has no such link.
+        """
+        found = self.links.get(name)
+        if found is None:
+            number = self.model.link_index(name)
+            found = self.links[name] = LinkKernels(
+                name,
+                kernel(self.model, "jacobian", frame="world", link=number),
+                kernel(self.model, "link_pose", link=number),
+            )
+        return found
 
 
-@dataclass(slots=True)
 class Workspace:
-    """What a law reads (state, reference, errors) and where it may write in between.
+    """What a law reads (state, reference, errors), and where it may write in between.
 
     Attributes:
         kernels: of the robot as it is now, payload included.
         q, v: (n,) measured position and velocity.
-        q_d, v_d, a_d: (n,) reference position, velocity, acceleration.
-        e, ed: (n,) q_d − q the short way round, v_d − v.
-        integral: (n,) ∫ e dt, held within limits by its owner.
-        a: (n,) the acceleration that the efforts were computed for.
-        tau: (n,) and wrenches: (nb, 6) results of the pass that a law makes through inverse dynamics, if it does.
-        wrenches_current: whether ``wrenches`` were written by the present evaluation, for acceleration ``a``.
-        want_wrenches: whether the law should have the wrenches computed on its way.
-        s0, s1: (n,) and m: (n, n) scratch.
+        reference: (3, n), with the rows ``q_d``, ``v_d``, ``a_d``: desired position, velocity, acceleration.
+        error: (2, n), with the rows ``e`` = q_d − q the short way round, ``ed`` = v_d − v.
+        integral: (n,) ∫ e dt, kept within limits by its owner.
+        a: (n,) the acceleration that the law asked the robot for.
+        wrenches: (joints, 6) of the pass that a law made for ``a``.
+        wrenches_current: whether that happened in the present evaluation.
+        want_wrenches: whether laws should have wrenches computed on their way.
+        s0, s1, s2: (n,) scratch; m: (n, n) scratch.
     """
 
-    kernels: Kernels
-    n: int
-    nb: int
-    q: Array = field(init=False)
-    v: Array = field(init=False)
-    reference: Array = field(init=False)
-    q_d: Array = field(init=False)
-    v_d: Array = field(init=False)
-    a_d: Array = field(init=False)
-    error: Array = field(init=False)
-    e: Array = field(init=False)
-    ed: Array = field(init=False)
-    integral: Array = field(init=False)
-    a: Array = field(init=False)
-    tau: Array = field(init=False)
-    wrenches: Array = field(init=False)
-    s0: Array = field(init=False)
-    s1: Array = field(init=False)
-    m: Array = field(init=False)
-    wrenches_current: bool = False
-    want_wrenches: bool = False
+    __slots__ = (
+        "J", "J_d", "X", "X_d", "_spare", "a", "a_d", "continuous", "e", "ed", "error", "integral", "kernels", "m", "n",
+        "q", "q_d", "reference", "s0", "s1", "s2", "v", "v_d", "want_wrenches", "wrenches", "wrenches_current",
+    )
 
-    def __post_init__(self) -> None:
-        n = self.n
-        self.q, self.v, self.integral, self.a, self.tau, self.s0, self.s1 = (np.zeros(n) for _ in range(7))
+    def __init__(self, model: RobotModel) -> None:
+        check_controllable(model)
+        n = self.n = model.nv
+        self.kernels = Kernels.of(model)
+        self.q, self.v, self.integral, self.a, self.s0, self.s1, self.s2, self._spare = (np.zeros(n) for _ in range(8))
         self.reference = np.zeros((3, n))
         self.q_d, self.v_d, self.a_d = self.reference
         self.error = np.zeros((2, n))
         self.e, self.ed = self.error
-        self.wrenches = np.zeros((self.nb, 6))
+        self.wrenches = np.zeros((len(model.joint_names), 6))
         self.m = np.zeros((n, n))
+        self.J, self.J_d = np.zeros((6, n)), np.zeros((6, n))
+        self.X, self.X_d = np.zeros((4, 4)), np.zeros((4, 4))
+        self.continuous = np.array([model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names])
+        self.want_wrenches = False
+        self.wrenches_current = False
 
-    @classmethod
-    def of(cls, model: RobotModel) -> Workspace:
-        """A workspace for a fixed-base model of joints with one degree of freedom."""
-        return cls(Kernels.of(model), model.nv, model.nb)
+    @property
+    def model(self) -> RobotModel:
+        """The robot as it is now, payload included."""
+        return self.kernels.model
+
+    def set(self, q: Array, v: Array, q_d: Array, v_d: Array, a_d: Array) -> Workspace:
+        """Load a state and a reference, each (n,), and compute the errors."""
+        self.q[:], self.v[:] = q, v
+        self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d
+        self.compute_errors()
+        return self
+
+    def compute_errors(self) -> None:
+        """Fill ``error`` from the state and the reference."""
+        np.subtract(self.q_d, self.q, out=self.e)
+        np.subtract(self.v_d, self.v, out=self.ed)
+        if self.continuous.any():
+            wrapped = np.remainder(self.e + np.pi, 2.0 * np.pi) - np.pi
+            self.e[self.continuous] = wrapped[self.continuous]
+        self.wrenches_current = False
 
     def inverse_dynamics(self, out: Array) -> Array:
         """Efforts for the acceleration ``a`` at the measured state, the wrenches with them where wanted."""
@@ -104,3 +161,8 @@ class Workspace:
         else:
             self.kernels.inverse_dynamics(self.q, self.v, self.a, out)
         return out
+
+
+def unknown_joint(name: object, model: RobotModel, where: str) -> UnknownNameError:
+    """The error for a joint that has no coordinate of its own."""
+    return UnknownNameError("joint", name, model.joint_names, where=where)

@@ -1,5 +1,37 @@
-"""Control laws: small frozen values, each a pure function of the state in a workspace."""
+"""Control laws: small frozen values, each a pure function of the state and reference in a workspace."""
 
 from robot_dynamics_ros.control.laws.base import Law
+from robot_dynamics_ros.control.laws.functions import (
+    bind,
+    cartesian_impedance,
+    computed_torque,
+    feedforward_pd,
+    gravity_compensation,
+    joint_impedance,
+    pd_gravity,
+)
+from robot_dynamics_ros.control.laws.joint_space import (
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    PDGravity,
+)
+from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 
-__all__ = ["Law"]
+__all__ = [
+    "CartesianImpedance",
+    "ComputedTorque",
+    "FeedforwardPD",
+    "GravityCompensation",
+    "JointImpedance",
+    "Law",
+    "PDGravity",
+    "bind",
+    "cartesian_impedance",
+    "computed_torque",
+    "feedforward_pd",
+    "gravity_compensation",
+    "joint_impedance",
+    "pd_gravity",
+]

@@ -1,0 +1,114 @@
+"""Joint friction that a controller can undo: viscous, Coulomb and Stribeck, smooth through zero speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, frozen_array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Friction"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Friction:
+    """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing).
+
+    F is what a motor must give to keep the joint at speed v; friction itself acts with −F on the joint.  The step at
+    zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  It must stay
+    below the true friction at all speeds, or it pushes; ``scaled`` makes it smaller.
+
+    Attributes:
+        viscous: (n,) N m s/rad or N s/m.
+        coulomb: (n,) N m or N.
+        breakaway: (n,) friction at the onset of motion, not below ``coulomb``.
+        stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
+        smoothing: (n,) rad/s or m/s.
+
+    Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
+    """
+
+    viscous: Array
+    coulomb: Array
+    breakaway: Array
+    stribeck_speed: Array
+    smoothing: Array
+
+    @classmethod
+    def of(
+        cls,
+        model: RobotModel,
+        *,
+        viscous: float | Sequence[float] | None = None,
+        coulomb: float | Sequence[float] | None = None,
+        breakaway: float | Sequence[float] | None = None,
+        stribeck_speed: float | Sequence[float] = 0.1,
+        smoothing: float | Sequence[float] = 0.02,
+    ) -> Friction:
+        """Friction of a model: the URDF's ``<dynamics damping friction>``, or what is given instead.
+
+        Raises:
+            ArgumentError: a value negative or not finite, of the wrong length, a breakaway below the Coulomb friction,
+                or a speed that is not positive.
+        """
+        n = model.nv
+
+        def column(name: str, values: object, default: Array, positive: bool = False) -> Array:
+            if values is None:
+                return default
+            try:
+                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
+            except (TypeError, ValueError):
+                array = np.full(n, np.nan)
+            if not np.isfinite(array).all() or (array < 0.0).any() or (positive and not array.all()):
+                raise ArgumentError(
+                    f"expected one finite {'positive' if positive else 'non-negative'} number or {n}, got {values!r}",
+                    where=f"friction {name}", got=values, remedy="Give one value a joint, in SI units.",
+                )
+            return frozen_array(array, (n,))
+
+        c = column("coulomb", coulomb, model.friction)
+        b = column("breakaway", breakaway, c)
+        if (b < c).any():
+            i = int(np.argmax(c - b))
+            raise ArgumentError(
+                f"breakaway {b[i]:g} of joint {i} lies below its Coulomb friction {c[i]:g}", where="friction breakaway",
+                got=breakaway, remedy="Sticking holds at least as much as sliding.",
+            )
+        return cls(
+            column("viscous", viscous, model.damping), c, b,
+            column("stribeck_speed", stribeck_speed, c, positive=True),
+            column("smoothing", smoothing, c, positive=True),
+        )
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether there is nothing to compensate."""
+        return not (self.viscous.any() or self.breakaway.any())
+
+    def scaled(self, factor: float) -> Friction:
+        """All efforts times ``factor``, the speeds as they are."""
+        return Friction(
+            frozen_array(self.viscous * factor, self.viscous.shape),
+            frozen_array(self.coulomb * factor, self.coulomb.shape),
+            frozen_array(self.breakaway * factor, self.breakaway.shape),
+            self.stribeck_speed, self.smoothing,
+        )
+
+    def effort(self, v: Array, out: Array | None = None) -> Array:
+        """(n,) F(v) for velocities ``v``, written to ``out`` if given (which must not be ``v``)."""
+        if out is None:
+            out = np.empty_like(self.viscous)
+        np.divide(v, self.stribeck_speed, out=out)
+        np.multiply(out, out, out=out)
+        np.negative(out, out=out)
+        np.exp(out, out=out)
+        out *= self.breakaway - self.coulomb
+        out += self.coulomb
+        out *= np.tanh(v / self.smoothing)
+        out += self.viscous * v
+        return out

@@ -1,0 +1,54 @@
+"""Inverses that stay bounded where the arm cannot move in some direction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["damped_inverse", "rotation_error"]
+
+
+def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
+    """Inverse of a symmetric positive semi-definite matrix, bounded by half the inverse of a small eigenvalue.
+
+    Eigenvalues s above ``threshold`` times the largest are inverted exactly; below, 1/s becomes s/(s² + λ²), with λ²
+    growing from nothing to (threshold·s_max)² as s falls to zero, so that the result is continuous and directions
+    that cannot be moved get nothing.
+
+    Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13 (1997).
+    """
+    s, U = np.linalg.eigh(A)
+    top = s[-1]
+    if top <= 0.0:
+        return np.zeros_like(A)
+    small = threshold * top
+    s = np.maximum(s, 0.0)
+    ratio = s / small
+    squared = np.where(ratio < 1.0, (1.0 - ratio * ratio) * small * small, 0.0)
+    return (U * (s / (s * s + squared))) @ U.T
+
+
+def rotation_error(R_d: Array, R: Array, out: Array) -> Array:
+    """(3,) 2 sin(θ/2) u of the rotation by θ about u (in world axes) that takes ``R`` to ``R_d``, into ``out``.
+
+    It equals the rotation vector for small angles and grows steadily up to half a turn.
+    """
+    E = R_d @ R.T
+    cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
+    if cosine > -0.999:
+        # 2 sin(θ/2) u = (2 sinθ u) / (2 cos(θ/2)), and 2 cos(θ/2) = √(2 (1 + cosθ))
+        k = 1.0 / np.sqrt(2.0 * (1.0 + cosine))
+        out[0] = k * (E[2, 1] - E[1, 2])
+        out[1] = k * (E[0, 2] - E[2, 0])
+        out[2] = k * (E[1, 0] - E[0, 1])
+        return out
+    # near half a turn the antisymmetric part vanishes and the axis comes from the symmetric one, u uᵀ
+    S = 0.5 * (E + E.T)
+    axis = S[:, int(np.argmax(np.diag(S)))] - cosine * np.eye(3)[:, int(np.argmax(np.diag(S)))]
+    axis = axis / np.linalg.norm(axis)
+    turn = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
+    if axis @ turn < 0.0:
+        axis = -axis
+    out[:] = np.sqrt(max(0.0, 2.0 * (1.0 - cosine))) * axis
+    return out

@@ -1,0 +1,103 @@
+"""The laws as plain functions, for scripts: one state in, efforts out, nothing kept.
+
+In a loop, :func:`bind` is faster: it allocates once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.laws.base import Law
+from robot_dynamics_ros.control.laws.joint_space import (
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    PDGravity,
+)
+from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
+from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = [
+    "bind",
+    "cartesian_impedance",
+    "computed_torque",
+    "feedforward_pd",
+    "gravity_compensation",
+    "joint_impedance",
+    "pd_gravity",
+]
+
+
+def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
+    """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
+
+    Raises:
+        ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.
+    """
+    work, out = Workspace(model), np.empty(model.nv)
+    law.check(model).prepare(work)
+
+    def efforts(q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0) -> Array:
+        try:
+            work.set(q, v, q_d, v_d, a_d)
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"state and reference must have {model.nv} numbers each", where="q, v, q_d, v_d, a_d",
+                got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)), remedy="Give them in the order of joint_names.",
+            ) from None
+        return law(work, out)
+
+    return efforts
+
+
+def _once(model: RobotModel, law: Law, q: Any, v: Any, q_d: Any, v_d: Any, a_d: Any) -> Array:
+    return bind(model, law)(q, v, q_d, v_d, a_d)
+
+
+def computed_torque(
+    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
+) -> Array:
+    """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
+
+    Returns:
+        (n,) efforts, N m or N.
+    """
+    return _once(model, ComputedTorque(**gains), q, v, q_d, v_d, a_d)
+
+
+def pd_gravity(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, **gains: Any) -> Array:
+    """τ = Kp e + Kd ė + g(q) + F; ``gains``: the fields of :class:`PDGravity`."""
+    return _once(model, PDGravity(**gains), q, v, q_d, v_d, 0.0)
+
+
+def gravity_compensation(model: RobotModel, q: Any, v: Any = 0.0, **gains: Any) -> Array:
+    """τ = g(q) − D q̇ + F(q̇); ``gains``: the fields of :class:`GravityCompensation`."""
+    return _once(model, GravityCompensation(**gains), q, v, q, 0.0, 0.0)
+
+
+def feedforward_pd(
+    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
+) -> Array:
+    """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
+    return _once(model, FeedforwardPD(**gains), q, v, q_d, v_d, a_d)
+
+
+def joint_impedance(
+    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
+) -> Array:
+    """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
+    return _once(model, JointImpedance(**gains), q, v, q_d, v_d, a_d)
+
+
+def cartesian_impedance(
+    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
+) -> Array:
+    """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`CartesianImpedance`."""
+    return _once(model, CartesianImpedance(**gains), q, v, q_d, v_d, a_d)

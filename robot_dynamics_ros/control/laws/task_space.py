@@ -1,0 +1,108 @@
+"""Impedance of a link in the world, with the posture held in what freedom is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws.base import Gain, Law, add_friction, gain
+from robot_dynamics_ros.control.laws.damped import damped_inverse, rotation_error
+from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, frozen_array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["CartesianImpedance"]
+
+
+@dataclass(frozen=True, eq=False)
+class CartesianImpedance(Law):
+    """τ = Jᵀ (K Δx + D Δẋ) + N (K₀ e + D₀ ė) + M(q) q̈_d + C q̇ + g + F.
+
+    Δx = [rotation; translation] from the link's pose to its pose at the reference configuration (or to ``target``), in
+    world axes; N = 1 − Jᵀ Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ lets the posture springs act where they do not accelerate the
+    link.  Jᵀ needs no inverse, so the law is safe in singular poses; Λ is damped there, and directions in which
+    the link cannot move get no damping and take nothing from the posture.
+
+    Attributes:
+        link: the link held, by its origin.
+        stiffness: (6,) N m/rad, then N/m, about and along world axes (one number: all six).
+        damping: (6,) N m s/rad, then N s/m; ``None``: 2 ζ √(Kᵢ Λᵢᵢ).
+        damping_ratio: ζ, six or one.
+        posture_stiffness: N m/rad or N/m.
+        posture_damping: N m s/rad or N s/m.
+        target: (4, 4) pose in the world to hold instead of the reference's, or ``None``.
+        friction, friction_at: as in :class:`ComputedTorque`.
+
+    Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control (2008), chapter 4.
+    """
+
+    link: str = ""
+    stiffness: Gain = gain((30.0, 30.0, 30.0, 600.0, 600.0, 600.0), size=6)
+    damping: Gain | None = gain(None, size=6, optional=True)
+    damping_ratio: Gain = gain(0.7, size=6)
+    posture_stiffness: Gain = gain(5.0)
+    posture_damping: Gain = gain(2.0)
+    target: Any = None
+    friction: Friction | None = None
+    friction_at: str = "reference"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.target is not None:
+            try:
+                T = frozen_array(self.target, (4, 4))
+            except (TypeError, ValueError):
+                T = frozen_array(np.full(16, np.nan), (4, 4))
+            R = T[:3, :3]
+            if not np.isfinite(T).all() or np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+                raise ArgumentError("expected a homogeneous 4 × 4 matrix", where="target", got=self.target,
+                                    remedy="Its upper left 3 × 3 block must be a rotation.")
+            object.__setattr__(self, "target", T)
+
+    def check(self, model: RobotModel) -> Law:
+        """See :meth:`Law.check`; also that the link exists."""
+        model.link_index(self.link)
+        return super().check(model)
+
+    def prepare(self, work: Workspace) -> None:
+        """See :meth:`Law.prepare`."""
+        work.kernels.link(self.link)
+
+    def __call__(self, work: Workspace, out: Array) -> Array:
+        """See :class:`CartesianImpedance`."""
+        J, X, link = work.J, work.X, work.kernels.link(self.link)
+        link.jacobian(work.q, J)
+        link.pose(work.q, X)
+        dx, velocity = np.empty(6), -(J @ work.v)
+        if self.target is None:
+            link.pose(work.q_d, work.X_d)
+            link.jacobian(work.q_d, work.J_d)
+            velocity += work.J_d @ work.v_d
+            goal = work.X_d
+        else:
+            goal = self.target
+        rotation_error(goal[:3, :3], X[:3, :3], dx[:3])
+        np.subtract(goal[:3, 3], X[:3, 3], out=dx[3:])
+
+        work.kernels.mass_matrix(work.q, work.m)
+        Y = np.linalg.solve(work.m, J.T)  # M⁻¹ Jᵀ
+        mobility = J @ Y
+        inertia = damped_inverse(0.5 * (mobility + mobility.T))
+        if self.damping is None:
+            damping = 2.0 * self.damping_ratio * np.sqrt(self.stiffness * np.maximum(inertia.diagonal(), 0.0))
+        else:
+            damping = self.damping
+        force = self.stiffness * dx + damping * velocity
+        posture = self.posture_stiffness * work.e + self.posture_damping * work.ed
+        force -= inertia @ (Y.T @ posture)  # what the posture would do to the link
+
+        np.copyto(work.a, work.a_d)
+        work.inverse_dynamics(out)
+        out += posture
+        out += J.T @ force
+        add_friction(work, self.friction, self.friction_at, out)
+        return out

@@ -1,0 +1,197 @@
+"""The controller's parameters, and what the control core makes of them.
+
+Names follow ros2_controllers where it has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.controller import ControllerOptions
+from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.payload import Payload
+from robot_dynamics_ros.control.tolerances import Tolerances
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.commands import COMMAND_FORMATS
+from robot_dynamics_ros.ros.description_source import DESCRIPTION_PARAMETERS
+from robot_dynamics_ros.ros.parameters import Param
+from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
+
+__all__ = ["CONTROLLER_PARAMETERS", "guards", "joint_parameters", "options", "payload", "tolerances", "validate"]
+
+_CONFIGURE = "at the next configure"
+
+CONTROLLER_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *REALTIME_PARAMETERS,
+    Param("autostart", True, "Configure and activate without being asked, as soon as the description is known.",
+          read_only=True),
+    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
+          element=float, applies=_CONFIGURE),
+    Param("joints", (), "Joints to command, in the order of the command message; empty: all, in the order of the URDF.",
+          applies=_CONFIGURE),
+    Param("command_format", "multi_array", "multi_array: Float64MultiArray on effort_controller/commands; "
+          "joint_state: JointState on robot_joint_commands.", choices=COMMAND_FORMATS, applies=_CONFIGURE),
+    Param("gravity_compensated_by", "controller",
+          "Who supplies the effort against gravity; with 'robot' exactly that effort is taken off the command.",
+          choices=("controller", "robot"), applies=_CONFIGURE),
+    Param("safe_command", "zero", "What is sent when the state is stale, on deactivation and at the end: no effort, or "
+          "the effort that holds the last known position against gravity.", choices=("zero", "gravity"),
+          applies=_CONFIGURE),
+    Param("state_timeout", 0.1, "Age of the newest joint state at which the safe command goes out.", unit="s",
+          lower=0.001, upper=60.0, applies=_CONFIGURE),
+    Param("cmd_timeout", 0.2, "Time without a streamed set-point after which the arm is brought to a stop.", unit="s",
+          lower=0.001, upper=60.0, applies=_CONFIGURE),
+    Param("wrench_timeout", 0.2, "Time after which an external wrench is forgotten.", unit="s", lower=0.001, upper=60.0,
+          applies=_CONFIGURE),
+    Param("allow_partial_joints_goal", False, "Accept trajectories for some of the joints only.", applies=_CONFIGURE),
+    Param("allow_nonzero_velocity_at_trajectory_end", False, "Accept a last trajectory point that moves.",
+          applies=_CONFIGURE),
+    Param("trajectory_effort", "ignore", "What happens to the effort of trajectory points.", choices=("ignore", "add"),
+          applies=_CONFIGURE),
+    Param("blend_time", 0.2, "Time over which a change of gains or payload is faded in.", unit="s", lower=0.0,
+          upper=10.0, applies=_CONFIGURE),
+    Param("max_step", 0.05, "Largest distance between the present reference and a set-point that is due at once.",
+          unit="rad or m", lower=0.0, upper=10.0, applies=_CONFIGURE),
+    Param("constraints.stopped_velocity_tolerance", 0.01, "Largest speed that counts as stopped at the goal; 0: not "
+          "watched.", unit="rad/s or m/s", lower=0.0),
+    Param("constraints.goal_time", 0.0, "How late the goal may be reached; 0: however long it takes.", unit="s",
+          lower=0.0),
+    Param("effort_scale", 1.0, "Factor on the effort limits of the URDF.", lower=0.0, upper=1.0, applies=_CONFIGURE),
+    Param("velocity_scale", 1.0, "Factor on the velocity limits of the URDF.", lower=0.001, upper=1.0,
+          applies=_CONFIGURE),
+    Param("position_margin", 0.05, "Width of the soft zone inside each position limit.", unit="rad or m", lower=0.0,
+          applies=_CONFIGURE),
+    Param("payload.link", "", "Link that carries the payload; empty: none."),
+    Param("payload.mass", 0.0, "Mass of the payload.", unit="kg", lower=0.0),
+    Param("payload.com", (0.0, 0.0, 0.0), "Centre of mass of the payload in the link's frame.", unit="m", length=3,
+          element=float),
+    Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "Inertia of the payload about its centre of mass: ixx, "
+          "ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6, element=float),
+    Param("joint_wrenches.rate_divisor", 1, "Publish joint wrenches with every this-many-th joint state.", lower=1,
+          upper=100000),
+    Param("joint_wrenches.acceleration_source", "commanded", "Acceleration the joint wrenches are computed with.",
+          choices=("commanded", "reference", "measured_effort", "differentiated"), applies=_CONFIGURE),
+    Param("joint_wrenches.differentiation_cutoff", 30.0, "Cut-off frequency of the differentiated velocity.",
+          unit="Hz", lower=0.1, upper=10000.0, applies=_CONFIGURE),
+    Param("state_publish_rate", 50.0, "Rate of the reference and error topics.", unit="Hz", lower=0.1, upper=10000.0),
+)
+
+
+def joint_parameters(joints: Sequence[str]) -> list[Param]:
+    """The parameters that every joint has."""
+    table = []
+    for joint in joints:
+        table += [
+            Param(f"gains.{joint}.p", 100.0, "Position gain of the error dynamics: closed-loop stiffness per inertia, "
+                  "the square of the natural frequency.", unit="1/s^2", lower=0.0, upper=1e6),
+            Param(f"gains.{joint}.d", 20.0, "Velocity gain of the error dynamics: twice the damping ratio times the "
+                  "natural frequency.", unit="1/s", lower=0.0, upper=1e5),
+            Param(f"gains.{joint}.i", 0.0, "Integral gain of the error dynamics.", unit="1/s^3", lower=0.0, upper=1e7),
+            Param(f"constraints.{joint}.trajectory", 0.0, "Largest position error on the way; more aborts the "
+                  "trajectory; 0: not watched.", unit="rad or m", lower=0.0),
+            Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
+                  unit="rad or m", lower=0.0),
+            Param(f"limits.{joint}.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
+                  unit="N m or N", lower=0.0, applies=_CONFIGURE),
+            Param(f"limits.{joint}.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
+                  unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
+        ]
+    return table
+
+
+def validate(values: Mapping[str, Any]) -> None:
+    """Rules that concern more than one parameter.
+
+    Raises:
+        ArgumentError: values that do not fit together.
+    """
+    joints = values["joints"]
+    repeated = sorted({name for name in joints if joints.count(name) > 1})
+    if repeated:
+        raise ArgumentError(f"names {repeated[0]!r} more than once", where="parameter 'joints'", got=joints,
+                            remedy="Name each joint once.")
+    if values["payload.mass"] > 0.0 and not values["payload.link"]:
+        raise ArgumentError("is empty although payload.mass is not zero", where="parameter 'payload.link'",
+                            remedy="Name the link that carries the payload; set both in one request.")
+    unstable = [
+        name.split(".")[1]
+        for name, ki in values.items()
+        if name.startswith("gains.") and name.endswith(".i") and ki > 0.0
+        and ki >= values[name[:-1] + "p"] * values[name[:-1] + "d"]
+    ]
+    if unstable:
+        raise ArgumentError(
+            f"makes joint {unstable[0]!r} unstable: i must be less than p times d",
+            where=f"parameter 'gains.{unstable[0]}.i'", remedy="Lower i, or raise p or d.",
+        )
+    if values["payload.link"]:
+        payload(values)
+
+
+def payload(values: Mapping[str, Any]) -> Payload | None:
+    """The payload, or ``None`` for none.
+
+    Raises:
+        ArgumentError: an inertia that no body has.
+    """
+    if not values["payload.link"] or values["payload.mass"] == 0.0:
+        return None
+    xx, xy, xz, yy, yz, zz = values["payload.inertia"] or (0.0,) * 6
+    return Payload(
+        link=values["payload.link"],
+        mass=values["payload.mass"],
+        com=np.array(values["payload.com"] or (0.0, 0.0, 0.0)),
+        inertia=np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+    )
+
+
+def tolerances(values: Mapping[str, Any], model: RobotModel) -> Tolerances:
+    """Default tolerances, in model order."""
+    known = [f"constraints.{name}" for name in model.joint_names]
+    return Tolerances.uniform(
+        model.nv,
+        path=[values.get(f"{name}.trajectory", 0.0) for name in known],
+        goal=[values.get(f"{name}.goal", 0.0) for name in known],
+        stopped_velocity=values["constraints.stopped_velocity_tolerance"],
+        goal_time=values["constraints.goal_time"],
+    )
+
+
+def options(values: Mapping[str, Any]) -> ControllerOptions:
+    """The settings that hold for one configuration."""
+    return ControllerOptions(
+        joints=values["joints"] or None,
+        allow_partial_joints_goal=values["allow_partial_joints_goal"],
+        allow_nonzero_velocity_at_trajectory_end=values["allow_nonzero_velocity_at_trajectory_end"],
+        gravity_compensated_by=values["gravity_compensated_by"],
+        safe_command=values["safe_command"],
+        state_timeout=values["state_timeout"],
+        stream_timeout=values["cmd_timeout"],
+        wrench_timeout=values["wrench_timeout"],
+        blend_time=values["blend_time"],
+        max_step=values["max_step"],
+        trajectory_effort=values["trajectory_effort"],
+        wrench_acceleration=values["joint_wrenches.acceleration_source"],
+        differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
+    )
+
+
+def guards(values: Mapping[str, Any], model: RobotModel) -> GuardSettings:
+    """Limits beside those of the URDF, in model order."""
+
+    def column(what: str) -> np.ndarray:
+        given = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
+        return np.where(given > 0.0, given, np.inf)
+
+    return GuardSettings(
+        effort_limit=column("effort"),
+        effort_rate=column("effort_rate"),
+        effort_scale=values["effort_scale"],
+        velocity_scale=values["velocity_scale"],
+        position_margin=values["position_margin"],
+    )

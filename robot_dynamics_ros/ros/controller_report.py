@@ -1,0 +1,103 @@
+"""What the controller tells about itself: once a second to `/diagnostics`, and a log line when something changes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics_ros.control.controller import Mode
+from robot_dynamics_ros.control.result import Goal, GoalStatus
+from robot_dynamics_ros.ros.diagnostics import Diagnostics, Window
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.ros.controller_node import ControllerNode
+
+__all__ = ["ControllerReport"]
+
+_OK, _WARN, _ERROR = 0, 1, 2
+_MILLISECONDS = 1e-6
+
+
+class ControllerReport:
+    """Collects, and reports."""
+
+    def __init__(self, node: ControllerNode) -> None:
+        self._node = node
+        self._diagnostics = Diagnostics(node, "")
+        self._period, self._age, self._compute = Window(), Window(), Window()
+        self._due = time.monotonic()
+        self._goal: Goal | None = None
+        self._mode: Mode | None = None
+        self._cycles = 0
+
+    def configured(self, robot: str) -> None:
+        """A robot is known."""
+        self._diagnostics.hardware_id = robot
+        for window in (self._period, self._age, self._compute):
+            window.clear()
+
+    def period(self, nanoseconds: int) -> None:
+        """Time since the joint state before."""
+        self._period.add(nanoseconds * _MILLISECONDS)
+
+    def cycle(self, stamp: int, started: int) -> None:
+        """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
+        self._cycles += 1
+        self._compute.add((time.monotonic_ns() - started) * _MILLISECONDS)
+        if not self._cycles & 7:  # the ROS clock is dear to ask
+            self._age.add((self._node.get_clock().now().nanoseconds - stamp) * _MILLISECONDS)
+
+    def goal(self, goal: Goal) -> None:
+        """A trajectory was accepted; its end will be logged."""
+        self._goal = goal
+
+    def tick(self) -> None:
+        """To be called often; does something once a second, or when the mode or the goal changes."""
+        self._log_changes()
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = max(self._due + 1.0, now)
+        self._publish()
+
+    def _log_changes(self) -> None:
+        controller, log = self._node.controller, self._node.get_logger()
+        mode = controller.mode if controller is not None else None
+        if mode is not self._mode:
+            if mode is Mode.SAFE:
+                log.error("safe command: the joint state is stale, or the controller met a fault")
+            elif self._mode is Mode.SAFE and mode is not None:
+                log.info(f"recovered from the safe command, now: {mode.value}")
+            self._mode = mode
+        goal = self._goal
+        if goal is not None and goal.status.done:
+            self._goal = None
+            if goal.status is GoalStatus.SUCCEEDED:
+                log.info("trajectory done: goal reached")
+            elif goal.status is GoalStatus.ABORTED:
+                log.warning(f"trajectory aborted: {goal.text}")
+            else:
+                log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
+
+    def _publish(self) -> None:
+        node, controller = self._node, self._node.controller
+        values: dict[str, Any] = {"mode": controller.mode.value if controller is not None else "unconfigured"}
+        counts = dict(node.rejections.counts)
+        if controller is not None:
+            for cause, n in controller.counts.items():
+                counts[cause] = counts.get(cause, 0) + n
+            values["cycles"] = self._cycles
+            for name, window in (("period", self._period), ("age", self._age), ("compute", self._compute)):
+                for label, value in zip(("median", "p99", "max"), window.percentiles(50, 99, 100), strict=True):
+                    values[f"{name} {label} [ms]"] = value
+        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
+        grown = self._diagnostics.new_since_last({k: n for k, n in counts.items() if k != "unrelated"})
+        if self._mode is Mode.SAFE:
+            level, text = _ERROR, "safe command: no fresh joint state, or a fault"
+        elif grown:
+            level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
+        elif controller is None:
+            level, text = _WARN, "not configured"
+        else:
+            level, text = _OK, controller.mode.value
+        self._diagnostics.publish(level, text, values)

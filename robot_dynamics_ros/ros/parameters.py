@@ -1,0 +1,234 @@
+"""Parameters as a contract: declared once, with type, unit, bounds and a description; checked together.
+
+A node declares :class:`Param` tables through a :class:`ParameterSet` and reads plain Python values from it.  A change
+at run time is accepted or refused as a whole, with a reason that says what would be right.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+
+__all__ = ["Param", "ParameterSet"]
+
+_TYPES: dict[type, tuple[Parameter.Type, str]] = {
+    bool: (Parameter.Type.BOOL, "true or false"),
+    int: (Parameter.Type.INTEGER, "an integer"),
+    float: (Parameter.Type.DOUBLE, "a number with a decimal point, such as 100.0"),
+    str: (Parameter.Type.STRING, "a string"),
+}
+_ARRAYS: dict[type, tuple[Parameter.Type, str]] = {
+    int: (Parameter.Type.INTEGER_ARRAY, "a list of integers"),
+    float: (Parameter.Type.DOUBLE_ARRAY, "a list of numbers with decimal points, such as [0.0, 0.0, -9.81]"),
+    str: (Parameter.Type.STRING_ARRAY, "a list of strings"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter.
+
+    Attributes:
+        name: full name, dots included.
+        default: its default; the type of the parameter is the default's.  A tuple makes an array.
+        description: what it does, in one sentence.
+        unit: SI unit, if it has one.
+        lower, upper: inclusive bounds of a number.
+        choices: the strings allowed.
+        length: required length of a non-empty array.
+        element: element type of an array (needed where the default is empty).
+        read_only: cannot be changed while the node runs.
+        applies: when a change takes effect, if not at once.
+    """
+
+    name: str
+    default: Any
+    description: str
+    unit: str = ""
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] = ()
+    length: int | None = None
+    element: type = str
+    read_only: bool = False
+    applies: str = ""
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.default, tuple)
+
+    @property
+    def ros_type(self) -> Parameter.Type:
+        return (_ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)])[0]
+
+    @property
+    def type_text(self) -> str:
+        return (_ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)])[1]
+
+    def descriptor(self) -> ParameterDescriptor:
+        """The declaration that ``ros2 param describe`` shows."""
+        text = self.description + (f" [{self.unit}]" if self.unit else "")
+        constraints = []
+        if self.choices:
+            constraints.append("one of: " + ", ".join(self.choices))
+        if self.applies:
+            constraints.append(f"a change applies {self.applies}")
+        descriptor = ParameterDescriptor(
+            name=self.name,
+            description=text,
+            additional_constraints="; ".join(constraints),
+            read_only=self.read_only,
+        )
+        if self.lower is not None or self.upper is not None:
+            if isinstance(self.default, float):
+                biggest = sys.float_info.max
+                descriptor.floating_point_range = [
+                    FloatingPointRange(
+                        from_value=float(-biggest if self.lower is None else self.lower),
+                        to_value=float(biggest if self.upper is None else self.upper),
+                    )
+                ]
+            elif isinstance(self.default, int):
+                descriptor.integer_range = [
+                    IntegerRange(
+                        from_value=-(2**63) if self.lower is None else int(self.lower),
+                        to_value=2**63 - 1 if self.upper is None else int(self.upper),
+                        step=1,
+                    )
+                ]
+        return descriptor
+
+    def check(self, value: Any) -> Any:
+        """The value as a plain Python object.
+
+        Raises:
+            ArgumentError: outside the bounds or choices, not finite, wrong length.
+        """
+        where = f"parameter {self.name!r}"
+        if self.is_array:
+            values = tuple(value) if value is not None else ()
+            if self.length is not None and values and len(values) != self.length:
+                raise ArgumentError(f"has {len(values)} values", where=where, got=values,
+                                    remedy=f"Give {self.length}.")
+            for item in values:
+                self._check_one(where, item)
+            return values
+        self._check_one(where, value)
+        return value
+
+    def _check_one(self, where: str, value: Any) -> None:
+        if self.choices and value not in self.choices:
+            raise ArgumentError(f"is {value!r}", where=where, got=value,
+                                remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + ".")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ArgumentError(f"is {value}", where=where, got=value, remedy="Give a finite number.")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.lower is not None and value < self.lower:
+                raise ArgumentError(f"is {value}, less than {self.lower}", where=where, got=value,
+                                    remedy=f"Give at least {self.lower} {self.unit}".rstrip() + ".")
+            if self.upper is not None and value > self.upper:
+                raise ArgumentError(f"is {value}, more than {self.upper}", where=where, got=value,
+                                    remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".")
+
+
+class ParameterSet(Mapping[str, Any]):
+    """The declared parameters of a node, by name, as plain Python values.
+
+    Args:
+        node: the node to declare them on.
+        validate: called with a mapping of all values before any of them changes; raises to refuse.
+        apply: called with (changed names, all values) once a change at run time is accepted; may raise to refuse.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        validate: Callable[[Mapping[str, Any]], None],
+        apply: Callable[[frozenset[str], Mapping[str, Any]], None],
+    ) -> None:
+        self._node = node
+        self._validate = validate
+        self._apply = apply
+        self._params: dict[str, Param] = {}
+        self._values: dict[str, Any] = {}
+        node.add_on_set_parameters_callback(self._on_set)
+
+    def declare(self, params: Iterable[Param]) -> None:
+        """Declare parameters not declared yet; values given at start-up override the defaults.
+
+        Raises:
+            ArgumentError: a given value has the wrong type or is outside the bounds.
+        """
+        for param in params:
+            if param.name in self._params:
+                continue
+            where = f"parameter {param.name!r}"
+            # an empty list has no type of its own in ROS, so an array without a default starts unset
+            default = param.ros_type if param.default == () else param.default
+            try:
+                declared = self._node.declare_parameter(param.name, default, param.descriptor())
+            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+                raise ArgumentError(f"cannot be what was given ({error})", where=where,
+                                    remedy=f"Give {param.type_text}; " + self._hint(param)) from None
+            except ValueError as error:
+                raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
+            self._params[param.name] = param
+            self._values[param.name] = param.check(declared.value)
+
+    @staticmethod
+    def _hint(param: Param) -> str:
+        if param.choices:
+            return "one of " + ", ".join(param.choices) + "."
+        if param.lower is not None or param.upper is not None:
+            low = "-inf" if param.lower is None else param.lower
+            high = "inf" if param.upper is None else param.upper
+            return f"between {low} and {high}."
+        return "see its description."
+
+    def validate(self) -> None:
+        """Check the values against each other.
+
+        Raises:
+            RobotDynamicsError: they do not fit together.
+        """
+        self._validate(self)
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        proposed = dict(self._values)
+        changed = []
+        try:
+            for parameter in parameters:
+                param = self._params.get(parameter.name)
+                if param is None:
+                    continue  # use_sim_time and the like; or being declared just now, and checked there
+                if param.ros_type != parameter.type_:
+                    raise ArgumentError(f"is {parameter.value!r}", where=f"parameter {param.name!r}",
+                                        remedy=f"Give {param.type_text}.")
+                proposed[param.name] = param.check(parameter.value)
+                changed.append(param.name)
+            if changed:
+                self._validate(proposed)
+                self._apply(frozenset(changed), proposed)
+        except RobotDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self._values.update(proposed)
+        return SetParametersResult(successful=True)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

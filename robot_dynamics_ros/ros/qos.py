@@ -1,0 +1,29 @@
+"""Quality of service of every topic, in one place."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+__all__ = ["COMMAND", "EVENT", "LATCHED", "NEWEST", "STATE"]
+
+
+def _keep_last(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
+    )
+
+
+#: Subscriptions that want the newest value and nothing older; match publishers of any reliability.
+NEWEST = _keep_last(1, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
+
+#: Periodic values for anybody: reliable, so that subscriptions of either kind match.
+STATE = _keep_last(10, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
+
+#: Efforts to hardware, as forward_command_controller and topic-based hardware expect them.
+COMMAND = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
+
+#: Things that happen once and must arrive: trajectories.
+EVENT = _keep_last(10, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
+
+#: robot_description: late joiners get the last one.
+LATCHED = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)

@@ -1,0 +1,46 @@
+"""Counting what goes wrong, and saying so without flooding the log."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+__all__ = ["Rejections"]
+
+
+class Rejections:
+    """Counts events by cause and logs each cause at once, then at most every few seconds.
+
+    Args:
+        logger: the node's logger.
+        interval: s between two log lines about the same cause.
+
+    Attributes:
+        counts: cause → how often since the start.
+        latest: cause → the last text.
+    """
+
+    def __init__(self, logger: Any, interval: float = 5.0) -> None:
+        self._logger = logger
+        self._interval = interval
+        self._next: dict[str, float] = {}
+        self._silent: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.latest: dict[str, str] = {}
+
+    def report(self, cause: str, text: str) -> None:
+        """Count one event and say so if it is time to."""
+        self.counts[cause] += 1
+        self.latest[cause] = text
+        now = time.monotonic()
+        if now < self._next.get(cause, 0.0):
+            self._silent[cause] += 1
+            return
+        more = self._silent.pop(cause, 0)
+        self._next[cause] = now + self._interval
+        self._logger.warning(f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]"))
+
+    def count(self, cause: str) -> None:
+        """Count one event silently."""
+        self.counts[cause] += 1

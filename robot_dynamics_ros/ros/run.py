@@ -1,0 +1,69 @@
+"""Running a node as a process: signals, executor, exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rclpy
+from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+
+__all__ = ["run"]
+
+
+def _executor(name: str) -> Executor:
+    if name == "multi_threaded":
+        return MultiThreadedExecutor(num_threads=2)
+    if name == "events":
+        try:
+            from rclpy.experimental import EventsExecutor
+        except ImportError:
+            raise RobotDynamicsError(
+                "this rclpy has no EventsExecutor", where="parameter 'executor'", got=name,
+                remedy="Use 'single_threaded'.",
+            ) from None
+        return EventsExecutor()
+    return SingleThreadedExecutor()
+
+
+def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
+    """Make the node and spin it until SIGINT or SIGTERM; returns the exit code.
+
+    The node must have ``parameters["executor"]`` and ``finish()``, which is called while the middleware still works, so
+    that a last message can go out; it must also wake the executor now and then with a timer, since a signal is seen
+    only between two callbacks.
+    """
+    stopped = False
+
+    def stop(_signal: int, _frame: Any) -> None:
+        nonlocal stopped
+        stopped = True
+
+    # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    node = None
+    try:
+        node = make_node()
+        executor = _executor(node.parameters["executor"])
+        executor.add_node(node)
+        while not stopped:
+            executor.spin_once()
+        executor.remove_node(node)
+        return 0
+    except RobotDynamicsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    finally:
+        try:
+            if node is not None:
+                node.finish()
+                node.destroy_node()
+        finally:
+            rclpy.try_shutdown()

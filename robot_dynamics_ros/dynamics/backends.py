@@ -115,10 +115,13 @@ def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, A
 def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
     backend = backend_of(model)
     engine: Engine
-    if backend == "interpreted":
-        engine = InterpretedEngine(model, name, options)
-    else:
-        engine = _source_engine(model, name, options)
+    if backend == "native":
+        from robot_dynamics_ros.dynamics.native_engine import NativeEngine
+
+        native = NativeEngine(model, name, options)
+        made = Evaluator(model, name, options, native)
+        return made, native.entry(made)
+    engine = InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
     made = Evaluator(model, name, options, engine)
     return made, made
 

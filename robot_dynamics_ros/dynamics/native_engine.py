@@ -1,0 +1,132 @@
+"""The native backend: functions traced for one robot and compiled, from the cache where possible."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.codegen import cache
+from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, kernel_module
+from robot_dynamics_ros.codegen.native import NativeLibrary, compile_module, entry_supported, target_key, vector_width
+from robot_dynamics_ros.dynamics.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.functions import Options
+from robot_dynamics_ros.dynamics.trace import Signature, signature, trace
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["NativeEngine", "set_threads", "threads"]
+
+_threads: int | None = None
+PARALLEL_BYTES = 1 << 18
+"""Batches whose arrays are smaller than this are not worth a second thread."""
+
+
+def threads() -> int:
+    """Threads that batches use: what :func:`set_threads` said, else one for each processor this process may use."""
+    if _threads is not None:
+        return _threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_threads(count: int | None) -> None:
+    """Set the number of threads for batches; ``None`` for one a processor.
+
+    Raises:
+        ArgumentError: not a positive whole number.
+    """
+    global _threads
+    if count is not None and (not isinstance(count, int) or count < 1):
+        raise ArgumentError(f"expected a positive whole number or None, got {count!r}", where="threads", got=count)
+    _threads = count
+
+
+@functools.lru_cache(maxsize=4)
+def _pool(count: int) -> concurrent.futures.ThreadPoolExecutor:
+    return concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="robot_dynamics")
+
+
+class NativeEngine:
+    """Machine code for one function of one robot."""
+
+    backend = "native"
+
+    def __init__(self, model: RobotModel, name: str, options: Options) -> None:
+        shapes = signature(model, name, options)
+        self._arguments = array_arguments(model, shapes)
+        key = cache_key(model, name, options)
+        code = cache.load(key)
+        if code is None:
+            traced = trace(model, name, options)
+            code = compile_module(kernel_module(self._arguments, traced.outputs, vector_width()))
+            cache.store(key, code)
+        self._name = name
+        self._library = NativeLibrary(code)
+        self._batch = self._library.batch(len(self._arguments))
+        self._bytes = 8 * sum(a.size for a in self._arguments)
+
+    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        self._batch(0, 1, *[x.ctypes.data for x in (*inputs, *outputs)])
+
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        count = len(outputs[0])
+        addresses = [x.ctypes.data for x in (*inputs, *outputs)]
+        parts = min(threads(), 1 + count * self._bytes // PARALLEL_BYTES)
+        if parts == 1:
+            self._batch(0, count, *addresses)
+            return
+        # ends of whole vectors, so that no state is computed one way alone and another way in company
+        edges = [count * k // parts // 64 * 64 for k in range(parts)] + [count]
+        pool = _pool(parts)
+        jobs = [pool.submit(self._batch, a, b, *addresses) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
+        self._batch(edges[0], edges[1], *addresses)
+        for job in jobs:
+            job.result()
+
+    def entry(self, slow: Callable[..., Any]) -> Any:
+        """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise."""
+        return self._library.python_entry(self._name, slow) if entry_supported() else slow
+
+
+def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:
+    """What the compiled code must know of the arrays it is given."""
+    starts = tuple(quaternion_starts(model))
+    return [
+        ArrayArgument(shape, quaternions=starts if word in ("q", "q0", "q1") else ()) for word, shape in shapes.inputs
+    ] + [ArrayArgument(shape, output=True) for _, shape in shapes.outputs]
+
+
+@functools.cache
+def _generator_version() -> str:
+    """Digest of the sources that code depends on, so that no stale kernel survives an upgrade."""
+    here = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for path in sorted([here / "spatial.py", *(here / "codegen").glob("*.py"), *(here / "dynamics").glob("*.py")]):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_key(model: RobotModel, name: str, options: Options) -> str:
+    """Digest of everything the compiled code depends on."""
+    digest: str | None = model._cache.get("digest")
+    if digest is None:
+        h = hashlib.sha256()
+        for array in (
+            model.gravity, model.base.rotation, model.base.position, model.parent, model.joint_type, model.joint_axis,
+            model.joint_rotation, model.joint_position, model.body_mass, model.body_com, model.body_inertia,
+            model.q_index, model.v_index, model.mimic_multiplier, model.mimic_offset, model.armature, model.link_body,
+            model.link_rotation, model.link_position, model.root_inertia.com, model.root_inertia.rotational,
+        ):  # fmt: skip
+            h.update(repr((array.dtype.str, array.shape)).encode())
+            h.update(np.ascontiguousarray(array).tobytes())
+        h.update(repr((model.root_inertia.mass, model.joint_names, model.moving_joint_names)).encode())
+        digest = model._cache["digest"] = h.hexdigest()
+    text = "|".join([digest, name, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -59,7 +59,7 @@ def limb(
     ('joint1', 'joint2', 'joint3')
     """
     n = _count(n_segments, "n_segments")
-    l, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
+    length, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
     d = _per_segment(damping, n, "damping", zero=True)
     f = _per_segment(friction, n, "friction", zero=True)
     if inertia not in ("rod", "point"):
@@ -67,18 +67,18 @@ def limb(
     r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
     links, joints = [Link("base")], []
     for i in range(n):
-        across = m[i] * (3.0 * r * r + l[i] * l[i]) / 12.0
+        across = m[i] * (3.0 * r * r + length[i] ** 2) / 12.0
         moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
-        links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, l[i] / 2.0, 0.0]), np.diag(moments))))
+        links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, length[i] / 2.0, 0.0]), np.diag(moments))))
         joints.append(
             Joint(
                 f"joint{i + 1}", JointType.CONTINUOUS, links[i].name, links[i + 1].name,
-                origin=_shift(0.0, l[i - 1] if i else 0.0, 0.0), axis=frozen_array(_Z, (3,)),
+                origin=_shift(0.0, length[i - 1] if i else 0.0, 0.0), axis=frozen_array(_Z, (3,)),
                 damping=float(d[i]), friction=float(f[i]),
             )
         )
     links.append(Link("tip"))
-    joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", origin=_shift(0.0, l[-1], 0.0)))
+    joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", origin=_shift(0.0, length[-1], 0.0)))
     return RobotModel.from_description(RobotDescription(f"limb_{n}", tuple(links), tuple(joints)), gravity=gravity)
 
 

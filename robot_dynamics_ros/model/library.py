@@ -75,8 +75,8 @@ def _candidates() -> Iterator[Path]:
         yield package.parent / "urdf"
     for prefix in package.parents[1:6]:  # <prefix>/lib/python3.x/site-packages/robot_dynamics_ros, Debian's variants
         yield prefix / _SHARE
-    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
-        yield Path(prefix) / _SHARE
+    for entry in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        yield Path(entry) / _SHARE
     yield Path(sys.prefix) / _SHARE
     if site.USER_BASE:
         yield Path(site.USER_BASE) / _SHARE

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from robot_dynamics_ros.model.description import (
     frozen_array,
 )
 from robot_dynamics_ros.model.tree import check_moving_mass, massless_joints, resolve_mimics, walk
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["DEFAULT_GRAVITY", "RobotModel"]
 
@@ -146,8 +149,8 @@ class RobotModel:
         body_of: dict[str, int] = {}
         pose_of: dict[str, Pose] = {}
         for link_name in link_order:
-            body, pose = placement[link_name]
-            body_of[link_name] = -1 if body is None else number[body]
+            joint_name, pose = placement[link_name]
+            body_of[link_name] = -1 if joint_name is None else number[joint_name]
             pose_of[link_name] = pose
 
         merged = [Inertia() for _ in range(nb)]
@@ -264,6 +267,76 @@ class RobotModel:
             gravity=changes.get("gravity", self.gravity),
             base=changes.get("base", self.base),
         )
+
+    # -- other robots made from this one -------------------------------------------------------------------------
+
+    def lock(self, names: str | Iterable[str], at: ArrayLike | Mapping[str, Any] | None = None) -> RobotModel:
+        """The robot with some joints fixed; whatever mimics them is fixed with them.
+
+        Args:
+            names: joints to lock, by name; not mimic joints, which follow their masters.
+            at: where: a configuration (nq,) of this robot, or joint → position for all of ``names`` (a number, or
+                as many as the joint has coordinates); the zero configuration if not given.
+
+        Raises:
+            UnknownNameError: there is no such moving joint.
+            ArgumentError: a mimic joint is named, or positions are missing, not finite or of the wrong number.
+
+        >>> import robot_dynamics_ros as rd
+        >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
+        ('joint1', 'joint3')
+        """
+        from robot_dynamics_ros.model import edit
+
+        return edit.lock(self, names, at)
+
+    def subtree(self, link: str, base: Pose | ArrayLike | None = None) -> RobotModel:
+        """A link and everything beyond it, as a robot of its own.
+
+        Args:
+            link: becomes the root.
+            base: its placement in the world, a :class:`Pose` or (4, 4) matrix; identity if not given.
+
+        Raises:
+            UnknownNameError: there is no such link.
+            ModelError: a mimic joint in the subtree follows one outside of it.
+        """
+        from robot_dynamics_ros.model import edit
+
+        return edit.subtree(self, link, base)
+
+    def attach(
+        self,
+        link: str,
+        body: Inertia | RobotModel | RobotDescription | float,
+        pose: Pose | ArrayLike | None = None,
+        *,
+        name: str = "payload",
+        prefix: str = "",
+    ) -> RobotModel:
+        """The robot with a payload or a tool welded to a link.
+
+        Args:
+            link: what it is welded to.
+            body: mass properties in the frame of the new body, a point mass in kg, or another robot (a gripper, say;
+                its gravity and base do not matter).
+            pose: placement of the new body's frame (the other robot's root link) in the link's frame, a
+                :class:`Pose` or (4, 4) matrix; identity if not given.
+            name: name of the new link, for mass properties; the fixed joint is called ``<name>_joint``.
+            prefix: put before every name that is added.
+
+        Raises:
+            UnknownNameError: there is no such link.
+            ModelError: a name is taken, or no rigid body has these mass properties.
+            ArgumentError: ``body`` or ``pose`` is none of the above.
+
+        >>> import robot_dynamics_ros as rd
+        >>> rd.load_robot("six_axis").attach("tool0", 2.0).total_mass
+        23.7
+        """
+        from robot_dynamics_ros.model import edit
+
+        return edit.attach(self, link, body, pose, name=name, prefix=prefix)
 
     # -- questions -----------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
 
     try:
         return Robot.from_xml_string(clean.text)
-    except Exception as error:  # urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+    except Exception as error:  # noqa: BLE001 - urdf_parser_py raises plain Exception, AssertionError and its own ParseError
         raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
 

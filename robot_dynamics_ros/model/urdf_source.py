@@ -118,7 +118,7 @@ def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
     try:
         document = xacro.process_file(str(path), mappings=mappings)
         return str(document.toxml())
-    except Exception as error:  # xacro evaluates expressions: anything may come out of it
+    except Exception as error:  # noqa: BLE001 - xacro evaluates expressions: anything may come out of it
         raise UrdfError(
             f"xacro failed: {type(error).__name__}: {error}",
             where=f"file {str(path)!r}",

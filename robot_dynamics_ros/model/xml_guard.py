@@ -111,7 +111,7 @@ class _Builder:
         parser.CharacterDataHandler = self.characters
         parser.StartDoctypeDeclHandler = self.doctype
         parser.EntityDeclHandler = self.doctype
-        parser.ExternalEntityRefHandler = self.doctype
+        parser.ExternalEntityRefHandler = self.external
         self.parser = parser
 
     def refuse(self, problem: str, remedy: str) -> UrdfError:
@@ -122,6 +122,10 @@ class _Builder:
             "document type and entity declarations (<!DOCTYPE …>) are not accepted",
             "A URDF needs none: remove the declaration and write the values out.",
         )
+
+    def external(self, *_: object) -> int:
+        self.doctype()
+        return 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.depth += 1

@@ -1,0 +1,33 @@
+"""Integrators, the simulated robot, its sensors, and when to step it.  Needs no ROS."""
+
+from robot_dynamics_ros.simulation.actuators import DCMotor, add_rotors
+from robot_dynamics_ros.simulation.contact import GroundContact
+from robot_dynamics_ros.simulation.friction import JointFriction
+from robot_dynamics_ros.simulation.integrators import INTEGRATORS, make_integrator
+from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops
+from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
+from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+from robot_dynamics_ros.simulation.springs import JointPD
+
+__all__ = [
+    "INTEGRATORS",
+    "CompliantStops",
+    "DCMotor",
+    "Due",
+    "GroundContact",
+    "JointFriction",
+    "JointPD",
+    "JointReading",
+    "Lockstep",
+    "Plant",
+    "RealTimePacer",
+    "RigidStops",
+    "SensorSettings",
+    "Sensors",
+    "SimulationResult",
+    "add_rotors",
+    "make_integrator",
+    "simulate",
+]

@@ -1,9 +1,9 @@
 """The simulated robot: rigid bodies with everything a bare model leaves out.
 
-    M(q) q̈ + b(q, v) = τ_motor + τ_springs + τ_user − d v − τ_Coulomb + τ_stops + Σ Jᵀ w
+    M(q) q̈ + b(q, v) = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − τ_dry
 
 :class:`Plant` holds the state (t, q, v and the motor currents) and advances it by one control period at a time, under
-an effort held constant over that period, which is what a digital controller does to a real robot.
+a command held constant over that period, which is what a digital controller does to a real robot.
 """
 
 from __future__ import annotations
@@ -14,10 +14,25 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import kernel, kinetic_energy, potential_energy
+from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.actuators import DCMotor, MotorTable
+from robot_dynamics_ros.simulation.contact import GroundContact
+from robot_dynamics_ros.simulation.coordinates import per_joint, position_bounds
+from robot_dynamics_ros.simulation.friction import FrictionTable, JointFriction
+from robot_dynamics_ros.simulation.hybrid import HybridStepper
+from robot_dynamics_ros.simulation.integrators import Integrator, SemiImplicitEuler, make_integrator
+from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops, limit_effort
+from robot_dynamics_ros.simulation.springs import JointPD
+from robot_dynamics_ros.simulation.stiffness import check_step, describe_divergence
+from robot_dynamics_ros.simulation.system import JointSystem
+from robot_dynamics_ros.simulation.timestepping import Stops, TimeStepper
 
 __all__ = ["Plant"]
+
+Wrenches = Mapping[str, Any] | None
 
 
 class Plant:
@@ -27,8 +42,8 @@ class Plant:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
         integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.INTEGRATORS`) or an integrator object.
-            ``"semi_implicit_euler"`` steps friction, rigid stops, damping and springs implicitly and never fails on
-            stiffness; all others locate every stick, slip and impact inside the step and keep their order.
+            ``"semi_implicit_euler"`` treats friction, rigid stops, damping and springs implicitly and is stable for
+            any stiffness of theirs; all others locate every stick, slip and impact inside the step and keep their order.
         substeps: integrator steps per control period.
         friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``), ``False`` or
             ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.friction.JointFriction` sets it.
@@ -43,17 +58,19 @@ class Plant:
             control with offsets, at every joint.
         contacts: :class:`~robot_dynamics_ros.simulation.contact.GroundContact` objects.
         user_effort: ``callable(t, q, v) -> (nv,)`` effort added at every evaluation.
-        brake_effort: breakaway effort of the holding brakes, scalar or (nv,), N m or N; infinite holds anything.
-        q, v: initial state; the model's initial configuration and rest if not given.
+        brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
+            names (the others have no brake); infinite holds anything.
+        q0, v0: initial state; the model's initial configuration (brought within the limits) and rest if not given.
+        max_speed: a joint faster than this has diverged, rad/s or m/s.
 
     Attributes:
         t: time, s.
-        q: (nq,) configuration.  v: (nv,) velocity.  Views of the state: copy them if they are to be kept.
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
         command: (nv,) the command of the last step as given.
-        currents: (number of motors,) motor currents, A.
-        brakes: whether the holding brakes are on; settable.
-        events: how many stick, slip and impact events have been located since the last reset.
+
+    Raises:
+        ArgumentError, UnknownNameError: an option that does not fit the model.
+        SimulationError: the step is too large for the stiffness.
     """
 
     def __init__(
@@ -61,82 +78,327 @@ class Plant:
         model: RobotModel,
         dt: float = 1e-3,
         *,
-        integrator: Any = "semi_implicit_euler",
+        integrator: str | Integrator = "semi_implicit_euler",
         substeps: int = 1,
-        friction: Any = True,
-        stops: Any = "rigid",
+        friction: JointFriction | bool | None = True,
+        stops: RigidStops | CompliantStops | str | None = "rigid",
         limiter: bool = True,
-        motors: Mapping[str, Any] | None = None,
-        springs: Any = None,
-        contacts: Sequence[Any] = (),
+        motors: Mapping[str, DCMotor] | None = None,
+        springs: JointPD | None = None,
+        contacts: Sequence[GroundContact] = (),
         user_effort: Callable[[float, Array, Array], Array] | None = None,
-        brake_effort: float | Array = math.inf,
-        q: Array | None = None,
-        v: Array | None = None,
+        brake_effort: float | Array | Mapping[str, float] = math.inf,
+        q0: Any = None,
+        v0: Any = None,
+        max_speed: float = 1e5,
     ) -> None:
-        raise NotImplementedError
+        if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
+            raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
+        if int(substeps) != substeps or substeps < 1:
+            raise ArgumentError("must be a whole number of at least 1", where="substeps", got=substeps)
+        self.model, self.dt, self.substeps, self.max_speed = model, float(dt), int(substeps), float(max_speed)
+        self.limiter = bool(limiter)
+        self.integrator = make_integrator(integrator)
+        self._bounds = position_bounds(model)
+        rigid, compliant = self._make_stops(stops)
+        self._friction = _make_friction(model, friction)
+        self._braked = self._friction.with_brakes(per_joint(brake_effort, model, "brake_effort"))
+        motor_table = MotorTable(model, motors) if motors else None
+        self.system = JointSystem(model, self._friction, motor_table, None, compliant, contacts, user_effort)
+        if springs is not None:
+            self.system.springs = springs.table(model, self.system.coordinates)
+        for contact in contacts:
+            model.link_index(contact.link)
+        self._hybrid = HybridStepper(self.system, self.integrator, rigid)
+        self._stepper: HybridStepper | TimeStepper = self._hybrid
+        if isinstance(self.integrator, SemiImplicitEuler):
+            self._stepper = TimeStepper(self.system, rigid)
+        self._has_stops = stops is not None
+        self._wrench_kernel = kernel(model, "inverse_dynamics_wrenches")
+        self.command, self.tau = np.zeros(model.nv), np.zeros(model.nv)
+        self._y = np.zeros(model.nq + model.nv + self.system.nz)
+        self._previous = np.zeros(model.nv)
+        self._alternating = 0
+        self._steps, self._t0 = 0, 0.0
+        self._start_q = self._default_start() if q0 is None else self._checked_q(q0)
+        self._start_v = np.zeros(model.nv) if v0 is None else self._checked("v0", v0, model.nv)
+        self.reset()
 
-    t: float
-    q: Array
-    v: Array
-    tau: Array
-    brakes: bool
+    def _make_stops(self, stops: Any) -> tuple[Stops, Any]:
+        model, (lower, upper) = self.model, self._bounds
+        if stops is None:
+            return Stops.none(model.nv), None
+        if stops == "rigid":
+            stops = RigidStops()
+        if isinstance(stops, RigidStops):
+            return Stops(lower, upper, stops.coefficients(model), stops.rest_velocity), None
+        if isinstance(stops, CompliantStops):
+            return Stops.none(model.nv), stops.table(model, lower, upper)
+        raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
 
-    def reset(self, q: Array | None = None, v: Array | None = None, t: float = 0.0) -> None:
+    # -- state ---------------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """Time, s: a multiple of ``dt`` from the last reset, computed and not accumulated."""
+        return self._t0 + self._steps * self.dt
+
+    @property
+    def q(self) -> Array:
+        """(nq,) configuration; a copy."""
+        return self._y[: self.model.nq].copy()
+
+    @property
+    def v(self) -> Array:
+        """(nv,) velocity; a copy."""
+        return self._y[self.model.nq : self.model.nq + self.model.nv].copy()
+
+    @property
+    def currents(self) -> Array:
+        """(number of motors,) motor currents in joint order, A."""
+        if self.system.motors is None:
+            return np.empty(0)
+        voltage = self.system.command[self.system.motors.index]
+        return self.system.motors.current(voltage, self.v, self._y[self.model.nq + self.model.nv :])
+
+    @property
+    def events(self) -> int:
+        """Stick, slip and impact events located since the plant was made."""
+        return self._hybrid.events
+
+    @property
+    def brakes(self) -> bool:
+        """Whether the holding brakes are on; set it to switch them."""
+        return self.system.friction is self._braked
+
+    @brakes.setter
+    def brakes(self, on: bool) -> None:
+        self.system.friction = self._braked if on else self._friction
+
+    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
         """Set the state; ``None`` means the configuration and velocity the plant was made with.
 
-        Motor currents go to zero, brakes stay as they are.
+        Commands, outside wrenches and motor currents go to zero; brakes stay as they are.
 
         Raises:
             ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
             SimulationError: the step is too large for the stiffness of springs, stops or damping.
         """
-        raise NotImplementedError
+        model = self.model
+        q = self._start_q if q is None else self._checked_q(q)
+        v = self._start_v if v is None else self._checked("v", v, model.nv)
+        if not math.isfinite(t):
+            raise ArgumentError("must be finite", where="t", got=t)
+        y = np.concatenate((q, v, np.zeros(self.system.nz)))
+        self.system.command[:] = 0.0
+        self.system.wrenches = []
+        check_step(self.system, self.integrator, y, self.dt / self.substeps)
+        self._y = y
+        self._t0, self._steps, self._alternating = float(t), 0, 0
+        self._previous[:] = 0.0
+        self.command[:] = 0.0
+        self.tau[:] = 0.0
 
-    def step(
-        self,
-        command: Array,
-        external: Mapping[str, Array] | None = None,
-        external_world: Mapping[str, Array] | None = None,
-    ) -> None:
+    def state(self) -> dict[str, Any]:
+        """A copy of everything :meth:`restore` needs to continue bit for bit."""
+        return {
+            "t0": self._t0, "steps": self._steps, "y": self._y.copy(), "command": self.command.copy(),
+            "tau": self.tau.copy(), "held": self.system.command.copy(), "wrenches": list(self.system.wrenches),
+            "brakes": self.brakes,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a :meth:`state` of a plant like this one."""
+        if len(state["y"]) != len(self._y):
+            raise ArgumentError(f"expected {len(self._y)} numbers, got {len(state['y'])}", where="state")
+        self._t0, self._steps, self._y = state["t0"], state["steps"], state["y"].copy()
+        self.command[:], self.tau[:], self.system.command[:] = state["command"], state["tau"], state["held"]
+        self.system.wrenches = list(state["wrenches"])
+        self.brakes = state["brakes"]
+        self._alternating = 0
+
+    # -- motion --------------------------------------------------------------------------------------------------
+
+    def step(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
         """Advance by ``dt`` under a constant command.
 
         Args:
             command: (nv,) motor efforts, N m or N (volts at joints with a motor).
             external: link name → (6,) wrench [moment; force] the environment exerts on that link, about the link's
                 origin, in the link's frame (turning with it).
-            external_world: the same, but expressed in world axes, constant over the step.
+            external_world: the same in world axes, constant over the step.
 
         Raises:
             ArgumentError: a wrong length or a value that is not finite; the state is then unchanged.
             UnknownNameError: an external wrench names no link.
             SimulationError: the simulation diverges or cannot be resolved; the state stays at the last good one.
         """
-        raise NotImplementedError
+        self.hold(command, external, external_world)
+        self.advance()
+
+    def hold(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
+        """The first half of :meth:`step`: take a command, without moving yet.
+
+        :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
+        """
+        given = self._checked("command", command, self.model.nv)
+        wrenches: list[tuple[str, Array, bool]] = []
+        if external:
+            wrenches += self._checked_wrenches(external, False)
+        if external_world:
+            wrenches += self._checked_wrenches(external_world, True)
+        self.command[:] = given
+        self.system.command[:] = self._limited(given)
+        self.system.wrenches = wrenches
+        self.tau[:] = self.system.motor_effort(*self._parts()[1:])
+
+    def advance(self) -> None:
+        """The second half of :meth:`step`: move by ``dt`` under what is held."""
+        h, t, y = self.dt / self.substeps, self.t, self._y
+        for k in range(self.substeps):
+            with np.errstate(over="ignore", invalid="ignore"):
+                y1 = self._stepper.advance(t + k * h, y, h)
+            self._guard(t + k * h, y, y1)
+            y = y1
+        self._y = y
+        self._steps += 1
+        if self.system.nz:
+            self.tau[:] = self.system.motor_effort(*self._parts()[1:])
+
+    def _limited(self, command: Array) -> Array:
+        """(nv,) what the drives let through: efforts by ros2_control's rules, voltages by the motors' own limit."""
+        model, motors = self.model, self.system.motors
+        out = command.copy()
+        if self.limiter:
+            position = self.system.coordinates.positions(self._y[: model.nq])
+            v = self._y[model.nq : model.nq + model.nv]
+            out = limit_effort(command, position, v, *self._bounds, model.velocity_limit, model.effort_limit)
+        if motors is not None:
+            voltage = command[motors.index]
+            out[motors.index] = np.clip(voltage, -motors.max_voltage, motors.max_voltage)
+        return out
+
+    def _guard(self, t: float, y: Array, y1: Array) -> None:
+        """Raise before an unstable simulation reaches numbers that mean nothing."""
+        nq, nv = self.model.nq, self.model.nv
+        change = y1[nq : nq + nv] - y[nq : nq + nv]
+        speed = np.abs(y1[nq : nq + nv])
+        if not np.isfinite(y1).all() or (nv and speed.max() > self.max_speed):
+            raise describe_divergence(self.system, t, y, y1, self._alternating >= 3, self.dt, self.substeps)
+        if change @ self._previous < 0.0 and change @ change > self._previous @ self._previous:
+            self._alternating += 1
+        else:
+            self._alternating = 0
+        self._previous = change
+
+    # -- what can be known about it ------------------------------------------------------------------------------
 
     def acceleration(self) -> Array:
-        """(nv,) true acceleration now, under the last command and external wrenches."""
-        raise NotImplementedError
+        """(nv,) true acceleration now, under the last command and outside wrenches."""
+        self._hybrid.settle(self.t, self._y)
+        rate = np.empty_like(self._y)
+        self.system.derivative(self.t, self._y, rate)
+        return rate[self.model.nq : self.model.nq + self.model.nv].copy()
 
     def joint_effort(self) -> Array:
         """(nv,) net effort at the joints now: motor less friction plus springs and stops; what the links feel."""
-        raise NotImplementedError
+        return self._inverse()[0]
 
     def joint_wrenches(self) -> Array:
         """(len(model.joint_names), 6) true joint wrenches [moment; force] now.
 
-        Their component along the joint axis is :meth:`joint_effort`.  An impact's impulse is not in them.
+        Their component along the joint axis is :meth:`joint_effort`, less the armature's share.  The impulse of an
+        impact is not in them.
         """
-        raise NotImplementedError
+        return self._inverse()[1]
+
+    def _inverse(self) -> tuple[Array, Array]:
+        q, v, _ = self._parts()
+        a = self.acceleration()
+        tau, wrenches = np.empty(self.model.nv), np.empty((len(self.model.joint_names), 6))
+        outside = self.system.external_wrenches(q, v)
+        if outside:
+            links = tuple(self.model.link_index(name) for name in outside)
+            run = kernel(self.model, "inverse_dynamics_wrenches", external=links)
+            run(q, v, a, np.array(list(outside.values())), tau, wrenches)
+        else:
+            self._wrench_kernel(q, v, a, tau, wrenches)
+        return tau, wrenches
 
     def energy(self) -> tuple[float, float]:
-        """Kinetic energy and potential energy (gravity and springs), J."""
-        raise NotImplementedError
+        """Kinetic energy, and potential energy of gravity, springs, stops and contacts, J."""
+        q, v, _ = self._parts()
+        return float(kinetic_energy(self.model, q, v)), float(potential_energy(self.model, q)) + self.system.energy(q)
 
-    def state(self) -> dict[str, Any]:
-        """A copy of everything :meth:`restore` needs to continue bit for bit."""
-        raise NotImplementedError
+    def _parts(self) -> tuple[Array, Array, Array]:
+        nq, nv = self.model.nq, self.model.nv
+        return self._y[:nq], self._y[nq : nq + nv], self._y[nq + nv :]
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a :meth:`state`."""
-        raise NotImplementedError
+    # -- arguments -----------------------------------------------------------------------------------------------
+
+    def _checked(self, name: str, values: Any, n: int) -> Array:
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty((0, 0))
+        if array.shape != (n,):
+            raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values,
+                                remedy=f"One for each of {', '.join(self.system.coordinates.names[:20])}."
+                                if n == self.model.nv else "")
+        if not np.isfinite(array).all():
+            bad = int(np.flatnonzero(~np.isfinite(array))[0])
+            raise ArgumentError(f"entry {bad} is {array[bad]}; every value must be finite", where=name, got=values)
+        return array
+
+    def _checked_q(self, values: Any) -> Array:
+        q = self._checked("q", values, self.model.nq)
+        for iq, _ in self.system.coordinates.floating:
+            if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
+                raise ArgumentError("the quaternion has no length", where=f"q[{iq + 3}:{iq + 7}]", got=values,
+                                    remedy="No rotation is (0, 0, 0, 1).")
+        self.system.coordinates.normalize(q)
+        if self._has_stops:
+            position = self.system.coordinates.positions(q)
+            lower, upper = self._bounds
+            slack = 1e-6
+            for i in np.flatnonzero((position < lower - slack) | (position > upper + slack)):
+                raise ArgumentError(
+                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
+                    where=f"joint {self.system.coordinates.names[i]!r}", got=values,
+                    remedy="Start within the limits, or make the plant with stops=None.",
+                )
+            self._clip(q)
+        return q
+
+    def _default_start(self) -> Array:
+        q = self.model.initial_configuration()
+        if self._has_stops:
+            self._clip(q)  # zero is outside the limits of many an arm
+        return q
+
+    def _clip(self, q: Array) -> None:
+        lower, upper = self._bounds
+        where = self.system.coordinates.q_of_v
+        has = self.system.coordinates.has_position
+        q[where[has]] = np.minimum(np.maximum(q[where[has]], lower[has]), upper[has])
+
+    def _checked_wrenches(self, wrenches: Mapping[str, Any], in_world: bool) -> list[tuple[str, Array, bool]]:
+        name = "external_world" if in_world else "external"
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
+        out = []
+        for link, wrench in wrenches.items():
+            if link not in self.model.link_names:
+                raise UnknownNameError("link", link, self.model.link_names, where=name)
+            out.append((link, self._checked(f"{name}[{link!r}]", wrench, 6), in_world))
+        return out
+
+
+def _make_friction(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
+    if friction is True:
+        return JointFriction().table(model)
+    if friction is False or friction is None:
+        return FrictionTable.none(model)
+    if isinstance(friction, JointFriction):
+        return friction.table(model)
+    raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

@@ -6,12 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.integrators import Integrator
+from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = ["SimulationResult", "simulate"]
 
-Control = Callable[[float, Array, Array], Array]
+Control = Callable[[float, Array, Array], Any]
+External = Mapping[str, Any] | Callable[[float], Mapping[str, Any]] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,10 +29,10 @@ class SimulationResult:
         q: (N, nq) configuration.
         v: (N, nv) velocity.
         a: (N, nv) acceleration just after ``t[k]``.
-        tau: (N, nv) motor effort held from ``t[k]`` to ``t[k+1]``; the last row repeats the one before.
-        kinetic_energy, potential_energy: (N,) J.
+        tau: (N, nv) motor effort from ``t[k]`` on, after the drives' limits; the last row repeats the one before.
+        kinetic_energy, potential_energy: (N,) J; the potential one includes springs, stops and contacts.
         wrenches: (N, len(joint_names), 6) true joint wrenches [moment; force], or ``None`` if not asked for.
-        model: the robot.
+        plant: the plant, in its final state.
     """
 
     t: Array
@@ -37,7 +43,12 @@ class SimulationResult:
     kinetic_energy: Array
     potential_energy: Array
     wrenches: Array | None
-    model: RobotModel
+    plant: Plant
+
+    @property
+    def model(self) -> RobotModel:
+        """The robot."""
+        return self.plant.model
 
     @property
     def energy(self) -> Array:
@@ -48,31 +59,70 @@ class SimulationResult:
 def simulate(
     model: RobotModel,
     control: Control | None = None,
-    q: Array | None = None,
-    v: Array | None = None,
+    q0: Any = None,
+    v0: Any = None,
     duration: float = 1.0,
     dt: float = 1e-3,
     *,
-    integrator: Any = "rk4",
+    integrator: str | Integrator = "rk4",
     record_wrenches: bool = False,
-    external: Mapping[str, Array] | Callable[[float], Mapping[str, Array]] | None = None,
+    external: External = None,
+    external_world: External = None,
     **plant_options: Any,
 ) -> SimulationResult:
     """Run ``duration`` seconds and record every step.
 
     Args:
         model: the robot.
-        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held; ``None`` leaves the motors
-            without effort.
-        q, v: initial state; the model's initial configuration and rest if not given.
+        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as a digital controller's are;
+            ``None`` leaves the motors without effort.  For an effort evaluated continuously, pass ``user_effort``.
+        q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
         integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`.
         record_wrenches: also record every joint's wrench.
-        external: link name → (6,) wrench [moment; force] in the link's frame, or a function of time giving that.
-        plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes.
+        external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
+            function of time giving that.
+        plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes: ``friction``,
+            ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``substeps`` …
 
     Raises:
         ArgumentError: an argument of the wrong shape, or a control law returning one.
-        SimulationError: the simulation diverges.
+        SimulationError: the simulation diverges, or the step is too large for the stiffness.
+
+    >>> import robot_dynamics_ros as rd
+    >>> run = rd.simulate(rd.limb(2), duration=0.5)
+    >>> run.q.shape
+    (501, 2)
+    >>> bool(abs(run.energy - run.energy[0]).max() < 1e-6)
+    True
     """
-    raise NotImplementedError
+    if not (np.isfinite(duration) and duration >= 0.0):
+        raise ArgumentError("must be finite and not negative", where="duration", got=duration)
+    plant = Plant(model, dt, integrator=integrator, q0=q0, v0=v0, **plant_options)
+    steps = round(duration / dt)
+    n = steps + 1
+    t, kinetic, potential = np.empty(n), np.empty(n), np.empty(n)
+    q, v, a, tau = (np.empty((n, size)) for size in (model.nq, model.nv, model.nv, model.nv))
+    wrenches = np.empty((n, len(model.joint_names), 6)) if record_wrenches else None
+    idle = np.zeros(model.nv)
+    command: Any = idle
+    for k in range(n):
+        now = plant.t
+        t[k], q[k], v[k] = now, plant.q, plant.v
+        kinetic[k], potential[k] = plant.energy()
+        if k < steps:
+            command = idle if control is None else control(now, q[k].copy(), v[k].copy())
+            if command is None:
+                raise ArgumentError(f"returned None at t = {now:g} s", where="control", got=None,
+                                    remedy=f"Return the {model.nv} efforts.")
+        plant.hold(command, _at(external, now), _at(external_world, now))
+        a[k], tau[k] = plant.acceleration(), plant.tau
+        if wrenches is not None:
+            wrenches[k] = plant.joint_wrenches()
+        if k < steps:
+            plant.advance()
+    return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant)
+
+
+def _at(external: External, t: float) -> Mapping[str, Any] | None:
+    return external(t) if callable(external) else external

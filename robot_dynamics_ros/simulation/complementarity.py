@@ -1,0 +1,72 @@
+"""The box-constrained linear complementarity problem behind dry friction, stops and impacts.
+
+Find x with lo ≤ x ≤ hi and w = A x + b such that, in every row,
+
+    lo < x < hi:  w = 0          x = lo:  w ≥ 0          x = hi:  w ≤ 0
+
+For friction x is the friction impulse and w the velocity after it; for a stop lo = 0, hi = ∞.  A is symmetric positive
+definite (a block of M⁻¹), so that the solution exists and is unique.  (Cottle, Pang, Stone, *The Linear Complementarity
+Problem*, ch. 4; the safeguarded block pivoting is Júdice and Pires, Computers & OR 21(5), 1994.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics_ros.errors import SimulationError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["boxed_lcp"]
+
+
+def boxed_lcp(A: Array, b: Array, lo: Array, hi: Array) -> tuple[Array, Array, np.ndarray]:
+    """Solve it by block principal pivoting, falling back on least-index single pivots, which cannot cycle.
+
+    Args:
+        A: (n, n) symmetric positive definite.
+        b: (n,).
+        lo, hi: (n,) bounds, lo ≤ hi, possibly infinite.
+
+    Returns:
+        x, w, and (n,) int where −1 marks x = lo, +1 marks x = hi and 0 a row with w = 0 (then w is exactly zero).
+
+    Raises:
+        SimulationError: the pivots do not end (A is not positive definite).
+    """
+    n = len(b)
+    x = np.zeros(n)
+    # without any x, w = b: rows that want to move one way are pushed back by the bound on the other side
+    side = np.where(b > 0.0, -1, 1)
+    side[(b == 0.0) | ((side < 0) & np.isneginf(lo)) | ((side > 0) & np.isposinf(hi))] = 0
+    scale = 1e-13 * (1.0 + float(np.max(np.abs(b), initial=0.0)))
+    fewest, patience = n + 1, 10
+    for _ in range(50 + 20 * n):
+        free = side == 0
+        x[side < 0], x[side > 0] = lo[side < 0], hi[side > 0]
+        if free.all():
+            x = np.linalg.solve(A, -b)
+            w = np.zeros(n)
+        elif free.any():
+            fixed = ~free
+            x[free] = np.linalg.solve(A[np.ix_(free, free)], -(b[free] + A[np.ix_(free, fixed)] @ x[fixed]))
+            w = A @ x + b
+            w[free] = 0.0
+        else:
+            w = A @ x + b
+        low, high = free & (x < lo), free & (x > hi)
+        release = ((side < 0) & (w < -scale)) | ((side > 0) & (w > scale))
+        wrong = low | high | release
+        count = int(np.count_nonzero(wrong))
+        if count == 0:
+            return x, w, side
+        if count < fewest:
+            fewest, patience = count, 10
+        elif patience > 0:
+            patience -= 1
+        else:
+            last = np.zeros(n, dtype=bool)
+            last[np.flatnonzero(wrong)[-1]] = True
+            low, high, release = low & last, high & last, release & last
+        side[low], side[high], side[release] = -1, 1, 0
+    raise SimulationError("friction and stop forces cannot be resolved", where="complementarity problem",
+                          remedy="Check that the mass matrix is positive definite: masses, inertias, armatures.")

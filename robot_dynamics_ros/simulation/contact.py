@@ -1,0 +1,130 @@
+"""A link's sphere on flat ground: a compliant model, so that a tip force can be felt.
+
+Normal force (Hunt and Crossley, J. Applied Mechanics 42, 1975), for a penetration δ > 0:
+
+    f_n = k δ^e (1 + 3/2 c δ̇),  never pulling
+
+Tangential force: f_t = −μ f_n v_t / √(|v_t|² + v_r²), Coulomb friction smoothed below the speed v_r.  A link standing on
+a slope therefore creeps, at a speed below v_r as long as it is within the friction cone; joint friction does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, frozen_array
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.system import JointSystem
+
+__all__ = ["GroundContact"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroundContact:
+    """One sphere of a link against one plane.
+
+    Attributes:
+        link: name of the link.
+        offset: (3,) centre of the sphere in the link frame, m.
+        radius: m; 0 is a point.
+        plane_point, plane_normal: (3,), (3,) the plane in the world frame; the normal points out of the ground.
+        stiffness: k, N/m^e.
+        exponent: e; 1 is a linear spring, 3/2 is Hertz's.
+        dissipation: c, s/m; about (1 − restitution)/impact speed.
+        friction: μ.
+        slip_velocity: v_r, m/s.
+    """
+
+    link: str
+    offset: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    radius: float = 0.0
+    plane_point: Array | Sequence[float] = (0.0, 0.0, 0.0)
+    plane_normal: Array | Sequence[float] = (0.0, 0.0, 1.0)
+    stiffness: float = 1e5
+    exponent: float = 1.0
+    dissipation: float = 0.5
+    friction: float = 0.5
+    slip_velocity: float = 1e-3
+
+    def __post_init__(self) -> None:
+        where = f"ground contact of link {self.link!r}"
+        for name in ("offset", "plane_point", "plane_normal"):
+            value = np.asarray(getattr(self, name), dtype=np.float64)
+            if value.shape != (3,) or not np.isfinite(value).all():
+                raise ArgumentError(f"{name} must be three finite numbers", where=where, got=getattr(self, name))
+            object.__setattr__(self, name, frozen_array(value, (3,)))
+        length = float(np.linalg.norm(self.plane_normal))
+        if length < 1e-9:
+            raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal)
+        object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
+        if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
+            raise ArgumentError("stiffness and slip_velocity must be positive and the exponent at least 1", where=where,
+                                got=(self.stiffness, self.exponent, self.slip_velocity))
+        if min(self.radius, self.dissipation, self.friction) < 0.0:
+            raise ArgumentError("radius, dissipation and friction must not be negative", where=where,
+                                got=(self.radius, self.dissipation, self.friction))
+
+    def _depth(self, system: JointSystem, q: Array) -> tuple[float, Array]:
+        """Penetration and the vector from the link's origin to the contact point, world axes."""
+        pose = system.pose(q, self.link)
+        normal = np.asarray(self.plane_normal)
+        arm = pose[:3, :3] @ np.asarray(self.offset) - self.radius * normal
+        return -float(normal @ (pose[:3, 3] + arm - self.plane_point)), arm
+
+    def _state(self, system: JointSystem, q: Array, v: Array) -> tuple[float, float, Array, Array, Array] | None:
+        """Penetration, normal force, tangential velocity, arm and (3, nv) Jacobian of the contact point."""
+        depth, arm = self._depth(system, q)
+        if depth <= 0.0:
+            return None
+        J = system.jacobian(q, self.link)
+        point = J[3:] - np.cross(arm, J[:3], axisb=0, axisc=0)  # v_P = v_O + ω × r
+        velocity = point @ v
+        normal = np.asarray(self.plane_normal)
+        closing = -float(normal @ velocity)
+        force = max(0.0, self.stiffness * depth**self.exponent * (1.0 + 1.5 * self.dissipation * closing))
+        return depth, force, velocity + closing * normal, arm, point
+
+    def _force(self, force: float, slip: Array) -> Array:
+        smooth = math.sqrt(float(slip @ slip) + self.slip_velocity**2)
+        out: Array = force * (np.asarray(self.plane_normal) - self.friction / smooth * slip)
+        return out
+
+    def add_effort(self, system: JointSystem, q: Array, v: Array, tau: Array) -> None:
+        """Add Jᵀ f to ``tau``, (nv,)."""
+        state = self._state(system, q, v)
+        if state is not None:
+            _, force, slip, _, point = state
+            tau += point.T @ self._force(force, slip)
+
+    def wrench(self, system: JointSystem, q: Array, v: Array) -> Array | None:
+        """(6,) [moment; force] the ground exerts on the link about its origin, world axes; ``None`` off the ground."""
+        state = self._state(system, q, v)
+        if state is None:
+            return None
+        _, force, slip, arm, _ = state
+        f = self._force(force, slip)
+        return np.concatenate((np.cross(arm, f), f))
+
+    def add_linear(self, system: JointSystem, q: Array, v: Array, stiffness: Array, damping: Array) -> None:
+        """Add −∂τ/∂q and −∂τ/∂v of the contact (its stiff part) to two (nv, nv) matrices."""
+        state = self._state(system, q, v)
+        if state is None:
+            return
+        depth, force, slip, _, point = state
+        along = np.asarray(self.plane_normal) @ point
+        stiffness += self.exponent * force / depth * np.outer(along, along)
+        normal_damping = 1.5 * self.dissipation * self.stiffness * depth**self.exponent if force > 0.0 else 0.0
+        sliding = self.friction * force / math.sqrt(float(slip @ slip) + self.slip_velocity**2)
+        damping += sliding * (point.T @ point) + (normal_damping - sliding) * np.outer(along, along)
+
+    def energy(self, system: JointSystem, q: Array) -> float:
+        """Elastic energy k δ^(e+1) / (e+1), J."""
+        depth = max(0.0, self._depth(system, q)[0])
+        return self.stiffness * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)

@@ -1,0 +1,130 @@
+"""Where positions and velocities meet: coordinate numbers, quaternion rates, and moving along a tangent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Coordinates", "per_joint", "position_bounds"]
+
+
+class Coordinates:
+    """The coordinates of one model.
+
+    Attributes:
+        q_of_v: (nv,) number in ``q`` of the coordinate whose rate is that entry of ``v``; −1 within floating joints.
+        floating: (first number in ``q``, first number in ``v``) of every floating joint.
+        names: (nv,) a name for every entry of ``v``, for messages: the joint's, with the axis where it has several.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self.q_of_v = np.full(model.nv, -1, dtype=np.intp)
+        self.floating: list[tuple[int, int]] = []
+        self.names = [""] * model.nv
+        for i in range(model.nb):
+            if model.mimic_master[i] >= 0:
+                continue
+            kind, iq, iv = JointType(model.joint_type[i]), int(model.q_index[i]), int(model.v_index[i])
+            name = model.moving_joint_names[i]
+            if kind is JointType.FLOATING:
+                self.floating.append((iq, iv))
+            else:
+                self.q_of_v[iv : iv + kind.nv] = np.arange(iq, iq + kind.nv)
+            for k in range(kind.nv):
+                self.names[iv + k] = name if kind.nv == 1 else f"{name}[{k}]"
+        self.vector = not self.floating
+        self.has_position = self.q_of_v >= 0
+
+    def rates(self, q: Array, v: Array, out: Array) -> None:
+        """Write q̇ = N(q) v to ``out``: plain velocities, R v for positions, ½ q ⊗ ω for quaternions."""
+        if self.vector:
+            out[:] = v
+            return
+        out[self.q_of_v[self.has_position]] = v[self.has_position]
+        for iq, iv in self.floating:
+            x, y, z, w = q[iq + 3 : iq + 7]
+            wx, wy, wz, vx, vy, vz = v[iv : iv + 6]
+            # R(q) v for a unit quaternion: v + 2 w (u × v) + 2 u × (u × v)
+            n = 1.0 / (x * x + y * y + z * z + w * w)
+            cx, cy, cz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
+            out[iq] = vx + 2.0 * n * (w * cx + y * cz - z * cy)
+            out[iq + 1] = vy + 2.0 * n * (w * cy + z * cx - x * cz)
+            out[iq + 2] = vz + 2.0 * n * (w * cz + x * cy - y * cx)
+            out[iq + 3] = 0.5 * (w * wx + y * wz - z * wy)
+            out[iq + 4] = 0.5 * (w * wy + z * wx - x * wz)
+            out[iq + 5] = 0.5 * (w * wz + x * wy - y * wx)
+            out[iq + 6] = -0.5 * (x * wx + y * wy + z * wz)
+
+    def normalize(self, q: Array) -> None:
+        """Give the quaternions in ``q`` unit length, in place."""
+        for iq, _ in self.floating:
+            x, y, z, w = q[iq + 3 : iq + 7]
+            q[iq + 3 : iq + 7] /= math.sqrt(x * x + y * y + z * z + w * w)
+
+    def integrate(self, q: Array, dq: Array, out: Array) -> None:
+        """Write q ⊕ dq to ``out``: a sum, and the rigid motion's exponential for floating joints."""
+        if self.vector:
+            np.add(q, dq, out=out)
+            return
+        from robot_dynamics_ros import integrate
+
+        out[:] = integrate(self.model, q, dq)
+
+    def positions(self, q: Array) -> Array:
+        """(nv,) positions in the order of ``v``; zero within floating joints."""
+        if self.vector:
+            return q
+        out: Array = np.where(self.has_position, q[self.q_of_v], 0.0)
+        return out
+
+
+def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0, default: float = 0.0) -> Array:
+    """(nv,) array from a number, an array, or a mapping of joint names (the rest get ``default``).
+
+    Raises:
+        ArgumentError: wrong length, not a number, NaN, or below ``low``.
+        UnknownNameError: a name that is no joint of the model.
+    """
+    if isinstance(value, Mapping):
+        out = np.full(model.nv, default)
+        for name, entry in value.items():
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where=where)
+            out[model.v_slice(name)] = entry
+    else:
+        try:
+            out = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (model.nv,)))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where,
+                                got=value) from None
+    if np.isnan(out).any() or (out < low).any():
+        bad = int(np.flatnonzero(np.isnan(out) | (out < low))[0])
+        raise ArgumentError(f"entry {bad} is {out[bad]}; it must be a number of at least {low:g}", where=where,
+                            got=value)
+    return out
+
+
+def position_bounds(model: RobotModel) -> tuple[Array, Array]:
+    """(nv,), (nv,) position limits in the order of ``v``, those of mimic joints taken to their master's coordinate."""
+    lower, upper = np.full(model.nv, -math.inf), np.full(model.nv, math.inf)
+    for i in range(model.nb):
+        kind, iv = JointType(model.joint_type[i]), int(model.v_index[i])
+        if kind not in (JointType.REVOLUTE, JointType.PRISMATIC):
+            continue
+        limits = model.joint(model.moving_joint_names[i]).limits
+        if model.mimic_master[i] < 0:
+            low, high = limits.lower, limits.upper
+        else:
+            k, d = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
+            if k == 0.0:
+                continue
+            low, high = sorted(((limits.lower - d) / k, (limits.upper - d) / k))
+        lower[iv], upper[iv] = max(lower[iv], low), min(upper[iv], high)
+    return lower, upper

@@ -1,0 +1,111 @@
+"""Joint friction: viscous, and dry with sticking and a Stribeck curve.
+
+    |v| > 0:   τ_f = −d v − F(|v|) sign(v),     F(s) = F_c + (F_s − F_c) exp(−(s / v_s)^δ)
+    v = 0:     τ_f is whatever keeps the joint at rest, as long as that is at most F_s; beyond it, the joint breaks away
+
+(Armstrong-Hélouvry, Dupont, Canudas de Wit, Automatica 30(7), 1994.)  URDF's ``<dynamics damping friction>`` gives d
+and F_c = F_s.  At rest the law is a constraint, not a function of the velocity: nothing is regularised, so that a joint
+loaded below breakaway does not creep, and one that stops does not chatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.coordinates import per_joint
+
+__all__ = ["FrictionTable", "JointFriction"]
+
+Values = float | Array | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointFriction:
+    """Friction of all joints: each field a number, (nv,) numbers, or a mapping from joint names (others zero).
+
+    Attributes:
+        viscous: d, N m s/rad or N s/m; ``None``: the model's damping.
+        coulomb: F_c, N m or N; ``None``: the model's friction.
+        static: F_s, breakaway, at least F_c; ``None``: equal to F_c.
+        stribeck_velocity: v_s, rad/s or m/s; matters only where F_s exceeds F_c.
+        stribeck_exponent: δ.
+    """
+
+    viscous: Values | None = None
+    coulomb: Values | None = None
+    static: Values | None = None
+    stribeck_velocity: Values = 0.01
+    stribeck_exponent: float = 2.0
+
+    def table(self, model: RobotModel) -> FrictionTable:
+        """The numbers for one model.
+
+        Raises:
+            ArgumentError: a negative value, a wrong length, or breakaway below Coulomb friction.
+        """
+        viscous = model.damping.copy() if self.viscous is None else per_joint(self.viscous, model, "viscous friction")
+        coulomb = model.friction.copy() if self.coulomb is None else per_joint(self.coulomb, model, "Coulomb friction")
+        static = coulomb.copy() if self.static is None else per_joint(self.static, model, "static friction")
+        if isinstance(self.static, Mapping):  # joints not named have no hump
+            static = np.where([name in self.static for name in _owners(model)], static, coulomb)
+        if (static < coulomb).any():
+            i = int(np.flatnonzero(static < coulomb)[0])
+            raise ArgumentError(
+                f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}", where="static friction",
+                got=self.static, remedy="Give at least the Coulomb value, or leave it out.",
+            )
+        velocity = per_joint(self.stribeck_velocity, model, "Stribeck velocity", default=0.01)
+        if (velocity <= 0.0).any() or not self.stribeck_exponent > 0.0:
+            raise ArgumentError("velocity and exponent must be positive", where="Stribeck curve",
+                                got=(self.stribeck_velocity, self.stribeck_exponent))
+        return FrictionTable(viscous, coulomb, static, velocity, float(self.stribeck_exponent))
+
+
+def _owners(model: RobotModel) -> list[str]:
+    owners = [""] * model.nv
+    for name in model.joint_names:
+        block = model.v_slice(name)
+        owners[block] = [name] * (block.stop - block.start)
+    return owners
+
+
+class FrictionTable:
+    """Friction as (nv,) arrays.
+
+    Attributes:
+        viscous, coulomb, static, velocity: d, F_c, F_s, v_s.
+        dry: (nv,) whether the joint has dry friction.
+        curved: whether any joint has F_s > F_c.
+    """
+
+    def __init__(self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float) -> None:
+        self.viscous, self.coulomb, self.static, self.velocity = viscous, coulomb, static, velocity
+        self.exponent = exponent
+        self.dry = static > 0.0
+        self.curved = bool((static > coulomb).any())
+        # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
+        self._rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
+
+    @classmethod
+    def none(cls, model: RobotModel) -> FrictionTable:
+        """No friction at all."""
+        zero = np.zeros(model.nv)
+        return cls(zero, zero, zero, np.ones(model.nv), 2.0)
+
+    def with_brakes(self, effort: Array) -> FrictionTable:
+        """The same joints with holding brakes on, which add dry friction."""
+        return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
+
+    def magnitude(self, v: Array) -> Array:
+        """(nv,) dry friction F(|v|) while sliding; F_s in the limit of rest."""
+        if not self.curved:
+            return self.coulomb
+        hump = np.exp(-((np.abs(v) / self.velocity) ** self.exponent))
+        out: Array = self.coulomb + self._rise * hump
+        return out

@@ -1,0 +1,70 @@
+"""Springs and dampers at the joints, which are also proportional and derivative control with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
+
+__all__ = ["JointPD", "SpringTable"]
+
+Values = float | Array | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointPD:
+    """u = P (u_o − q) + D (v_o − q̇) + u_f at every joint (Exudyn's ObjectKinematicTree); a spring where v_o = 0.
+
+    Each field is a number, (nv,) numbers, or a mapping of joint names (others zero).
+
+    Attributes:
+        p: P, stiffness, N m/rad or N/m.
+        d: D, damping, N m s/rad or N s/m.
+        position: u_o, where the spring is relaxed, rad or m.
+        velocity: v_o, rad/s or m/s.
+        effort: u_f, constant effort, N m or N.
+    """
+
+    p: Values = 0.0
+    d: Values = 0.0
+    position: Values = 0.0
+    velocity: Values = 0.0
+    effort: Values = 0.0
+
+    def table(self, model: RobotModel, coordinates: Coordinates) -> SpringTable:
+        """The numbers for one model.
+
+        Raises:
+            ArgumentError: a negative stiffness or damping, a wrong length, or a spring on a floating joint.
+        """
+        p, d = per_joint(self.p, model, "spring p"), per_joint(self.d, model, "spring d")
+        if (p[~coordinates.has_position] > 0.0).any():
+            raise ArgumentError("a floating joint has no position coordinate for a spring to act on", where="spring p",
+                                got=self.p, remedy="Name the joints that have springs in a mapping.")
+        rest, rate, effort = (
+            per_joint(value, model, f"spring {name}", low=-np.inf)
+            for name, value in (("position", self.position), ("velocity", self.velocity), ("effort", self.effort))
+        )
+        return SpringTable(p, d, rest, rate, effort)
+
+
+class SpringTable:
+    """Springs as (nv,) arrays."""
+
+    def __init__(self, p: Array, d: Array, rest: Array, rate: Array, constant: Array) -> None:
+        self.p, self.d, self.rest, self.rate, self.constant = p, d, rest, rate, constant
+
+    def effort(self, position: Array, v: Array) -> Array:
+        """(nv,) u."""
+        return self.p * (self.rest - position) + self.d * (self.rate - v) + self.constant
+
+    def energy(self, position: Array) -> float:
+        """Elastic energy ½ P (u_o − q)², J."""
+        stretch = self.rest - position
+        return float(0.5 * np.sum(self.p * stretch * stretch))

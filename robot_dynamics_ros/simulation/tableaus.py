@@ -1,0 +1,97 @@
+"""Explicit Runge-Kutta methods as data.
+
+Sources: Hairer, Nørsett, Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., tables II.1.2 and II.1.3;
+Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed., sections 232-236 (orders 3, 5 and 6);
+the tables of orders 5(4) and 8(5,3) by Dormand and Prince are SciPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import DOP853, RK45
+
+from robot_dynamics_ros.model.description import Array, frozen_array
+
+__all__ = ["TABLEAUS", "Tableau"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tableau:
+    """Coefficients of one explicit method.
+
+    Attributes:
+        name: its name.
+        order: order of convergence.
+        A: (s, s) strictly lower triangular stage coefficients.
+        b: (s,) weights.
+        c: (s,) stage times.
+    """
+
+    name: str
+    order: int
+    A: Array
+    b: Array
+    c: Array
+
+    @property
+    def stages(self) -> int:
+        """Number of evaluations per step."""
+        return len(self.b)
+
+    def stability_limit(self) -> float:
+        """How far the region of stability reaches along the negative real axis: steps need h |λ| below it.
+
+        The stability function is R(z) = 1 + z bᵀ (I − z A)⁻¹ 1 (Hairer and Wanner II, eq. IV.2.10 ff.).
+        """
+        identity, ones = np.eye(self.stages), np.ones(self.stages)
+        x = 0.0
+        while x < 50.0:
+            z = -(x + 0.01)
+            if abs(1.0 + z * self.b @ np.linalg.solve(identity - z * self.A, ones)) > 1.0 + 1e-9:
+                break
+            x += 0.01
+        return x
+
+
+def _tableau(name: str, order: int, rows: Sequence[Sequence[float]], weights: Sequence[float]) -> Tableau:
+    s = len(weights)
+    A = np.zeros((s, s))
+    for i, row in enumerate(rows, start=1):
+        A[i, : len(row)] = row
+    return Tableau(name, order, frozen_array(A, (s, s)), frozen_array(weights, (s,)), frozen_array(A.sum(axis=1), (s,)))
+
+
+def _from_scipy(name: str, order: int, method: type) -> Tableau:
+    s = len(method.B)  # type: ignore[attr-defined]
+    return _tableau(name, order, [list(method.A[i, :i]) for i in range(1, s)], list(method.B))  # type: ignore[attr-defined]
+
+
+TABLEAUS: dict[str, Tableau] = {
+    tableau.name: tableau
+    for tableau in (
+        _tableau("euler", 1, [], [1.0]),
+        _tableau("midpoint", 2, [[1 / 2]], [0.0, 1.0]),
+        _tableau("heun", 2, [[1.0]], [1 / 2, 1 / 2]),
+        _tableau("rk3", 3, [[1 / 2], [-1.0, 2.0]], [1 / 6, 2 / 3, 1 / 6]),
+        _tableau("rk4", 4, [[1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+        _from_scipy("rk5", 5, RK45),
+        _tableau(
+            "rk6",
+            6,
+            [
+                [1 / 3],
+                [0.0, 2 / 3],
+                [1 / 12, 1 / 3, -1 / 12],
+                [-1 / 16, 9 / 8, -3 / 16, -3 / 8],
+                [0.0, 9 / 8, -3 / 8, -3 / 4, 1 / 2],
+                [9 / 44, -9 / 11, 63 / 44, 18 / 11, 0.0, -16 / 11],
+            ],
+            [11 / 120, 0.0, 27 / 40, 27 / 40, -4 / 15, -4 / 15, 11 / 120],
+        ),
+        _from_scipy("rk8", 8, DOP853),
+    )
+}
+"""The explicit methods by name."""

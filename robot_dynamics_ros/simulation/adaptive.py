@@ -41,14 +41,13 @@ class Adaptive:
     def step(self, system, t: float, y: Array, h: float) -> Array:  # type: ignore[no-untyped-def]
         def rate(time: float, state: Array) -> Array:
             out = np.empty_like(y)
-            system.derivative(time, np.ascontiguousarray(state), out)
+            system.derivative(t + time, np.ascontiguousarray(state), out)
             return out
 
-        solution = solve_ivp(rate, (t, t + h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h,
-                             t_eval=(t + h,))
+        solution = solve_ivp(rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,))
         if not solution.success:
             raise SimulationError(
-                f"{self.method} gave up at t = {solution.t[-1] if len(solution.t) else t:.6g} s: {solution.message}",
+                f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}",
                 where=f"integrator {self.name!r}",
                 remedy="Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'.",
             )

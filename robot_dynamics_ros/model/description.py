@@ -174,6 +174,9 @@ class Inertia:
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies welded together, both described in the same frame."""
+        for one, rest in ((self, other), (other, self)):
+            if one.mass == 0.0 and not one.rotational.any():
+                return rest  # exactly: nothing is added, so nothing may be rounded
         mass = self.mass + other.mass
         if mass == 0.0:
             return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)

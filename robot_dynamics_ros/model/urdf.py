@@ -24,7 +24,7 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.floating_base import with_floating_base
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
-from robot_dynamics_ros.model.urdf_clean import CleanUrdf, clean_urdf
+from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES
 
@@ -37,8 +37,6 @@ _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
 _SHOWN = 20
-
-_TYPES = {t.name.lower(): t for t in JointType}
 
 
 def load_urdf(
@@ -151,12 +149,7 @@ def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
 
 def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
-    kind = _TYPES.get(joint.type)
-    if kind is None:
-        raise UrdfError(
-            f"unknown joint type {joint.type!r}", where=where, got=joint.type,
-            remedy=f"The types of URDF are {', '.join(_TYPES)}.",
-        )
+    kind = JOINT_TYPES[joint.type]
     origin = _pose(joint.origin)
     if kind is JointType.FIXED:
         return Joint(joint.name, kind, joint.parent, joint.child, origin)

@@ -13,17 +13,20 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import UrdfError
+from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-__all__ = ["CleanUrdf", "clean_urdf"]
+__all__ = ["JOINT_TYPES", "CleanUrdf", "clean_urdf"]
+
+JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
-# element → attribute → (kind, required); kinds: text, number, limit (may be infinite), vector
+# element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite), vector
 _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "robot": {"name": ("text", False)},
     "link": {"name": ("text", True)},
-    "joint": {"name": ("text", True), "type": ("text", True)},
+    "joint": {"name": ("text", True), "type": ("joint type", True)},
     "inertial": {},
     "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},
     "mass": {"value": ("number", True)},
@@ -123,6 +126,8 @@ class _Cleaner:
             if name not in node.attributes:
                 if required and not self.may_lack(node, parent):
                     raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
+                if required:
+                    element.set(name, "inf")
                 continue
             element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
         for name in node.attributes.keys() - known.keys():
@@ -161,6 +166,13 @@ class _Cleaner:
         if kind == "text":
             if not text.strip():
                 raise UrdfError("it is empty", where=where, got=text, remedy="Give a name.")
+            return text
+        if kind == "joint type":
+            if text not in JOINT_TYPES:
+                raise UrdfError(
+                    f"unknown joint type {text!r}", where=where.removesuffix(" type"), got=text,
+                    remedy=f"The types of URDF are {', '.join(JOINT_TYPES)}.",
+                )
             return text
         if kind == "vector":
             parts = text.split()
@@ -254,6 +266,6 @@ class _Cleaner:
 
     @staticmethod
     def example(tag: str) -> str:
-        values = {"text": "NAME", "number": "0.1", "limit": "1.5", "vector": "0 0 1"}
+        values = {"text": "NAME", "joint type": "revolute", "number": "0.1", "limit": "1.5", "vector": "0 0 1"}
         attributes = " ".join(f'{name}="{values[kind]}"' for name, (kind, _) in _ATTRIBUTES[tag].items())
         return f"Write it like <{tag} {attributes}/>."

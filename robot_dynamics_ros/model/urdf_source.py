@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -70,7 +71,7 @@ def _path_of_address(text: str) -> Path:
 
 def _read_file(path: Path, max_bytes: int) -> bytes:
     where = f"file {str(path)!r}"
-    try:
+    with _file_errors_told(path, where):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
@@ -84,6 +85,14 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
             )
         with path.open("rb") as file:
             return file.read(max_bytes + 1)
+
+
+@contextmanager
+def _file_errors_told(path: Path, where: str) -> Iterator[None]:
+    try:
+        yield
+    except UrdfError:
+        raise
     except FileNotFoundError:
         raise UrdfError(
             "it does not exist",

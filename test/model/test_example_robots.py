@@ -1,0 +1,133 @@
+"""Every robot of example-robot-data: it loads, and its structure is what Pinocchio reads from the same file."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from support.example_robots import UNSOUND, example_urdf, example_urdfs, name_of, sound_example_urdfs
+from support.pinocchio_bridge import PinocchioBridge
+from support.random_trees import random_state
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ModelError, ModelWarning
+from robot_dynamics_ros.model.joint_motion import joint_pose
+
+pin = pytest.importorskip("pinocchio")
+if not example_urdfs():
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+
+# Robots that hold inertias which no rigid body can have, or massless moving links: they load on request only.
+ON_REQUEST = {
+    "allegro_left_hand", "allegro_right_hand", "anymal", "anymal-kinova", "b1", "b1-z1", "go1", "hyq_no_sensors", "pr2",
+    "romeo", "romeo_laas_small", "romeo_small", "tiago", "tiago_dual", "tiago_no_hand",
+}
+
+
+def load(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return rd.load_urdf(path, inertia_check="warn", **options)
+
+
+def test_all_files_are_there():
+    assert len(example_urdfs()) >= 69
+
+
+@pytest.mark.parametrize("path", example_urdfs(), ids=name_of)
+def test_loads_with_at_most_a_warning(path, capfd):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            rd.load_urdf(path)
+        except ModelError as error:
+            assert path.name in UNSOUND or path.stem in ON_REQUEST, error
+            assert re.search(r"link|joint|robot", error.where) and error.remedy
+        else:
+            assert path.name not in UNSOUND
+        if path.name not in UNSOUND:
+            rd.load_urdf(path, inertia_check="warn")
+    assert all(w.category is ModelWarning for w in caught)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_unsound_files_say_why():
+    with pytest.raises(ModelError, match="no links"):
+        rd.load_urdf(example_urdf("ur3.urdf"))
+    with pytest.raises(ModelError, match=r"'Left_index_q2' <mimic>: it mimics 'index_q1'"):
+        rd.load_urdf(example_urdf("alex_psyonic_hands.urdf"), inertia_check="warn")
+
+
+def link_poses(model, q):
+    """Pose of every link in the root frame, straight from the description."""
+    value = {}
+    for i, name in enumerate(model.moving_joint_names):
+        at = model.q_index[i]
+        own = q[at : at + model.joint(name).type.nq]
+        value[name] = model.mimic_multiplier[i] * own + model.mimic_offset[i] if model.mimic_master[i] >= 0 else own
+    into = {joint.child: joint for joint in model.description.joints}
+    poses = {model.root_link: rd.Pose()}
+    for link in model.link_names[1:]:
+        joint = into[link]
+        poses[link] = poses[joint.parent] @ joint.origin @ joint_pose(joint, value.get(joint.name))
+    return poses
+
+
+@pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
+def test_structure_is_pinocchios(path, floating_base):
+    model = load(path)
+    if floating_base:
+        if "root_joint" in model.fixed_joint_names + model.moving_joint_names:
+            pytest.skip("the robot has a joint called root_joint, for which Pinocchio has no other name")
+        model = load(path, floating_base=True)
+    bridge = PinocchioBridge(model, path.read_text(), floating_base=floating_base)
+    theirs = bridge.model
+    nv = sum(joint.nv for joint in bridge.joints)
+    followers = model.mimic_master >= 0
+    assert model.nv == nv - followers.sum()
+    assert theirs.name == model.name or not model.name
+
+    for i, name in enumerate(model.moving_joint_names):
+        j = theirs.getJointId(name)
+        above = "universe" if model.parent[i] < 0 else model.moving_joint_names[model.parent[i]]
+        assert theirs.names[theirs.parents[j]] == above, name
+        placement = theirs.jointPlacements[j]
+        np.testing.assert_allclose(model.joint_position[i], placement.translation, atol=1e-12)
+        np.testing.assert_allclose(model.joint_rotation[i], placement.rotation, atol=1e-12)
+        body = theirs.inertias[j]
+        assert model.body_mass[i] == pytest.approx(body.mass, rel=1e-12, abs=1e-15)
+        if body.mass > 1e-9:
+            np.testing.assert_allclose(model.body_com[i], body.lever, atol=1e-12)
+            scale = np.abs(body.inertia).max() + body.mass
+            np.testing.assert_allclose(model.body_inertia[i], body.inertia, atol=1e-12 * scale)
+        if followers[i]:
+            continue
+        kind, v, q = model.joint_type[i], model.v_index[i], model.q_index[i]
+        row, column = bridge.joints[i].idx_v, bridge.joints[i].idx_q
+        if kind in (rd.JointType.REVOLUTE, rd.JointType.PRISMATIC):
+            assert model.lower[q] == theirs.lowerPositionLimit[column]
+            assert model.upper[q] == theirs.upperPositionLimit[column]
+            assert model.effort_limit[v] == theirs.upperEffortLimit[row]
+            assert model.velocity_limit[v] == theirs.upperVelocityLimit[row]
+            if not followers.any():
+                assert model.damping[v] == theirs.damping[row]
+                assert model.friction[v] == theirs.upperDryFrictionLimit[row]
+
+    q, _, _ = random_state(model, 1)
+    pin.framesForwardKinematics(theirs, bridge.data, bridge.q(q))
+    poses = link_poses(model, q)
+    seen = 0
+    for frame, placed in zip(theirs.frames, bridge.data.oMf, strict=True):
+        if frame.type == pin.FrameType.BODY and frame.name in poses:
+            np.testing.assert_allclose(poses[frame.name].position, placed.translation, atol=1e-11)
+            np.testing.assert_allclose(poses[frame.name].rotation, placed.rotation, atol=1e-11)
+            seen += 1
+    assert seen >= len(model.link_names) - 1
+
+
+@pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
+def test_total_mass_counts_every_link_once(path):
+    text = path.read_text()
+    masses = [float(value) for value in re.findall(r"<mass\s+value\s*=\s*[\"']([^\"']+)", re.sub(r"(?s)<!--.*?-->", "", text))]
+    assert load(path).total_mass == pytest.approx(sum(masses), rel=1e-12)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -66,6 +67,10 @@ class CommandPublisher:
         if self._stamped:
             template.stamp(stamp)
         self.publisher.publish(template.bytes())
+
+    def wait_until_sent(self, timeout: float = 0.5) -> None:
+        """Wait until every listener has what was published, or ``timeout`` seconds have passed."""
+        self.publisher.wait_for_all_acked(Duration(seconds=timeout))
 
     def destroy(self) -> None:
         """Take the publisher down."""

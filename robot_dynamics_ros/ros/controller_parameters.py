@@ -18,6 +18,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.description_source import DESCRIPTION_PARAMETERS
+from robot_dynamics_ros.ros.laws import LAW_PARAMETERS
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
 
@@ -28,6 +29,7 @@ _CONFIGURE = "at the next configure"
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *REALTIME_PARAMETERS,
+    *LAW_PARAMETERS,
     Param("autostart", True, "Configure and activate without being asked, as soon as the description is known.",
           read_only=True),
     Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
@@ -87,11 +89,13 @@ def joint_parameters(joints: Sequence[str]) -> list[Param]:
     table = []
     for joint in joints:
         table += [
-            Param(f"gains.{joint}.p", 100.0, "Position gain of the error dynamics: closed-loop stiffness per inertia, "
-                  "the square of the natural frequency.", unit="1/s^2", lower=0.0, upper=1e6),
-            Param(f"gains.{joint}.d", 20.0, "Velocity gain of the error dynamics: twice the damping ratio times the "
-                  "natural frequency.", unit="1/s", lower=0.0, upper=1e5),
-            Param(f"gains.{joint}.i", 0.0, "Integral gain of the error dynamics.", unit="1/s^3", lower=0.0, upper=1e7),
+            Param(f"gains.{joint}.p", 100.0, "Position gain. With computed_torque the square of the error's natural "
+                  "frequency; with the other laws a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
+            Param(f"gains.{joint}.d", 20.0, "Velocity gain. With computed_torque twice the damping ratio times the "
+                  "natural frequency; with the other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0,
+                  upper=1e5),
+            Param(f"gains.{joint}.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
+                  upper=1e7),
             Param(f"constraints.{joint}.trajectory", 0.0, "Largest position error on the way; more aborts the "
                   "trajectory; 0: not watched.", unit="rad or m", lower=0.0),
             Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
@@ -119,9 +123,10 @@ def validate(values: Mapping[str, Any]) -> None:
         raise ArgumentError("is empty although payload.mass is not zero", where="parameter 'payload.link'",
                             remedy="Name the link that carries the payload; set both in one request.")
     unstable = [
-        name.split(".")[1]
+        name[len("gains.") : -len(".i")]
         for name, ki in values.items()
         if name.startswith("gains.") and name.endswith(".i") and ki > 0.0
+        and values["law"] == "computed_torque"
         and ki >= values[name[:-1] + "p"] * values[name[:-1] + "d"]
     ]
     if unstable:

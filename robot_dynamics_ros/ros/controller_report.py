@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from robot_dynamics_ros.control.controller import Mode
+from rclpy.node import Node
+
+from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.result import Goal, GoalStatus
 from robot_dynamics_ros.ros.diagnostics import Diagnostics, Window
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.ros.controller_node import ControllerNode
+from robot_dynamics_ros.ros.reports import Rejections
 
 __all__ = ["ControllerReport"]
 
@@ -19,20 +19,31 @@ _MILLISECONDS = 1e-6
 
 
 class ControllerReport:
-    """Collects, and reports."""
+    """Collects, and reports.
 
-    def __init__(self, node: ControllerNode) -> None:
+    Args:
+        node: the node.
+        rejections: counts of refused input, reported too.
+    """
+
+    def __init__(self, node: Node, rejections: Rejections) -> None:
         self._node = node
+        self._log = node.get_logger()
+        self._clock = node.get_clock()
+        self._rejections = rejections
         self._diagnostics = Diagnostics(node, "")
+        self._controller: JointController | None = None
         self._period, self._age, self._compute = Window(), Window(), Window()
         self._due = time.monotonic()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
         self._cycles = 0
 
-    def configured(self, robot: str) -> None:
-        """A robot is known."""
-        self._diagnostics.hardware_id = robot
+    def configured(self, controller: JointController | None) -> None:
+        """A robot is known, or none any more."""
+        self._controller = controller
+        self._goal = None
+        self._diagnostics.hardware_id = controller.model.name if controller is not None else ""
         for window in (self._period, self._age, self._compute):
             window.clear()
 
@@ -45,44 +56,44 @@ class ControllerReport:
         self._cycles += 1
         self._compute.add((time.monotonic_ns() - started) * _MILLISECONDS)
         if not self._cycles & 7:  # the ROS clock is dear to ask
-            self._age.add((self._node.get_clock().now().nanoseconds - stamp) * _MILLISECONDS)
+            self._age.add((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
     def goal(self, goal: Goal) -> None:
         """A trajectory was accepted; its end will be logged."""
         self._goal = goal
 
-    def tick(self) -> None:
-        """To be called often; does something once a second, or when the mode or the goal changes."""
+    def tick(self) -> bool:
+        """To be called often; logs changes, and publishes once a second (then ``True``)."""
         self._log_changes()
         now = time.monotonic()
         if now < self._due:
-            return
+            return False
         self._due = max(self._due + 1.0, now)
         self._publish()
+        return True
 
     def _log_changes(self) -> None:
-        controller, log = self._node.controller, self._node.get_logger()
-        mode = controller.mode if controller is not None else None
+        mode = self._controller.mode if self._controller is not None else None
         if mode is not self._mode:
             if mode is Mode.SAFE:
-                log.error("safe command: the joint state is stale, or the controller met a fault")
+                self._log.error("safe command: the joint state is stale, or the controller met a fault")
             elif self._mode is Mode.SAFE and mode is not None:
-                log.info(f"recovered from the safe command, now: {mode.value}")
+                self._log.info(f"recovered from the safe command, now: {mode.value}")
             self._mode = mode
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
             if goal.status is GoalStatus.SUCCEEDED:
-                log.info("trajectory done: goal reached")
+                self._log.info("trajectory done: goal reached")
             elif goal.status is GoalStatus.ABORTED:
-                log.warning(f"trajectory aborted: {goal.text}")
+                self._log.warning(f"trajectory aborted: {goal.text}")
             else:
-                log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
+                self._log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
 
     def _publish(self) -> None:
-        node, controller = self._node, self._node.controller
+        controller = self._controller
         values: dict[str, Any] = {"mode": controller.mode.value if controller is not None else "unconfigured"}
-        counts = dict(node.rejections.counts)
+        counts = dict(self._rejections.counts)
         if controller is not None:
             for cause, n in controller.counts.items():
                 counts[cause] = counts.get(cause, 0) + n

@@ -74,6 +74,7 @@ class ReferenceTopics:
             self._publish_state(message.header, reader)
 
     def _publish_state(self, header: Any, reader: JointStateReader) -> None:
+        assert self._state is not None
         controller = self._controller
         state = JointTrajectoryControllerState(header=header, joint_names=self._names)
         state.reference.positions, state.reference.velocities, state.reference.accelerations = (

@@ -45,7 +45,7 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
         stopped = True
 
     # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     node = None

@@ -205,8 +205,10 @@ class SimulatorNode(Node):
         self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
 
     def _on_wrench(self, message: WrenchStamped) -> None:
+        assert self.model is not None
+        link = message.header.frame_id
         try:
-            wrench, link = spatial_wrench(message), message.header.frame_id
+            wrench = spatial_wrench(message)
             self.model.link(link)
         except RobotDynamicsError as error:
             self.rejections.report("external_wrench", f"external wrench refused: {error}")

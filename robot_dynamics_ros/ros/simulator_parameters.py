@@ -137,5 +137,5 @@ def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
         friction=values["friction"],
         stops="rigid" if values["position_stops"] else None,
         limiter=values["limiter"],
-        q=initial_positions(values, model),
+        q0=initial_positions(values, model),
     )

@@ -1,0 +1,174 @@
+"""``robot_dynamics demo``: simulator and controller in two processes, over the middleware, follow a trajectory."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics_ros.cli.plan import Motion, plan_motion
+from robot_dynamics_ros.cli.processes import NodeProcess
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.resources import config_file
+
+__all__ = ["add_arguments", "run"]
+
+_LEAD = 0.3  # s from sending the trajectory to its start
+_SETTLE = 3.0  # s after its end within which the robot must have arrived
+_SIMULATOR = "robot_dynamics_ros.ros.simulator_node"
+_CONTROLLER = "robot_dynamics_ros.ros.controller_node"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--robot", default="six_axis",
+                        help="path to the URDF of a fixed-base robot, or the name of one that ships with the package")
+    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="directory for the picture and logs")
+    parser.add_argument("--duration", type=float, default=0.0,
+                        help="duration of the motion in s; by default as long as the limits of the robot ask for")
+    parser.add_argument("--tolerance", type=float, default=0.01,
+                        help="largest position error at the end that counts as arrived, rad or m (default: 0.01)")
+    parser.add_argument("--seed", type=int, default=7, help="of the waypoints (default: 7)")
+    parser.add_argument("--no-picture", action="store_true", help="print the table only")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demonstration; 0 if the robot arrived."""
+    if find_spec("rclpy") is None:
+        raise RobotDynamicsError(
+            "ROS 2 is not installed", where="demo",
+            remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
+        )
+    path = find_robot(options.robot)
+    model = load_urdf(str(path))
+    options.output.mkdir(parents=True, exist_ok=True)
+    # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    from robot_dynamics_ros.ros.demo_client import DemoClient
+
+    print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
+    simulator = NodeProcess(
+        "simulator", _SIMULATOR,
+        ["--ros-args", "--params-file", str(config_file("simulator.yaml")), "-p", f"robot_description_file:={path}"],
+        options.output / "simulator.log",
+    )
+    with simulator:
+        controller = NodeProcess(
+            "controller", _CONTROLLER, ["--ros-args", "--params-file", str(config_file("controller.yaml"))],
+            options.output / "controller.log",
+        )
+        with controller, DemoClient(model) as client:
+            nodes = (simulator, controller)
+            print(f"processes   simulator {simulator.pid}, controller {controller.pid}; "
+                  f"ROS domain {os.environ['ROS_DOMAIN_ID']}")
+            _wait_until_ready(client, nodes)
+            motion, recording, arrived = _follow(client, model, options, nodes)
+            codes = {node.name: node.stop() for node in (controller, simulator)}
+    _report(model, motion, recording)
+    if not options.no_picture:
+        _picture(model, motion, recording, options.output / "demo.png")
+    unclean = {name: code for name, code in codes.items() if code != 0}
+    if unclean:
+        print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
+    return 0 if arrived and not unclean else 1
+
+
+def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
+    for node in nodes:
+        if node.exit_code is not None:
+            raise RobotDynamicsError(
+                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}", where="demo",
+                remedy=f"Its whole output is in {node.log}.",
+            )
+    return True
+
+
+def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
+    started = time.monotonic()
+    if not client.spin_until(lambda: _alive(nodes) and client.ready(), 60.0):
+        logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
+        raise RobotDynamicsError(f"the nodes did not come up within 60 s\n{logs}", where="demo",
+                                 remedy="The middleware may be unable to use this machine's network interfaces.")
+    print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
+
+
+def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...]):
+    """Plan from where the robot stands, send, listen until it has arrived or time is up."""
+    from robot_dynamics_ros.ros.demo_client import trajectory_message
+
+    if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 10.0):
+        raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
+    motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
+    start = client.stamp + round(_LEAD * 1e9)
+    client.send(
+        trajectory_message(motion.joint_names, motion.times[1:], motion.waypoints[1:], motion.at(motion.times[1:], 1),
+                           motion.at(motion.times[1:], 2), start)
+    )
+    print(f"trajectory  {len(motion.times) - 1} points in {motion.duration:.1f} s")
+    worst = 0.0
+    goal = motion.waypoints[-1]
+
+    def elapsed() -> float:
+        return (client.stamp - start) * 1e-9
+
+    def arrived() -> bool:
+        near = float(np.abs(client.position - goal).max()) < options.tolerance
+        return elapsed() > motion.duration and near and float(np.abs(client.velocity).max()) < 0.05
+
+    with Progress("following", motion.duration) as progress:
+
+        def finished() -> bool:
+            nonlocal worst
+            _alive(nodes)
+            t = elapsed()
+            worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.position).max()))
+            progress.update(t, f"largest error {worst * 1e3:.2f}e-3")
+            return arrived()
+
+        good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
+    distance = float(np.abs(client.position - goal).max())
+    print(f"{'arrived' if good else 'NOT ARRIVED'}     {distance:.2e} from the goal (tolerance {options.tolerance:g})")
+    return motion, client.recording(start), good
+
+
+def _report(model: RobotModel, motion: Motion, recording) -> None:
+    during = (recording.t >= 0.0) & (recording.t <= motion.duration)
+    if not during.any():
+        raise ArgumentError("no joint states were received during the motion", where="demo", remedy="See the logs.")
+    error = motion.at(recording.t[during]) - recording.q[during]
+    effort = recording.effort[during]
+    rows = []
+    for i, name in enumerate(model.joint_names):
+        prismatic = model.joint(name).type.name == "PRISMATIC"
+        wrench = recording.wrenches[i]
+        force = np.linalg.norm(wrench[:, 3:], axis=1).max(initial=0.0)
+        moment = np.linalg.norm(wrench[:, :3], axis=1).max(initial=0.0)
+        rows.append([
+            name, f"{1e3 * np.sqrt((error[:, i] ** 2).mean()):.3f}", f"{1e3 * np.abs(error[:, i]).max():.3f}",
+            "mm" if prismatic else "mrad", f"{np.sqrt((effort[:, i] ** 2).mean()):.3f}", "N" if prismatic else "N m",
+            f"{force:.2f} N", f"{moment:.3f} N m",
+        ])
+    print()
+    print(table(["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"], rows))
+    print()
+
+
+def _picture(model: RobotModel, motion: Motion, recording, path: Path) -> None:
+    if find_spec("matplotlib") is None:
+        print("no picture: matplotlib is not installed (pip install 'robot_dynamics_ros[viz]')")
+        return
+    from robot_dynamics_ros.cli.demo_picture import draw
+
+    draw(model, motion, recording, path)
+    print(f"picture     {path.resolve()}")

@@ -1,0 +1,94 @@
+"""Nodes as child processes: started, watched, and stopped by their own id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["NodeProcess"]
+
+
+class NodeProcess:
+    """One node in a process of its own, its output in a file.
+
+    Args:
+        name: for people.
+        module: the module to run.
+        arguments: its arguments.
+        log: file for its output.
+        environment: added to the environment of this process.
+    """
+
+    def __init__(
+        self, name: str, module: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = log
+        with open(log, "wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+                start_new_session=True,  # Ctrl-C reaches this process only, which then stops its children in order
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """``None`` while it runs; minus the signal's number if a signal killed it."""
+        return self._process.poll()
+
+    def output(self) -> str:
+        """What it has written so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def send(self, number: int) -> None:
+        """Send a signal, if it still runs."""
+        if self.exit_code is None:
+            self._process.send_signal(number)
+
+    def wait(self, timeout: float) -> int | None:
+        """Wait for its end; ``None`` if it goes on running."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> int:
+        """Ask it to stop, wait, kill it if it does not; its exit code."""
+        self.send(number)
+        code = self.wait(timeout)
+        if code is None:
+            self._process.kill()
+            code = self._process.wait()
+        return code
+
+    def wait_for_output(self, text: str, timeout: float) -> bool:
+        """Wait until it has written ``text``; ``False`` if it ends or time is up before."""
+        deadline = time.monotonic() + timeout
+        while True:
+            if text in self.output():
+                return True
+            if self.exit_code is not None or time.monotonic() > deadline:
+                return text in self.output()
+            time.sleep(0.02)
+
+    def __enter__(self) -> NodeProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

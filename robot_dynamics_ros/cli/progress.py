@@ -1,0 +1,56 @@
+"""A progress bar for things that take a while; on a terminal it moves, in a log it takes a few lines."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+__all__ = ["Progress"]
+
+_WIDTH = 30
+
+
+class Progress:
+    """Shows how far something has got.  Use as a context manager.
+
+    Args:
+        label: what is going on.
+        total: the amount that is all of it.
+        stream: where to; standard error if not given.
+    """
+
+    def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
+        self._label, self._total = label, max(total, 1e-300)
+        self._stream = stream if stream is not None else sys.stderr
+        self._moving = self._stream.isatty()
+        self._due = 0.0
+        self._quarter = 0
+        self._line = ""
+
+    def update(self, done: float, note: str = "") -> None:
+        """Tell how much is done."""
+        share = min(max(done / self._total, 0.0), 1.0)
+        filled = int(share * _WIDTH)
+        self._line = f"{self._label:<11} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  {note}"
+        if self._moving:
+            now = time.monotonic()
+            if now >= self._due:
+                self._due = now + 0.1
+                self._stream.write(f"\r{self._line}\x1b[K")
+                self._stream.flush()
+        elif int(share * 4) > self._quarter:
+            self._quarter = int(share * 4)
+            self._stream.write(self._line + "\n")
+            self._stream.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._moving:
+            self._stream.write(f"\r{self._line}\x1b[K\n")
+            self._stream.flush()

@@ -1,0 +1,27 @@
+"""Finding the robot that a person means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.resources import urdf_names, urdf_path
+
+__all__ = ["find_robot"]
+
+
+def find_robot(name: str) -> Path:
+    """The URDF file of a path, or of a robot that ships with the package.
+
+    Raises:
+        ArgumentError: neither.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path.resolve()
+    if name in urdf_names():
+        return urdf_path(name)
+    raise ArgumentError(
+        f"{name!r} is neither a file nor a robot that ships with the package", where="robot", got=name,
+        remedy=f"Give a path to a URDF, or one of: {', '.join(urdf_names())}.",
+    )

@@ -1,0 +1,51 @@
+"""The boxed complementarity problem: its conditions, and the minimum it stands for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+
+from robot_dynamics_ros.errors import SimulationError
+from robot_dynamics_ros.simulation.complementarity import boxed_lcp
+
+
+def problem(seed, n):
+    rng = np.random.default_rng(seed)
+    L = rng.standard_normal((n, n + 2))
+    A = L @ L.T + 1e-3 * np.eye(n)
+    b = 3.0 * rng.standard_normal(n)
+    lo, hi = -rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
+    lo[rng.random(n) < 0.2] = -np.inf
+    hi[rng.random(n) < 0.2] = np.inf
+    lo[rng.random(n) < 0.1] = 0.0
+    return A, b, lo, hi
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12))
+@settings(max_examples=150, deadline=None)
+def test_conditions_hold(seed, n):
+    A, b, lo, hi = problem(seed, n)
+    x, w, side = boxed_lcp(A, b, lo, hi)
+    scale = 1e-9 * (1.0 + np.abs(b).max())
+    np.testing.assert_allclose(w, A @ x + b, atol=scale)
+    assert (x >= lo).all() and (x <= hi).all()
+    assert (w[side == 0] == 0.0).all()
+    assert (x[side < 0] == lo[side < 0]).all() and (w[side < 0] >= -scale).all()
+    assert (x[side > 0] == hi[side > 0]).all() and (w[side > 0] <= scale).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_the_minimum_of_the_quadratic(seed):
+    """min ½ xᵀAx + bᵀx over the box, by an independent bounded least-squares solver."""
+    A, b, lo, hi = problem(seed, 6)
+    keep = lo < hi  # the other solver wants room
+    A, b, lo, hi = A[np.ix_(keep, keep)], b[keep], lo[keep], hi[keep]
+    L = np.linalg.cholesky(A)
+    expected = lsq_linear(L.T, -np.linalg.solve(L, b), bounds=(lo, hi), tol=1e-14, method="bvls").x
+    np.testing.assert_allclose(boxed_lcp(A, b, lo, hi)[0], expected, atol=1e-8)
+
+
+def test_an_indefinite_matrix_is_not_endless():
+    with pytest.raises(SimulationError, match="positive definite"):
+        boxed_lcp(np.array([[-1.0]]), np.array([-1.0]), np.array([0.0]), np.array([np.inf]))

@@ -1,0 +1,70 @@
+"""Control without ROS: laws as small values, trajectories, guards, estimation, and one object that runs them."""
+
+from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.guards import Guards, GuardSettings
+from robot_dynamics_ros.control.laws import (
+    CartesianImpedance,
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    Law,
+    PDGravity,
+    bind,
+    cartesian_impedance,
+    computed_torque,
+    feedforward_pd,
+    gravity_compensation,
+    joint_impedance,
+    pd_gravity,
+)
+from robot_dynamics_ros.control.move import plan_move
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver, contact_wrench
+from robot_dynamics_ros.control.path import Path
+from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.splice import JointTable, splice
+from robot_dynamics_ros.control.tolerances import JointTolerance, Tolerances
+from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+
+__all__ = [
+    "CartesianImpedance",
+    "CollisionMonitor",
+    "ComputedTorque",
+    "ControllerOptions",
+    "FeedforwardPD",
+    "Friction",
+    "Goal",
+    "GoalStatus",
+    "GravityCompensation",
+    "GuardSettings",
+    "Guards",
+    "JointController",
+    "JointImpedance",
+    "JointTable",
+    "JointTolerance",
+    "Law",
+    "Mode",
+    "MomentumObserver",
+    "PDGravity",
+    "Path",
+    "Payload",
+    "ResultCode",
+    "Tolerances",
+    "Trajectory",
+    "TrajectoryPoint",
+    "TrajectoryRejected",
+    "bind",
+    "carrying",
+    "cartesian_impedance",
+    "computed_torque",
+    "contact_wrench",
+    "feedforward_pd",
+    "gravity_compensation",
+    "joint_impedance",
+    "nanoseconds",
+    "pd_gravity",
+    "plan_move",
+    "splice",
+]

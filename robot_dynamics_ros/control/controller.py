@@ -1,21 +1,37 @@
 """The whole controller without ROS: a node only translates messages into these calls, a script calls them in a loop.
 
 All arrays are in model order (``model.joint_names``), all times integers in nanoseconds of one clock, the clock of the
-joint states' stamps.
+joint states' stamps.  Nothing here locks: calls belong to one thread, or to callbacks that exclude each other.
 """
 
 from __future__ import annotations
 
 import enum
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from robot_dynamics_ros.control.guards import GuardSettings
-from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.payload import Payload
-from robot_dynamics_ros.control.result import Goal
+import numpy as np
+
+from robot_dynamics_ros.control.bumpless import Blend
+from robot_dynamics_ros.control.external import ExternalWrenches
+from robot_dynamics_ros.control.guards import Guards, GuardSettings
+from robot_dynamics_ros.control.integral import advance_integral
+from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
+from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.reference import ReferenceGenerator
+from robot_dynamics_ros.control.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.splice import JointTable
 from robot_dynamics_ros.control.tolerances import Tolerances
-from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.watchdog import Arrival, Freshness, Watchdog
+from robot_dynamics_ros.control.workspace import Kernels, Workspace
+from robot_dynamics_ros.control.wrench_pass import WrenchPass
+from robot_dynamics_ros.dynamics import joint_wrenches
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -29,63 +45,28 @@ class Mode(enum.Enum):
     HOLD = "hold"
     TRAJECTORY = "trajectory"
     STREAM = "stream"
+    FREE = "free"  # a law without reference, e.g. gravity compensation
     SAFE = "safe"  # the safe command is out: state stale, or a fault
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerOptions:
-    """Settings that do not change while the controller runs.
-
-    Attributes:
-        joints: the joints to command, by name; ``None``: all of the model's.  The others get zero effort, their
-            reference follows their measured state.
-        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others go on as they were.
-        allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still stops there).
-        gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own: exactly g(q) of the
-            robot without payload is then taken off the command.
-        safe_command: "zero" or "gravity" (hold against gravity at the last known position): what goes out when the
-            state is stale or a fault is met.
-        state_timeout: s without a joint state after which the state is stale.
-        stream_timeout: s without a streamed set-point after which the arm is brought to a stop.
-        wrench_timeout: s after which an external wrench is forgotten.
-        blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
-        max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
-        trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
-        wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (the law's own,
-            same pass as the efforts), "reference", "measured_effort" (forward dynamics of the measured effort), or
-            "differentiated" (filtered derivative of the measured velocity).
-        differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
-    """
-
-    joints: tuple[str, ...] | None = None
-    allow_partial_joints_goal: bool = False
-    allow_nonzero_velocity_at_trajectory_end: bool = False
-    gravity_compensated_by: str = "controller"
-    safe_command: str = "zero"
-    state_timeout: float = 0.1
-    stream_timeout: float = 0.1
-    wrench_timeout: float = 0.1
-    blend_time: float = 0.2
-    max_step: float = 0.05
-    trajectory_effort: str = "ignore"
-    wrench_acceleration: str = "commanded"
-    differentiation_cutoff: float = 30.0
 
 
 class JointController:
     """Model, law, reference, guards and preallocated memory in one object.
 
-    Attributes (arrays are views into memory of the controller, overwritten by the next cycle):
+    Attributes (arrays belong to the controller and are overwritten by the next cycle):
         model: the robot, payload excluded.
+        law: see :mod:`robot_dynamics_ros.control.laws`.
         mode: a :class:`Mode`.
-        reference: (3, nv) desired position, velocity, acceleration.
-        error: (2, nv) desired minus measured position (the short way round for continuous joints) and velocity.
-        effort: (nv,) total effort asked of the joints after the guards, gravity included whoever supplies it.
-        command: (nv,) what is to be sent: ``effort``, less g(q) where the robot adds it.
-        wrenches: (moving joints, 6) [moment; force] the parent exerts on each child link, about the joint's origin,
-            in the child link's frame.
+        fault: why the mode is SAFE; cleared by :meth:`activate`.
+        reference: (3, n) desired position, velocity, acceleration.
+        error: (2, n) desired minus measured position (the short way round for continuous joints) and velocity.
+        effort: (n,) total effort asked of the joints after the guards, gravity included whoever supplies it.
+        command: (n,) what is to be sent: ``effort``, less g(q) where the robot adds it.
+        wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
+            in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
+        want_wrenches: set to False to save computing them.
         counts: cause → how often, for the life of the controller.
-        goal: the newest :class:`Goal` that is active or waiting, or ``None``.
+        observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
+        collision: collision flag on top of it, or ``None``.
     """
 
     def __init__(
@@ -96,84 +77,425 @@ class JointController:
         options: ControllerOptions | None = None,
         guards: GuardSettings | None = None,
         tolerances: Tolerances | None = None,
+        observer: MomentumObserver | None = None,
+        collision: CollisionMonitor | None = None,
     ) -> None:
-        raise NotImplementedError
+        """Check that everything fits together, and compile what the cycle needs.
+
+        Raises:
+            ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
+            UnknownNameError: a joint or link that the model does not have.
+        """
+        self.options = (options or ControllerOptions()).check(model)
+        self._work = Workspace(model)
+        self._base = self._work.kernels
+        self.model = model
+        n = model.nv
+        self.law: Law = (law if law is not None else ComputedTorque()).check(model)
+        self.law.prepare(self._work)
+        self.counts: Counter[str] = Counter()
+        self.guards = Guards(model, guards, self.counts)
+        table = JointTable.of(model, self.options.joints)
+        self._idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
+        self._reference = ReferenceGenerator(table, self.options, self.guards.deceleration)
+        self._tolerances = tolerances if tolerances is not None else Tolerances.uniform(n, stopped_velocity=0.0)
+        self._watchdog = Watchdog(nanoseconds(self.options.state_timeout))
+        self._blend = Blend(n, nanoseconds(self.options.blend_time))
+        self._external = ExternalWrenches(nanoseconds(self.options.wrench_timeout))
+        self._wrench_pass = WrenchPass(n, self.options.wrench_acceleration, self.options.differentiation_cutoff)
+        self.observer = observer
+        self.collision = collision
+        self.payload: Payload | None = None
+        self.mode = Mode.INACTIVE
+        self.fault = ""
+        self.want_wrenches = True
+        self.reference = self._work.reference
+        self.error = self._work.error
+        self.wrenches = self._work.wrenches
+        self.effort, self.command = np.zeros(n), np.zeros(n)
+        self._previous, self._gravity, self._bias = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._inertia = np.zeros((n, n))
+        self._fresh_start = True
+        self._robot_gravity = self.options.gravity_compensated_by == "robot"
+        self._integrates = self._has_integral()
 
     # -- life cycle (outside the control cycle) ------------------------------------------------------------------
 
+    @property
+    def goal(self) -> Goal | None:
+        """The trajectory goal that is active, or the next one waiting."""
+        return self._reference.goal
+
     def activate(self, t: int, q: Array, v: Array) -> None:
-        """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits."""
-        raise NotImplementedError
+        """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits.
+
+        Args:
+            t: stamp of the state, ns.
+            q, v: (n,) measured position and velocity.
+
+        Raises:
+            ArgumentError: a state of the wrong length or not finite; the controller stays as it was.
+        """
+        q, v = self._checked(q, "q"), self._checked(v, "v")
+        self.fault = ""
+        self._watchdog.reset()
+        self._watchdog.arrive(t - 1)
+        self._external.clear()
+        self._restart(t, q, v, "the controller was started afresh")
+
+    def _restart(self, t: int, q: Array, v: Array, why: str) -> None:
+        w = self._work
+        w.q[:], w.v[:], w.integral[:] = q, v, 0.0
+        self._reference.stop_from(t, w.q, w.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, why)
+        self._blend.cancel()
+        self._wrench_pass.reset()
+        if self.observer is not None:
+            self.observer.reset()
+        if self.collision is not None:
+            self.collision.reset()
+        self.guards.saturated[:] = 0.0
+        self._fresh_start = True
+        self.mode = Mode.HOLD if self.law.tracks else Mode.FREE
 
     def deactivate(self) -> Array:
         """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""
-        raise NotImplementedError
+        if self.mode is not Mode.INACTIVE:
+            self._abort_goals("the controller was deactivated")
+            self.mode = Mode.INACTIVE
+        return self.safe_command()
 
     # -- the cycle -----------------------------------------------------------------------------------------------
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
 
+        A state that is not finite, or whose stamp repeats or is a little late, is counted and leaves the command as it
+        was; one that is much older, or that comes after a gap, makes the controller hold where the arm is.
+
         Args:
             t: stamp of the state, ns.
-            q, v: (nq,), (nv,) measured position and velocity.
-            effort: (nv,) measured effort, for the observer and ``wrench_acceleration="measured_effort"``.
+            q, v: (n,) measured position and velocity.
+            effort: (n,) measured effort, for the observer and ``wrench_acceleration="measured_effort"``; without it the
+                commanded effort of the cycle before takes its place.
 
         Returns:
-            (nv,) efforts to command: always finite, within the effort limits, ``command`` itself.
+            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
         """
-        raise NotImplementedError
+        if self.mode is Mode.INACTIVE:
+            return self.safe_command()
+        if not math.isfinite(float(q.sum()) + float(v.sum())):
+            self.counts["non_finite_state"] += 1
+            return self.command
+        w = self._work
+        before = self._watchdog.last
+        arrival = self._watchdog.arrive(t)
+        if arrival is not Arrival.NORMAL:
+            if arrival in (Arrival.STILL, Arrival.LATE):
+                self.counts["time_still" if arrival is Arrival.STILL else "time_late"] += 1
+                return self.command
+            if arrival is Arrival.BACKWARDS:
+                self.counts["time_backwards"] += 1
+            if not self.fault:
+                self._restart(t, q, v, f"the joint state's time went wrong: {arrival.value}")
+        if self.fault:
+            return self._send_safe()
+        if self.mode is Mode.SAFE:
+            self._restart(t, q, v, "the joint state was stale")
+        dt = 0.0 if self._fresh_start or before is None else (t - before) / NANOSECONDS
+        w.q[:] = q
+        w.v[:] = v
+        self._follow(t)
+        if self._integrates:
+            law: Any = self.law
+            advance_integral(w.integral, w.e, dt, law.ki, law.i_clamp, self.guards.saturated)
+        w.want_wrenches = self.want_wrenches and self.options.wrench_acceleration == "commanded" and not self._external
+        tau = self.effort
+        try:
+            self.law(w, tau)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            return self._fail(f"the control law failed: {error}")
+        return self._finish(t, dt, tau, effort)
+
+    def _finish(self, t: int, dt: float, tau: Array, measured: Array | None) -> Array:
+        w = self._work
+        altered = self._idle is not None
+        if self.options.trajectory_effort == "add" and self._reference.path.effort(t, w.s0) is not None:
+            tau += w.s0
+            altered = True
+        if self._external:
+            expired = self._external.expire(t)
+            if expired:
+                self.counts["external_wrench_expired"] += len(expired)
+                self._blend.start()
+            self._external.subtract(w, tau)
+        if self._idle is not None:
+            tau[self._idle] = 0.0
+        self._blend.apply(t, tau, self._previous)
+        if not self.guards.begin(tau):
+            return self._fail("the control law gave an effort that is not finite")
+        if self.guards.near_limits(w.q, w.v):
+            w.kernels.bias_forces(w.q, w.v, self._bias)
+            w.kernels.mass_matrix(w.q, self._inertia)
+            self.guards.limit_motion(tau, w.q, w.v, self._bias, self._inertia.diagonal())
+            if self._idle is not None:
+                tau[self._idle] = 0.0
+        self.guards.limit_effort(tau, tau if self._fresh_start else self._previous, dt)
+        self.guards.finish(tau)
+        np.copyto(self.command, tau)
+        if self._robot_gravity:
+            self._base.gravity_forces(w.q, self._gravity)
+            self.command -= self._gravity
+            if self._idle is not None:
+                self.command[self._idle] = 0.0
+        applied = measured if measured is not None else self._previous
+        if self.observer is not None and not (self._fresh_start and measured is None):
+            self.observer.update(w.kernels, w.q, w.v, applied, dt)
+            if self.collision is not None and self.collision.update(self.observer.effort, dt):
+                self.counts["collision"] += 1
+                self._react(t)
+        if self.want_wrenches:
+            altered = altered or self._blend.active or bool(self.guards.saturated.any())
+            self._wrench_pass.compute(
+                w, tau, altered, measured, getattr(self.law, "friction", None), self._external.values, dt
+            )
+        np.copyto(self._previous, tau)
+        self._fresh_start = False
+        return self.command
+
+    def _follow(self, t: int) -> None:
+        """Sample the reference, compare with it, and stop where a tolerance is violated."""
+        w, r = self._work, self._reference
+        if not self.law.tracks:
+            w.q_d[:], w.v_d[:], w.a_d[:] = w.q, w.v, 0.0
+            w.compute_errors()
+            self.mode = Mode.FREE
+            return
+        self._sample(t)
+        if r.goal is not None and not r.monitor(t, w.e, w.ed):
+            self.counts["tolerance_violated"] += 1
+            r.stop_from(t, w.q, w.v, GoalStatus.CANCELED)
+            self._blend.start()
+            self._sample(t)
+        if r.moving(t):
+            self.mode = Mode.STREAM if r.streaming else Mode.TRAJECTORY
+        else:
+            self.mode = Mode.HOLD
+
+    def _sample(self, t: int) -> None:
+        w = self._work
+        self._reference.path.sample(t, w.reference)
+        if self._idle is not None:
+            i = self._idle
+            w.q_d[i], w.v_d[i], w.a_d[i] = w.q[i], w.v[i], 0.0
+        w.compute_errors()
+
+    def _react(self, t: int) -> None:
+        reaction = self.options.collision_reaction
+        if reaction == "hold" and self.law.tracks:
+            self._reference.stop_from(t, self._work.q, self._work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL,
+                                      "collision: holding")
+            self._blend.start()
+        elif reaction == "gravity" and self.law.tracks:
+            self._abort_goals("collision: giving way")
+            self.set_law(GravityCompensation(friction=getattr(self.law, "friction", None)))
+
+    def _fail(self, why: str) -> Array:
+        self.fault = why
+        self.counts["fault"] += 1
+        self._abort_goals(why)
+        return self._send_safe()
+
+    def _send_safe(self) -> Array:
+        self.mode = Mode.SAFE
+        np.copyto(self.command, self.safe_command())
+        np.copyto(self.effort, self.command)
+        return self.command
 
     def watch(self, t: int) -> Array | None:
-        """To be called by a timer: the safe command if the state is stale at time ``t``, else ``None``."""
-        raise NotImplementedError
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.
+
+        With the next joint state the controller recovers from a stale state by itself and holds where the arm then is;
+        a fault stays until :meth:`activate`.
+        """
+        if self.mode is Mode.INACTIVE:
+            return None
+        if self._watchdog.check(t) is Freshness.STALE:
+            if self.mode is not Mode.SAFE:
+                self.counts["stale_state"] += 1
+                self._abort_goals("the joint state is stale")
+            return self._send_safe()
+        return self.command if self.mode is Mode.SAFE else None
 
     # -- references ----------------------------------------------------------------------------------------------
+
+    def _require_tracking(self) -> None:
+        if self.mode in (Mode.INACTIVE, Mode.SAFE):
+            raise TrajectoryRejected(f"the controller is {self.mode.value}", where="controller", got=self.mode,
+                                     remedy=self.fault or "Activate it, and see that joint states arrive.")
+        if not self.law.tracks:
+            raise TrajectoryRejected(
+                f"the law {type(self.law).__name__} follows no reference", where="controller", got=self.law,
+                remedy="Switch to a law that tracks first.",
+            )
 
     def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
         """Follow a trajectory from its stamp on (0: from ``t``), leaving the present reference without a jump.
 
-        An empty trajectory means hold.
+        An empty trajectory means hold; its goal is done at once.
+
+        Args:
+            trajectory: of the commanded joints, in any order.
+            t: present time, ns.
+            tolerances: instead of the default ones.
+
+        Returns:
+            The goal, which later cycles keep up to date.
 
         Raises:
             TrajectoryRejected: with ``code`` and text; the arm goes on as before.
         """
-        raise NotImplementedError
+        self._require_tracking()
+        chosen = tolerances if tolerances is not None else self._tolerances
+        if not len(trajectory):
+            self.hold(t)
+            goal = Goal(t, t, chosen)
+            goal.finish(GoalStatus.SUCCEEDED, text="an empty trajectory: holding")
+            return goal
+        goal = self._reference.accept(trajectory, t, chosen)
+        self.mode = Mode.TRAJECTORY
+        return goal
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop."""
-        raise NotImplementedError
+        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.
+
+        Raises:
+            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
+        """
+        self._require_tracking()
+        self._reference.stream(joint_names, point, t)
+        self.mode = Mode.STREAM
 
     def hold(self, t: int, *, measured: bool = False) -> None:
         """Come to a stop within the deceleration and position limits, then stay.  Open goals are cancelled.
 
         Args:
+            t: present time, ns.
             measured: start from the measured state instead of the present reference.
         """
-        raise NotImplementedError
+        w = self._work
+        if measured or not self.law.tracks:
+            q, v = w.q, w.v
+        else:
+            q, v, _ = self._reference.path.sample(t)
+        self._reference.stop_from(t, q, v, GoalStatus.CANCELED, text="hold was asked for")
+        if measured:
+            self._blend.start()
+
+    def _abort_goals(self, why: str) -> None:
+        self._reference.stop_from(
+            self._watchdog.last or 0, self._work.q, self._work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, why
+        )
 
     # -- changes between two cycles ------------------------------------------------------------------------------
 
     def set_law(self, law: Law) -> None:
-        """Use another law, or other gains, from the next cycle on; the effort does not jump."""
-        raise NotImplementedError
+        """Use another law, or other gains, from the next cycle on; the effort does not jump.
+
+        From a law without reference to one with, the arm holds where it is.
+
+        Raises:
+            ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
+        """
+        law.check(self.model).prepare(self._work)
+        if type(law) is not type(self.law):
+            self._work.integral[:] = 0.0
+            if law.tracks is not self.law.tracks and self.mode not in (Mode.INACTIVE, Mode.SAFE):
+                self._reference.stop_from(
+                    self._watchdog.last or 0, self._work.q, self._work.v, GoalStatus.CANCELED, text="the law was changed"
+                )
+                self.mode = Mode.HOLD if law.tracks else Mode.FREE
+        elif self._integrates:  # Ki z goes on where it was
+            with np.errstate(divide="ignore", invalid="ignore"):
+                old, new = self.law.ki, law.ki  # type: ignore[attr-defined]
+                self._work.integral *= np.where(new > 0.0, old / new, 0.0)
+        self.law = law
+        self._integrates = self._has_integral()
+        self._blend.start()
+
+    def _has_integral(self) -> bool:
+        ki = getattr(self.law, "ki", None)
+        return ki is not None and bool(np.any(ki))
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
-        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …); see the law for its fields."""
-        raise NotImplementedError
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.
+
+        Raises:
+            UnknownNameError: the law has no such gain, or the model no such joint.
+            ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
+        """
+        self.set_law(self.law.with_gains(self.model, **gains))
 
     def set_payload(self, payload: Payload | None) -> None:
-        """Carry a payload, or with ``None`` none: the very model of before is used again."""
-        raise NotImplementedError
+        """Carry a payload from the next cycle on, or with ``None`` none: the very functions of before are used again.
+
+        Compiling for the loaded robot takes a moment and happens here, not in the cycle.
+
+        Raises:
+            UnknownNameError: the model has no such link; the payload of before stays.
+        """
+        kernels = self._base if payload is None else Kernels.of(carrying(self.model, payload))
+        for link in self._external.values:
+            kernels.link(link)
+        self._work.kernels = kernels
+        self.law.prepare(self._work)
+        self.payload = payload
+        if self.observer is not None:
+            self.observer.rebase()
+        self._blend.start()
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
-        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it."""
-        raise NotImplementedError
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
+
+        Raises:
+            UnknownNameError: the model has no such link.
+            ArgumentError: not six finite numbers.
+        """
+        w = self._work
+        w.kernels.link(link)
+        if self._external.set(link, wrench, t):
+            self._blend.start()
+            if self.want_wrenches and self._external:  # compile now, not in the cycle
+                joint_wrenches(w.model, w.q, w.v, w.a, external=self._external.values)
 
     def set_tolerances(self, tolerances: Tolerances) -> None:
         """Default tolerances for trajectories accepted from now on."""
-        raise NotImplementedError
+        self._tolerances = tolerances
 
     def safe_command(self) -> Array:
-        """(nv,) the command that ``options.safe_command`` names, at the last known position."""
-        raise NotImplementedError
+        """(n,) the command that ``options.safe_command`` names, at the last known position."""
+        out = np.zeros(self.model.nv)
+        if self.options.safe_command == "gravity":
+            self._work.kernels.gravity_forces(self._work.q, out)
+            np.clip(out, -self.guards.effort_limit, self.guards.effort_limit, out=out)
+            if self._robot_gravity:
+                self._base.gravity_forces(self._work.q, self._gravity)
+                out -= self._gravity
+            if self._idle is not None:
+                out[self._idle] = 0.0
+        return out
+
+    def control(self, t: float, q: Array, v: Array) -> Array:
+        """The same as a callable of time in seconds, for offline simulation; activates itself at the first call."""
+        stamp = nanoseconds(t)
+        if self.mode is Mode.INACTIVE:
+            self.activate(stamp, q, v)
+        return self.update(stamp, q, v)
+
+    def _checked(self, values: Any, name: str) -> Array:
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != (self.model.nv,) or not np.isfinite(array).all():
+            raise ArgumentError(
+                f"expected {self.model.nv} finite numbers, got {values!r}", where=name, got=values,
+                remedy=f"Give one value for each of {', '.join(self.model.joint_names)}.",
+            )
+        return array

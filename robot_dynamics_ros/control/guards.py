@@ -1,10 +1,26 @@
-"""The last stage before an effort leaves: limits on effort, its rate, position and velocity, and finiteness."""
+"""The last stage before an effort leaves: motion near limits, size and rate of the effort, finiteness.
+
+Each guard says which joints it touched; :class:`Guards` counts that by cause.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["GuardSettings"]
+import numpy as np
+
+from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["CAUSES", "GuardSettings", "Guards", "allowed_velocity", "clip_effort", "clip_rate", "motion_bounds"]
+
+#: Causes that guards count, one for each joint and cycle.
+CAUSES = ("effort_limit", "effort_rate", "position_zone", "velocity_limit", "non_finite_effort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,22 +28,174 @@ class GuardSettings:
     """Limits beside those of the URDF.
 
     Attributes:
-        effort_limit: (n,) or one number, N m or N; the smaller of it and the URDF's counts.
+        effort_limit: (n,) or one number, N m or N; the smaller of it and the URDF's counts; ``None``: the URDF's.
         effort_scale: factor on the effort limits (derating), 0 to 1.
-        effort_rate: (n,) or one number, N m/s or N/s; infinite: not limited.
+        effort_rate: (n,) or one number, N m/s or N/s; ``None`` or infinite: not limited.
         position_margin: rad or m; the soft zone inside each position limit, in which the allowed speed towards the
-            limit falls to zero.
+            limit falls to zero.  It is narrowed to a quarter of the joint's range.
         zone_rate: 1/s; the allowed speed towards a limit is this times the distance to it.
         velocity_scale: factor on the URDF's velocity limits.
         braking_rate: 1/s; how hard an excess of speed is braked: an effort of inertia × rate × excess.
         max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity limit in 0.25 s.
     """
 
-    effort_limit: object = None
+    effort_limit: Any = None
     effort_scale: float = 1.0
-    effort_rate: object = None
+    effort_rate: Any = None
     position_margin: float = 0.05
     zone_rate: float = 10.0
     velocity_scale: float = 1.0
     braking_rate: float = 50.0
-    max_deceleration: object = None
+    max_deceleration: Any = None
+
+
+def allowed_velocity(q: Array, lower: Array, upper: Array, limit: Array, margin: Array, rate: float) -> tuple[Array, Array]:
+    """(n,) lowest and highest velocity allowed at ``q``: the velocity limit, less towards a position limit within
+    ``margin`` of it, where it is ``rate`` times the distance left, and backwards beyond the limit.
+
+    Source: the soft limits of ros2_control and its predecessor pr2_mechanism (position zone → velocity bound).
+    """
+    with np.errstate(invalid="ignore"):
+        slowest = np.where(q < lower + margin, np.clip(rate * (lower - q), -limit, limit), -limit)
+        fastest = np.where(q > upper - margin, np.clip(rate * (upper - q), -limit, limit), limit)
+    return slowest, fastest
+
+
+def motion_bounds(v: Array, slowest: Array, fastest: Array, bias: Array, inertia: Array, rate: float) -> tuple[Array, Array]:
+    """(n,) efforts between which the velocity is not driven out of [``slowest``, ``fastest``].
+
+    Measured from the effort that keeps the velocity (``bias`` = C q̇ + g), so that gravity is held in a soft zone too:
+    at the upper bound the joint may not accelerate on, beyond it is braked with inertia × rate × excess.
+    """
+    return bias + inertia * rate * (slowest - v), bias + inertia * rate * (fastest - v)
+
+
+def clip_effort(tau: Array, limit: Array) -> np.ndarray:
+    """Clip ``tau`` (n,) in place to ± ``limit``; returns (n,) which joints were."""
+    hit = np.abs(tau) > limit
+    if hit.any():
+        np.clip(tau, -limit, limit, out=tau)
+    return hit
+
+
+def clip_rate(tau: Array, previous: Array, step: Array) -> np.ndarray:
+    """Clip ``tau`` (n,) in place to within ``step`` of ``previous``; returns (n,) which joints were."""
+    hit = np.abs(tau - previous) > step
+    if hit.any():
+        np.clip(tau, previous - step, previous + step, out=tau)
+    return hit
+
+
+class Guards:
+    """The limits of one robot, applied in order: motion, rate, size.
+
+    Attributes:
+        effort_limit, velocity_limit, deceleration, margin: (n,) what is in force.
+        counts: cause → how often a joint was touched.
+        saturated: (n,) sign of the last command's excess over what was let through, 0 where nothing was cut.
+    """
+
+    def __init__(self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None) -> None:
+        """Check the settings against the model.
+
+        Raises:
+            ArgumentError: a setting of the wrong length, negative, or a scale above 1.
+        """
+        s = self.settings = settings or GuardSettings()
+        n = model.nv
+        self.counts: Counter[str] = Counter() if counts is None else counts
+        for name in ("effort_scale", "velocity_scale"):
+            value = getattr(s, name)
+            if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+                raise ArgumentError(f"expected a number from 0 to 1, got {value!r}", where=name, got=value,
+                                    remedy="It is a factor on the limits.")
+        for name in ("position_margin", "zone_rate", "braking_rate"):
+            value = getattr(s, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ArgumentError(f"expected a non-negative number, got {value!r}", where=name, got=value,
+                                    remedy="Correct the setting.")
+        given = _column(s.effort_limit, n, "effort_limit", np.inf)
+        self.effort_limit = np.minimum(model.effort_limit, given) * s.effort_scale
+        self.effort_rate = _column(s.effort_rate, n, "effort_rate", np.inf)
+        self.velocity_limit = model.velocity_limit * s.velocity_scale
+        self.deceleration = (
+            default_deceleration(self.velocity_limit) if s.max_deceleration is None
+            else _column(s.max_deceleration, n, "max_deceleration", 1.0)
+        )
+        if not (self.deceleration > 0.0).all() or not np.isfinite(self.deceleration).all():
+            raise ArgumentError("expected positive finite numbers", where="max_deceleration", got=s.max_deceleration,
+                                remedy="A joint that cannot brake cannot be stopped.")
+        self.lower, self.upper = np.array(model.lower), np.array(model.upper)
+        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
+        self._inner_lower, self._inner_upper = self.lower + self.margin, self.upper - self.margin
+        self._limited_rate = bool(np.isfinite(self.effort_rate).any())
+        self.saturated = np.zeros(n)
+        self._asked = np.zeros(n)
+
+    def near_limits(self, q: Array, v: Array) -> bool:
+        """Whether a joint is in a soft zone or close to (above 95 % of) its velocity limit."""
+        return bool(
+            (q < self._inner_lower).any() or (q > self._inner_upper).any()
+            or (np.abs(v) > 0.95 * self.velocity_limit).any()
+        )
+
+    def limit_motion(self, tau: Array, q: Array, v: Array, bias: Array, inertia: Array) -> None:
+        """Keep ``tau`` (n,), in place, from driving a joint on towards a limit; see :func:`motion_bounds`.
+
+        Args:
+            bias: (n,) C q̇ + g at the state.
+            inertia: (n,) diagonal of the mass matrix.
+        """
+        s = self.settings
+        slowest, fastest = allowed_velocity(q, self.lower, self.upper, self.velocity_limit, self.margin, s.zone_rate)
+        low, high = motion_bounds(v, slowest, fastest, bias, inertia, s.braking_rate)
+        np.nan_to_num(low, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        np.nan_to_num(high, copy=False, nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        hit = (tau < low) | (tau > high)
+        if hit.any():
+            zone = hit & ((q < self._inner_lower) | (q > self._inner_upper))
+            self.counts["position_zone"] += int(zone.sum())
+            self.counts["velocity_limit"] += int((hit & ~zone).sum())
+            np.clip(tau, low, high, out=tau)
+
+    def limit_effort(self, tau: Array, previous: Array, dt: float) -> None:
+        """Limit rate, then size of ``tau`` (n,) in place.
+
+        Args:
+            previous: (n,) effort of the cycle before.
+            dt: s since then.
+        """
+        if self._limited_rate:
+            hit = clip_rate(tau, previous, self.effort_rate * dt)
+            if hit.any():
+                self.counts["effort_rate"] += int(hit.sum())
+        hit = clip_effort(tau, self.effort_limit)
+        if hit.any():
+            self.counts["effort_limit"] += int(hit.sum())
+
+    def begin(self, tau: Array) -> bool:
+        """Note what a law asked for; False (and counted) if any of it is not finite."""
+        if not np.isfinite(tau).all():
+            self.counts["non_finite_effort"] += 1
+            return False
+        np.copyto(self._asked, tau)
+        return True
+
+    def finish(self, tau: Array) -> None:
+        """Note what is let through, for anti-windup."""
+        np.subtract(self._asked, tau, out=self.saturated)
+        np.sign(self.saturated, out=self.saturated)
+
+
+def _column(value: Any, n: int, where: str, default: float) -> Array:
+    if value is None:
+        return np.full(n, default)
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"expected one number or {n}, got {value!r}", where=where, got=value,
+                            remedy="Give one value a joint, in model order.") from None
+    if np.isnan(array).any() or (array < 0.0).any():
+        raise ArgumentError(f"expected non-negative numbers, got {value!r}", where=where, got=value,
+                            remedy="Correct the setting.")
+    return array

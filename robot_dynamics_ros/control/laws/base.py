@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +18,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Gain", "Law", "gain"]
 
-Gain = float | Sequence[float] | Array
+#: What a gain may be given as (a number or a sequence); kept as a read-only array.
+Gain = Any
 FRICTION_AT = ("measured", "reference")
 
 

@@ -6,6 +6,8 @@ e = q_d − q (the short way round for continuous joints), ė = v_d − v, z = �
 
 from __future__ import annotations
 
+# ruff: noqa: RUF009  gain() is a dataclass field
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,7 +49,7 @@ class ComputedTorque(Law):
     def __call__(self, work: Workspace, out: Array) -> Array:
         """See :class:`ComputedTorque`."""
         np.copyto(work.a, work.a_d)
-        add_pd(work, self.kp, self.kd, self.ki, work.a)  # type: ignore[arg-type]
+        add_pd(work, self.kp, self.kd, self.ki, work.a)
         work.inverse_dynamics(out)
         add_friction(work, self.friction, self.friction_at, out)
         return out
@@ -79,7 +81,7 @@ class PDGravity(Law):
     def __call__(self, work: Workspace, out: Array) -> Array:
         """See :class:`PDGravity`."""
         work.kernels.gravity_forces(work.q, out)
-        add_pd(work, self.kp, self.kd, self.ki, out)  # type: ignore[arg-type]
+        add_pd(work, self.kp, self.kd, self.ki, out)
         add_friction(work, self.friction, self.friction_at, out)
         return out
 
@@ -131,7 +133,7 @@ class FeedforwardPD(Law):
         """See :class:`FeedforwardPD`."""
         work.kernels.inverse_dynamics(work.q_d, work.v_d, work.a_d, out)
         np.copyto(work.a, work.a_d)
-        add_pd(work, self.kp, self.kd, self.ki, out)  # type: ignore[arg-type]
+        add_pd(work, self.kp, self.kd, self.ki, out)
         add_friction(work, self.friction, "reference", out)
         return out
 
@@ -152,7 +154,7 @@ class JointImpedance(Law):
     """
 
     stiffness: Gain = gain()
-    damping: Gain | None = gain(None, optional=True)
+    damping: Gain = gain(None, optional=True)
     damping_ratio: Gain = gain(0.7)
     friction: Friction | None = None
     friction_at: str = "reference"

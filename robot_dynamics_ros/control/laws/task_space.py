@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF009  gain() is a dataclass field
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +44,7 @@ class CartesianImpedance(Law):
 
     link: str = ""
     stiffness: Gain = gain((30.0, 30.0, 30.0, 600.0, 600.0, 600.0), size=6)
-    damping: Gain | None = gain(None, size=6, optional=True)
+    damping: Gain = gain(None, size=6, optional=True)
     damping_ratio: Gain = gain(0.7, size=6)
     posture_stiffness: Gain = gain(5.0)
     posture_damping: Gain = gain(2.0)

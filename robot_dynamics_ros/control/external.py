@@ -1,0 +1,73 @@
+"""Known wrenches on links, fed forward until they are too old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["ExternalWrenches"]
+
+
+class ExternalWrenches:
+    """The wrenches [moment; force] that the surroundings exert on links, about their origins, in their frames.
+
+    Attributes:
+        timeout: ns after which a wrench is forgotten.
+        values: link → (6,) wrench.
+    """
+
+    __slots__ = ("_since", "timeout", "values")
+
+    def __init__(self, timeout: int) -> None:
+        self.timeout = timeout
+        self.values: dict[str, Array] = {}
+        self._since: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def set(self, link: str, wrench: Sequence[float] | None, t: int) -> bool:
+        """Take a wrench, or with ``None`` forget it.  True if one appeared or disappeared.
+
+        Raises:
+            ArgumentError: not six finite numbers.
+        """
+        if wrench is None:
+            self._since.pop(link, None)
+            return self.values.pop(link, None) is not None
+        try:
+            array = np.array(wrench, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.shape != (6,) or not np.isfinite(array).all():
+            raise ArgumentError(f"expected six finite numbers [moment; force], got {wrench!r}",
+                                where=f"external wrench on {link!r}", got=wrench, remedy="Use N m and N, in its frame.")
+        new = link not in self.values
+        self.values[link], self._since[link] = array, t
+        return new
+
+    def expire(self, t: int) -> list[str]:
+        """Forget what is too old at ``t``; returns the links."""
+        old = [link for link, since in self._since.items() if t - since > self.timeout]
+        for link in old:
+            del self.values[link], self._since[link]
+        return old
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.values.clear()
+        self._since.clear()
+
+    def subtract(self, work: Workspace, tau: Array) -> None:
+        """τ ← τ − Σ Jᵀ f: what the joints need not give because the surroundings do, at ``work.q``."""
+        for link, wrench in self.values.items():
+            kernels = work.kernels.link(link)
+            kernels.jacobian(work.q, work.J)
+            kernels.pose(work.q, work.X)
+            R = work.X[:3, :3]
+            tau -= work.J[:3].T @ (R @ wrench[:3]) + work.J[3:].T @ (R @ wrench[3:])

@@ -1,0 +1,101 @@
+"""Settings of a :class:`~robot_dynamics_ros.control.controller.JointController`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["ControllerOptions"]
+
+_CHOICES = {
+    "gravity_compensated_by": ("controller", "robot"),
+    "safe_command": ("zero", "gravity"),
+    "trajectory_effort": ("ignore", "add"),
+    "wrench_acceleration": ("commanded", "reference", "measured_effort", "differentiated"),
+    "collision_reaction": ("none", "hold", "gravity"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOptions:
+    """Settings that do not change while the controller runs.
+
+    Attributes:
+        joints: the joints to command, by name; ``None``: all of the model's.  The others get zero effort, their
+            reference follows their measured state.
+        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others go on as they were.
+        allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still stops there).
+        gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own: exactly g(q) of the
+            robot without payload is then taken off the command.
+        safe_command: "zero" or "gravity" (hold against gravity at the last known position): what goes out when the
+            state is stale or a fault is met.
+        state_timeout: s without a joint state after which the state is stale.
+        stream_timeout: s without a streamed set-point after which the arm is brought to a stop.
+        wrench_timeout: s after which an external wrench is forgotten.
+        blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
+        max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
+        trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
+        wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (what the commanded
+            effort gives by the model), "reference", "measured_effort" (forward dynamics of the measured effort), or
+            "differentiated" (filtered derivative of the measured velocity).
+        differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
+        collision_reaction: what a collision flag brings about: "none", "hold", or "gravity" (the arm gives way).
+
+    Raises:
+        ArgumentError: a word that is none of the choices, a time or length out of range.
+    """
+
+    joints: tuple[str, ...] | None = None
+    allow_partial_joints_goal: bool = False
+    allow_nonzero_velocity_at_trajectory_end: bool = False
+    gravity_compensated_by: str = "controller"
+    safe_command: str = "zero"
+    state_timeout: float = 0.1
+    stream_timeout: float = 0.1
+    wrench_timeout: float = 0.1
+    blend_time: float = 0.2
+    max_step: float = 0.05
+    trajectory_effort: str = "ignore"
+    wrench_acceleration: str = "commanded"
+    differentiation_cutoff: float = 30.0
+    collision_reaction: str = "none"
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=name, got=value,
+                                    remedy="Correct the setting.")
+        for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
+            self._number(name, positive=True)
+        for name in ("blend_time", "max_step"):
+            self._number(name, positive=False)
+        if self.joints is not None:
+            object.__setattr__(self, "joints", tuple(self.joints))
+
+    def _number(self, name: str, *, positive: bool) -> None:
+        value = getattr(self, name)
+        if not math.isfinite(value) or value < 0.0 or (positive and value == 0.0):
+            raise ArgumentError(
+                f"expected a finite {'positive' if positive else 'non-negative'} number, got {value!r}", where=name,
+                got=value, remedy="Correct the setting.",
+            )
+
+    def check(self, model: RobotModel) -> ControllerOptions:
+        """The options, if their joints are the model's.
+
+        Raises:
+            UnknownNameError: a joint that the model does not have (or that mimics another).
+            ArgumentError: no joint at all, or one twice.
+        """
+        if self.joints is not None:
+            for name in self.joints:
+                if name not in model.joint_names:
+                    raise UnknownNameError("joint", name, model.joint_names, where="joints")
+            if not self.joints or len(set(self.joints)) != len(self.joints):
+                raise ArgumentError(f"expected each joint once, got {self.joints!r}", where="joints", got=self.joints,
+                                    remedy="Name the joints to command, or leave it out for all.")
+        return self

@@ -114,16 +114,42 @@ def _several(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[S
                 if op in trig[x.id]:
                     e.names[trig[x.id][op].id] = value
     e.emit(nodes, load)
+    # results go to a table first and from there to their places in a loop: writing them one lane at a time in a
+    # straight line would take the compiler seconds for a matrix
+    head = []
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
+        head.append(f"  %table{k} = alloca [{len(output)} x {e.type}], align 64")
         for index, node in enumerate(output):
-            value = e.text(node)
-            for lane in range(e.width):
-                at = e.put(f"getelementptr inbounds double, ptr %p{k}, i64 {lane * len(output) + index}")
-                part = double(node.a) if node.op == "const" else e.put(f"extractelement {e.type} {value}, i32 {lane}")
-                e.lines.append(f"  store double {part}, ptr {at}, align 8")
-    return "\n".join(
-        [f"define internal i1 @several({pointers(arguments)}) nounwind {{", "entry:", *e.lines, "  ret i1 true", "}"]
-    )
+            at = e.put(f"getelementptr inbounds {e.type}, ptr %table{k}, i64 {index}")
+            e.lines.append(f"  store {e.type} {e.text(node)}, ptr {at}, align {8 * e.width}")
+        e.lines.append(f"  call void @scatter(ptr %table{k}, ptr %p{k}, i64 {len(output)})")
+    lines = [f"define internal i1 @several({pointers(arguments)}) nounwind {{", "entry:", *head, *e.lines]
+    return "\n".join([*lines, "  ret i1 true", "}", _scatter(e.width)])
+
+
+def _scatter(width: int) -> str:
+    """``void @scatter(table, out, n)``: n vectors of ``width`` lanes to ``width`` rows of n."""
+    lines = [
+        "define internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline {",
+        "entry:",
+        *[f"  %row{lane} = mul i64 %n, {lane}" for lane in range(width)],
+        "  br label %test",
+        "test:",
+        "  %k = phi i64 [ 0, %entry ], [ %next, %body ]",
+        "  %more = icmp slt i64 %k, %n",
+        "  br i1 %more, label %body, label %done",
+        "body:",
+        f"  %from = getelementptr inbounds <{width} x double>, ptr %table, i64 %k",
+    ]
+    for lane in range(width):
+        lines += [
+            f"  %at{lane} = getelementptr inbounds double, ptr %from, i64 {lane}",
+            f"  %v{lane} = load double, ptr %at{lane}, align 8",
+            f"  %i{lane} = add i64 %row{lane}, %k",
+            f"  %to{lane} = getelementptr inbounds double, ptr %out, i64 %i{lane}",
+            f"  store double %v{lane}, ptr %to{lane}, align 8",
+        ]
+    return "\n".join([*lines, "  %next = add i64 %k, 1", "  br label %test", "done:", "  ret void", "}"])
 
 
 def _batch(arguments: Sequence[ArrayArgument], width: int) -> str:
@@ -192,7 +218,7 @@ C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> str:
     """A vectorcall-style function (self, args, nargs, kwnames) around ``@single``.
 
-    ``self`` is a NumPy array of addresses: the ndarray type, the float64 descriptor, and a Python callable.  If every
+    ``self`` is a NumPy array of addresses: the ndarray type, the float64 descriptor, a Python callable, and None.  If every
     argument is an array of exactly that type, descriptor, shape, contiguous and aligned (outputs writable, quaternions
     of unit length), the kernel runs on their memory; in every other case the callable gets the very same arguments
     and says what is wrong, converts, or handles the batch.
@@ -274,8 +300,8 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> 
     if len(written) == 1:
         lines.append(f"  call void @Py_IncRef(ptr {written[0]})\n  ret ptr {written[0]}")
     else:
-        listed = ", ".join(f"ptr {o}" for o in written)
-        lines.append(f"  {'%tuple'} = call ptr (i64, ...) @PyTuple_Pack(i64 {len(written)}, {listed})\n  ret ptr %tuple")
+        none = put(f"load ptr, ptr {put('getelementptr ptr, ptr %table, i64 3')}")
+        lines.append(f"  call void @Py_IncRef(ptr {none})\n  ret ptr {none}")
     lines += [
         "slow:",
         "  %callable_at = getelementptr ptr, ptr %table, i64 2",
@@ -284,7 +310,6 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> 
         "  ret ptr %answer",
         "}",
         "declare void @Py_IncRef(ptr)",
-        "declare ptr @PyTuple_Pack(i64, ...)",
         "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
     ]
     return "\n".join(lines)

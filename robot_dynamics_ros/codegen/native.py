@@ -46,7 +46,7 @@ def _llvm() -> Any:
         library = ctypes.CDLL(ctypes.util.find_library("m") or None)
         for name in ("sin", "cos"):
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-        for name in ("Py_IncRef", "PyTuple_Pack", "PyObject_Vectorcall"):
+        for name in ("Py_IncRef", "PyObject_Vectorcall"):
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     return llvm
 
@@ -175,7 +175,7 @@ class NativeLibrary:
             extra: arrays whose addresses follow in the entry's table.
         """
         table = np.array(
-            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), *[x.ctypes.data for x in extra]], dtype=np.uint64
+            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]], dtype=np.uint64
         )
         method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx

@@ -2,8 +2,9 @@
 
 Every function takes a model first, then coordinates.  ``q`` is (..., nq); ``v``, ``a`` and ``tau`` are (..., nv);
 leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` maps link names to (..., 6) wrenches
-[moment; force] that the surroundings exert on the link, about the link's origin, in the link's axes.  ``out`` receives
-the result if given: a C-contiguous float64 array of the exact shape.
+[moment; force] that the surroundings exert on the link, about the link's origin, in the link's axes.  ``base`` says
+how the root link moves: a pair of (..., 6) arrays, velocity and acceleration [angular; linear] of its origin, in its axes.
+``out`` receives the result if given: a C-contiguous float64 array of the exact shape.
 
 Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quaternions, :class:`UnknownNameError` for
 names the model does not have.
@@ -18,33 +19,58 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.arguments import as_input
 from robot_dynamics_ros.dynamics.backends import evaluator
-from robot_dynamics_ros.dynamics.functions import Options
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.dynamics.table import Options
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
     "bias_forces",
+    "center_of_mass",
+    "center_of_mass_jacobian",
+    "center_of_mass_motion",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "coriolis_matrix",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "gravity_forces",
     "inverse_dynamics",
-    "jacobian",
+    "inverse_dynamics_derivatives",
+    "joint_torque_regressor",
     "joint_wrenches",
     "kinetic_energy",
-    "link_pose",
     "mass_matrix",
+    "mass_matrix_factors",
+    "mass_matrix_inverse",
     "potential_energy",
 ]
 
 Wrenches = Mapping[str, Any] | None
 
 
-def _call(model: RobotModel, name: str, inputs: tuple[Any, ...], external: Wrenches, out: Any) -> Any:
+def _call(
+    model: RobotModel, name: str, inputs: tuple[Any, ...], external: Wrenches = None, out: Any = None, base: Any = None
+) -> Any:
     options: Options = ()
     if external:
         links, wrenches = _stacked(model, external)
         options, inputs = (("external", links),), (*inputs, wrenches)
+    if base is not None:
+        options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
     run = evaluator(model, name, options)
     return run(*inputs) if out is None else run(*inputs, out)
+
+
+def _base_motion(base: Any) -> np.ndarray:
+    try:
+        velocity, acceleration = base
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            "expected a pair (velocity, acceleration)", where="base", got=base,
+            remedy="Each is (6,): angular, then linear, of the root link's origin, in its axes.",
+        ) from None
+    parts = as_input(velocity, (6,), "base velocity"), as_input(acceleration, (6,), "base acceleration")
+    return np.stack(np.broadcast_arrays(*parts), axis=-2)
 
 
 def _stacked(model: RobotModel, external: Mapping[str, Any]) -> tuple[tuple[int, ...], np.ndarray]:
@@ -59,7 +85,7 @@ def _stacked(model: RobotModel, external: Mapping[str, Any]) -> tuple[tuple[int,
 
 
 def inverse_dynamics(
-    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None, out: np.ndarray | None = None
+    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
 ) -> np.ndarray:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that make the robot move so.
 
@@ -70,18 +96,18 @@ def inverse_dynamics(
 
     Source: Featherstone, *Rigid Body Dynamics Algorithms* (2008), table 5.1.
     """
-    return _call(model, "inverse_dynamics", (q, v, a), external, out)
+    return _call(model, "inverse_dynamics", (q, v, a), external, out, base)
 
 
 def bias_forces(
-    model: RobotModel, q: Any, v: Any, *, external: Wrenches = None, out: np.ndarray | None = None
+    model: RobotModel, q: Any, v: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
 ) -> np.ndarray:
     """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that leave every joint unaccelerated.
 
     Returns:
         (..., nv) efforts, N m or N.
     """
-    return _call(model, "bias_forces", (q, v), external, out)
+    return _call(model, "bias_forces", (q, v), external, out, base)
 
 
 def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -94,7 +120,7 @@ def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) 
 
 
 def forward_dynamics(
-    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None, out: np.ndarray | None = None
+    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
 ) -> np.ndarray:
     """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): how the robot accelerates under given efforts.
 
@@ -103,7 +129,7 @@ def forward_dynamics(
 
     Source: Featherstone (2008), table 7.1; for robots with mimic joints, table 6.2 and a sparse factorization.
     """
-    return _call(model, "forward_dynamics", (q, v, tau), external, out)
+    return _call(model, "forward_dynamics", (q, v, tau), external, out, base)
 
 
 def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -135,30 +161,9 @@ def potential_energy(model: RobotModel, q: Any) -> Any:
     return _call(model, "potential_energy", (q,), None, None)
 
 
-def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
-    """Placement of a link in the world frame.
-
-    Returns:
-        (..., 4, 4) homogeneous matrices.
-    """
-    return evaluator(model, "link_pose", (("link", model.link_index(link)),))(q)
-
-
-def jacobian(model: RobotModel, q: Any, link: str, *, expressed_in: str = "world") -> np.ndarray:
-    """Geometric Jacobian of a link's origin: J v = [ω; velocity of the link's origin].
-
-    Args:
-        expressed_in: ``"world"`` axes (those of the root link unless a base placement is set) or ``"link"`` axes.
-
-    Returns:
-        (..., 6, nv), angular rows first.
-    """
-    if expressed_in not in ("world", "link"):
-        raise UnknownNameError("frame", expressed_in, ("world", "link"), where="expressed_in")
-    return evaluator(model, "jacobian", (("frame", expressed_in), ("link", model.link_index(link))))(q)
-
-
-def joint_wrenches(model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None) -> np.ndarray:
+def joint_wrenches(
+    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None, base: Any = None
+) -> np.ndarray:
     """What each joint carries: the wrench that the parent side exerts on the child link.
 
     Reduced to the joint's origin and expressed in the child link's frame.  Its component along the joint axis is the
@@ -167,4 +172,125 @@ def joint_wrenches(model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenc
     Returns:
         (..., len(model.joint_names), 6), [moment; force] in N m and N, in the order of ``model.joint_names``.
     """
-    return _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None)[1]
+    return _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+
+
+def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """M(q)⁻¹, from the sparse factors.
+
+    Returns:
+        (..., nv, nv).
+    """
+    return _call(model, "mass_matrix_inverse", (q,), out=out)
+
+
+def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    """M(q) = Lᵀ diag(D) L, with L unit lower triangular and as sparse as the tree: no entry is filled in.
+
+    Returns:
+        (L, D) of shapes (..., nv, nv) and (..., nv).
+
+    Source: Featherstone (2008), section 6.5.
+    """
+    return _call(model, "mass_matrix_factors", (q,))
+
+
+def coriolis_matrix(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """C(q, v) with C v = velocity-dependent efforts and Ṁ − 2C skew-symmetric: the one of the Christoffel symbols.
+
+    Returns:
+        (..., nv, nv).
+
+    Source: Echeandia and Wensing (2021).
+    """
+    return _call(model, "coriolis_matrix", (q, v), out=out)
+
+
+def inverse_dynamics_derivatives(
+    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`; ∂τ/∂a is :func:`mass_matrix`.
+
+    External wrenches keep their components in the link's axes.  For a floating joint the derivative by q is along the
+    tangent q ⊕ δ of :func:`integrate`.
+
+    Returns:
+        (∂τ/∂q, ∂τ/∂v), each (..., nv, nv).
+
+    Source: Singh, Russo and Wensing (2022).
+    """
+    return _call(model, "inverse_dynamics_derivatives", (q, v, a), external)
+
+
+def forward_dynamics_derivatives(
+    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`.
+
+    Returns:
+        three (..., nv, nv) arrays.
+
+    Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
+    """
+    a = forward_dynamics(model, q, v, tau, external=external)
+    by_q, by_v = inverse_dynamics_derivatives(model, q, v, a, external=external)
+    inverse = mass_matrix_inverse(model, q)
+    return -inverse @ by_q, -inverse @ by_v, inverse
+
+
+def joint_torque_regressor(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+    """Y(q, v, a) with τ = Y π + rotor inertia · a, for π of :func:`inertial_parameters`.
+
+    Returns:
+        (..., nv, 10 nb).
+
+    Source: Atkeson, An and Hollerbach (1986).
+    """
+    return _call(model, "joint_torque_regressor", (q, v, a))
+
+
+def center_of_mass(model: RobotModel, q: Any) -> np.ndarray:
+    """Centre of mass of the whole robot, the root link included, in the world frame.
+
+    Returns:
+        (..., 3) metres.
+    """
+    return _call(model, "center_of_mass", (q,))
+
+
+def center_of_mass_motion(model: RobotModel, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Position, velocity and acceleration of the centre of mass in the world frame.
+
+    Returns:
+        three (..., 3) arrays.
+    """
+    return _call(model, "center_of_mass_motion", (q, v, a))
+
+
+def center_of_mass_jacobian(model: RobotModel, q: Any) -> np.ndarray:
+    """J with J v = velocity of the centre of mass in the world frame.
+
+    Returns:
+        (..., 3, nv).
+    """
+    return centroidal_momentum_matrix(model, q)[..., 3:, :] / model.total_mass
+
+
+def centroidal_momentum_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """A(q) with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
+
+    Returns:
+        (..., 6, nv).
+
+    Source: Orin, Goswami and Lee (2013).
+    """
+    return _call(model, "centroidal_momentum_matrix", (q,), out=out)
+
+
+def centroidal_momentum(model: RobotModel, q: Any, v: Any) -> np.ndarray:
+    """[angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s.
+
+    Returns:
+        (..., 6).
+    """
+    return np.einsum("...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v"))

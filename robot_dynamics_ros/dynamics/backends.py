@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.codegen.python_source import python_source
-from robot_dynamics_ros.dynamics.trace import trace
 from robot_dynamics_ros.dynamics.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
-from robot_dynamics_ros.dynamics.functions import FUNCTIONS, Options
+from robot_dynamics_ros.dynamics.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.trace import trace
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -103,8 +103,8 @@ def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, A
     key = (name, options)
     found = model._cache.get(key)
     if found is None:
-        if name not in FUNCTIONS:
-            raise UnknownNameError("function", name, FUNCTIONS)
+        if name not in TABLE:
+            raise UnknownNameError("function", name, TABLE)
         with _lock:
             found = model._cache.get(key)
             if found is None:

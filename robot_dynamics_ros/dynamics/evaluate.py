@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.trace import Signature, signature
 from robot_dynamics_ros.dynamics.arguments import as_input, as_output, check_quaternions
-from robot_dynamics_ros.dynamics.functions import FUNCTIONS, Options
+from robot_dynamics_ros.dynamics.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.trace import Signature, signature
 from robot_dynamics_ros.dynamics.tree import NumericTree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import JointType
@@ -64,7 +64,8 @@ class Evaluator:
             arguments: the inputs, then nothing or all the outputs.
 
         Returns:
-            the output (a tuple if there are several); a float for a scalar of a single state.
+            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
+            were given.
 
         Raises:
             ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
@@ -104,7 +105,9 @@ class Evaluator:
             self.engine.block(
                 blocks, [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
             )
-        return outputs[0] if m == 1 else tuple(outputs)
+        if m == 1:
+            return outputs[0]
+        return None if given else tuple(outputs)
 
 
 def quaternion_starts(model: RobotModel) -> list[int]:
@@ -160,10 +163,10 @@ class InterpretedEngine:
 
     def __init__(self, model: RobotModel, name: str, options: Options) -> None:
         self._tree = NumericTree(model)
-        self._run = FUNCTIONS[name].run
+        self._run = TABLE[name].run
         self._options = dict(options)
         given = {word for word, _ in signature(model, name, options).inputs}
-        self._slots = [word in given for word, _ in FUNCTIONS[name].inputs]
+        self._slots = [word in given for word, _ in TABLE[name].inputs]
 
     def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
         source = iter(inputs)

@@ -22,7 +22,7 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
     X, vel, c = tree.field(Transform), tree.field(Motion), tree.field(Motion)
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     U, D, u = tree.field(list), tree.field(list), tree.field(list)
-    vel[tree.root] = Motion.zero()
+    vel[tree.root] = tree.base_velocity()
     IA[tree.root] = ArticulatedInertia.of([0.0] * 21)
     pA[tree.root] = Force.zero()
 

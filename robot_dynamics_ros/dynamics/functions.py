@@ -1,79 +1,29 @@
-"""The table of everything that can be computed: name, inputs, outputs, and the algorithm as run on a tree.
-
-One entry serves every backend.  Sizes are given as words that a model turns into numbers.
-"""
+"""The entries of the table: each brings an algorithm's inputs and outputs into flat form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from robot_dynamics_ros.dynamics.centroid import centroidal_matrix, mass_center, mass_center_motion
+from robot_dynamics_ros.dynamics.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.derivatives import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.energy import kinetic_energy, potential_energy
 from robot_dynamics_ros.dynamics.forward import articulated_body
 from robot_dynamics_ros.dynamics.inverse import newton_euler
-from robot_dynamics_ros.dynamics.kinematics import body_jacobian, body_pose, link_placement
-from robot_dynamics_ros.dynamics.linear import solve_symmetric
+from robot_dynamics_ros.dynamics.kinematics import jacobian_and_rate, link_placement, motion_of_point, placements
+from robot_dynamics_ros.dynamics.linear import back_substitute, factorize, inverse_of_factors, solve_symmetric
 from robot_dynamics_ros.dynamics.mass_matrix import composite_rigid_body
-from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Transform
+from robot_dynamics_ros.dynamics.regressor import joint_torque_regressor
+from robot_dynamics_ros.dynamics.table import TABLE, Options, enter, sizes
+from robot_dynamics_ros.spatial import Force, Transform, Vec3
 
-__all__ = ["FUNCTIONS", "Function", "Options", "sizes"]
-
-Options = tuple[tuple[str, Any], ...]
-Dimension = int | str
+__all__ = ["TABLE", "Options", "sizes"]
 
 
-@dataclass(frozen=True)
-class Function:
-    """One entry of the table.
-
-    Attributes:
-        inputs, outputs: (name, shape) with words for sizes: ``nq``, ``nv``, ``nj`` (joints with coordinates), ``nx``
-            (links with external wrenches).
-        run: ``run(tree, options, *inputs) -> [flat output, ...]``, inputs as flat lists of scalars.
-    """
-
-    name: str
-    inputs: tuple[tuple[str, tuple[Dimension, ...]], ...]
-    outputs: tuple[tuple[str, tuple[Dimension, ...]], ...]
-    run: Callable[..., list[list[Any]]]
-
-
-FUNCTIONS: dict[str, Function] = {}
-
-
-def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
-    """The numbers behind the size words, for a model and the options of a call."""
-    nl = len(model.link_names)
-    return {
-        "nq": model.nq,
-        "nv": model.nv,
-        "nj": len(model.joint_names),
-        "nl": nl,
-        "nx": len(options.get("external", ())),
-    }
-
-
-def function(name: str, inputs: str, **outputs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter an algorithm in the table; the input names tell their sizes."""
-    shapes: dict[str, tuple[Dimension, ...]] = {
-        "q": ("nq",), "v": ("nv",), "a": ("nv",), "tau": ("nv",), "w": ("nv",), "external": ("nx", 6), "point": (3,),
-        "base_acceleration": (6,), "dt": (1,), "q0": ("nq",), "q1": ("nq",),
-    }
-
-    def enter(run: Callable[..., Any]) -> Callable[..., Any]:
-        FUNCTIONS[name] = Function(
-            name, tuple((word, shapes[word]) for word in inputs.split()), tuple(outputs.items()), run
-        )
-        return run
-
-    return enter
-
-
-def external_forces(tree: Any, links: tuple[int, ...], values: list[Any]) -> Any:
+def _external(tree: Any, options: Mapping[str, Any], values: list[Any]) -> Any:
     """Wrenches on links, in link frames, as forces on bodies in body frames; ``None`` if there are none."""
+    links = options.get("external", ())
     if not links:
         return None
     forces = tree.external()
@@ -84,41 +34,53 @@ def external_forces(tree: Any, links: tuple[int, ...], values: list[Any]) -> Any
     return forces
 
 
+def _base(tree: Any, values: list[Any]) -> None:
+    if values:
+        tree.move_base(values[:6], values[6:])
+
+
 def _zeros(tree: Any) -> list[Any]:
     return [0.0] * tree.nv
 
 
-def _links(options: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(options.get("external", ()))
+def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    return [x for row in rows for x in row]
 
 
-@function("inverse_dynamics", "q v a external", tau=("nv",))
-def _inverse_dynamics(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any) -> Any:
-    tau, _ = newton_euler(tree, q, v, a, external_forces(tree, _links(options), ext))
+def _homogeneous(pose: Transform) -> list[Any]:
+    R, p = pose.E.T, pose.r
+    return [*R.a.parts(), p.x, *R.b.parts(), p.y, *R.c.parts(), p.z, 0.0, 0.0, 0.0, 1.0]
+
+
+@enter("inverse_dynamics", "q v a external base", tau=("nv",))
+def _inverse_dynamics(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any) -> Any:
+    _base(tree, base)
+    tau, _ = newton_euler(tree, q, v, a, _external(tree, options, ext))
     return [tau]
 
 
-@function("inverse_dynamics_wrenches", "q v a external", tau=("nv",), wrenches=("nj", 6))
-def _inverse_dynamics_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any) -> Any:
-    tau, f = newton_euler(tree, q, v, a, external_forces(tree, _links(options), ext))
+@enter("inverse_dynamics_wrenches", "q v a external base", tau=("nv",), wrenches=("nj", 6))
+def _inverse_dynamics_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any) -> Any:
+    _base(tree, base)
+    tau, f = newton_euler(tree, q, v, a, _external(tree, options, ext))
     return [tau, tree.per_joint(f)]
 
 
-@function("bias_forces", "q v external", tau=("nv",))
-def _bias_forces(tree: Any, options: Any, q: Any, v: Any, ext: Any) -> Any:
-    tau, _ = newton_euler(tree, q, v, _zeros(tree), external_forces(tree, _links(options), ext))
-    return [tau]
+@enter("bias_forces", "q v external base", tau=("nv",))
+def _bias_forces(tree: Any, options: Any, q: Any, v: Any, ext: Any, base: Any) -> Any:
+    return _inverse_dynamics(tree, options, q, v, _zeros(tree), ext, base)
 
 
-@function("gravity_forces", "q", tau=("nv",))
+@enter("gravity_forces", "q", tau=("nv",))
 def _gravity_forces(tree: Any, options: Any, q: Any) -> Any:
     tau, _ = newton_euler(tree, q, _zeros(tree), _zeros(tree))
     return [tau]
 
 
-@function("forward_dynamics", "q v tau external", a=("nv",))
-def _forward_dynamics(tree: Any, options: Any, q: Any, v: Any, tau: Any, ext: Any) -> Any:
-    forces = external_forces(tree, _links(options), ext)
+@enter("forward_dynamics", "q v tau external base", a=("nv",))
+def _forward_dynamics(tree: Any, options: Any, q: Any, v: Any, tau: Any, ext: Any, base: Any) -> Any:
+    _base(tree, base)
+    forces = _external(tree, options, ext)
     if not tree.model.has_mimic:
         return [articulated_body(tree, q, v, tau, forces)]
     bias, _ = newton_euler(tree, q, v, _zeros(tree), forces)
@@ -126,39 +88,98 @@ def _forward_dynamics(tree: Any, options: Any, q: Any, v: Any, tau: Any, ext: An
     return [solve_symmetric(M.rows, [t - b for t, b in zip(tau, bias, strict=True)])]
 
 
-@function("mass_matrix", "q", M=("nv", "nv"))
+@enter("mass_matrix", "q", M=("nv", "nv"))
 def _mass_matrix(tree: Any, options: Any, q: Any) -> Any:
     return [composite_rigid_body(tree, q).flat()]
 
 
-@function("kinetic_energy", "q v", energy=())
+@enter("mass_matrix_factors", "q", L=("nv", "nv"), D=("nv",))
+def _mass_matrix_factors(tree: Any, options: Any, q: Any) -> Any:
+    L, inverse = factorize(composite_rigid_body(tree, q).rows)
+    n = tree.nv
+    full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    return [_flat(full), [1.0 / d for d in inverse]]
+
+
+@enter("mass_matrix_inverse", "q", Minv=("nv", "nv"))
+def _mass_matrix_inverse(tree: Any, options: Any, q: Any) -> Any:
+    return [_flat(inverse_of_factors(*factorize(composite_rigid_body(tree, q).rows)))]
+
+
+@enter("mass_matrix_solve", "q tau", x=("nv",))
+def _mass_matrix_solve(tree: Any, options: Any, q: Any, tau: Any) -> Any:
+    return [back_substitute(*factorize(composite_rigid_body(tree, q).rows), tau)]
+
+
+@enter("coriolis_matrix", "q v", C=("nv", "nv"))
+def _coriolis_matrix(tree: Any, options: Any, q: Any, v: Any) -> Any:
+    return [_flat(coriolis_matrix(tree, q, v))]
+
+
+@enter("inverse_dynamics_derivatives", "q v a external", dtau_dq=("nv", "nv"), dtau_dv=("nv", "nv"))
+def _inverse_dynamics_derivatives(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any) -> Any:
+    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, _external(tree, options, ext))
+    return [_flat(by_q), _flat(by_v)]
+
+
+@enter("joint_torque_regressor", "q v a", Y=("nv", "np"))
+def _joint_torque_regressor(tree: Any, options: Any, q: Any, v: Any, a: Any) -> Any:
+    return [_flat(joint_torque_regressor(tree, q, v, a))]
+
+
+@enter("kinetic_energy", "q v", energy=())
 def _kinetic_energy(tree: Any, options: Any, q: Any, v: Any) -> Any:
     return [[kinetic_energy(tree, q, v)]]
 
 
-@function("potential_energy", "q", energy=())
+@enter("potential_energy", "q", energy=())
 def _potential_energy(tree: Any, options: Any, q: Any) -> Any:
     return [[potential_energy(tree, q)]]
 
 
-@function("link_pose", "q", pose=(4, 4))
+@enter("center_of_mass", "q", position=(3,))
+def _center_of_mass(tree: Any, options: Any, q: Any) -> Any:
+    return [mass_center(tree, q).parts()]
+
+
+@enter("center_of_mass_motion", "q v a", position=(3,), velocity=(3,), acceleration=(3,))
+def _center_of_mass_motion(tree: Any, options: Any, q: Any, v: Any, a: Any) -> Any:
+    return [x.parts() for x in mass_center_motion(tree, q, v, a)]
+
+
+@enter("centroidal_momentum_matrix", "q", A=(6, "nv"))
+def _centroidal_momentum_matrix(tree: Any, options: Any, q: Any) -> Any:
+    rows, _ = centroidal_matrix(tree, q)
+    return [_flat(rows)]
+
+
+@enter("link_pose", "q", pose=(4, 4))
 def _link_pose(tree: Any, options: Any, q: Any) -> Any:
-    body, at = link_placement(tree, options["link"])
-    pose = at.compose(body_pose(tree, q, body))
-    R, p = pose.E.T, pose.r
-    rows = [[*R.a.parts(), p.x], [*R.b.parts(), p.y], [*R.c.parts(), p.z], [0.0, 0.0, 0.0, 1.0]]
-    return [[x for row in rows for x in row]]
+    (pose,) = placements(tree, q, [options["link"]])
+    return [_homogeneous(pose)]
 
 
-@function("jacobian", "q", J=(6, "nv"))
-def _jacobian(tree: Any, options: Any, q: Any) -> Any:
-    body, at = link_placement(tree, options["link"])
-    pose = at.compose(body_pose(tree, q, body))
-    frame = {"world": Transform(Transform.identity().E, pose.r), "link": pose}.get(options["frame"])
-    if frame is None:
-        raise UnknownNameError("frame", options["frame"], ("world", "link"))
-    columns = [[0.0] * tree.nv for _ in range(6)]
-    for dof, motion in body_jacobian(tree, q, body):
-        for row, value in zip(columns, frame.motion(motion).parts(), strict=True):
-            row[dof] = row[dof] + value
-    return [[x for row in columns for x in row]]
+@enter("link_poses", "q", poses=("nl", 4, 4))
+def _link_poses(tree: Any, options: Any, q: Any) -> Any:
+    return [_flat(_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names))))]
+
+
+@enter("link_motions", "q v a", velocities=("nl", 6), accelerations=("nl", 6))
+def _link_motions(tree: Any, options: Any, q: Any, v: Any, a: Any) -> Any:
+    velocities, accelerations = [], []
+    for velocity, acceleration in motion_of_point(tree, q, v, a, range(len(tree.model.link_names)), Vec3.zero()):
+        velocities += velocity.parts()
+        accelerations += acceleration.parts()
+    return [velocities, accelerations]
+
+
+@enter("jacobian", "q point", J=(6, "nv"))
+def _jacobian(tree: Any, options: Any, q: Any, point: Any) -> Any:
+    J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
+    return [_flat(J)]
+
+
+@enter("jacobian_rate", "q v point", Jdot=(6, "nv"))
+def _jacobian_rate(tree: Any, options: Any, q: Any, v: Any, point: Any) -> Any:
+    _, rate = jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
+    return [_flat(rate)]

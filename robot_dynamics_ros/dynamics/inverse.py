@@ -9,22 +9,21 @@ from robot_dynamics_ros.spatial import Force, Motion, Transform
 __all__ = ["newton_euler"]
 
 
-def newton_euler(tree: Any, q: Any, v: Any, a: Any, external: Any = None, gravity: Motion | None = None) -> Any:
+def newton_euler(tree: Any, q: Any, v: Any, a: Any, external: Any = None) -> Any:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext  (Featherstone 2008, table 5.1).
 
     Args:
         tree: what to run on; see :mod:`robot_dynamics_ros.dynamics.tree`.
         q, v, a: coordinates, indexable.
         external: forces on bodies in body frames, by body; ``None`` for none.
-        gravity: acceleration of the root that stands for gravity; the tree's own if not given.
 
     Returns:
         (τ, f): efforts, and the force transmitted through each joint in the body's frame.
     """
     X, f = tree.field(Transform), tree.field(Force)
     vel, acc = tree.field(Motion), tree.field(Motion)
-    vel[tree.root] = Motion.zero()
-    acc[tree.root] = tree.gravity_motion() if gravity is None else gravity
+    vel[tree.root] = tree.base_velocity()
+    acc[tree.root] = tree.gravity_motion()
     f[tree.root] = Force.zero()
 
     # Pass 1, outward: velocities, accelerations, and the force that moves each body

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["back_substitute", "factorize", "solve_symmetric"]
+__all__ = ["back_substitute", "factorize", "inverse_of_factors", "solve_symmetric"]
 
 Scalar = Any
 
 
 def _is_zero(x: Scalar) -> bool:
-    return getattr(x, "op", "") == "const" and x.a == 0.0 if hasattr(x, "op") else isinstance(x, float) and x == 0.0
+    """Zero for certain: a float, or a symbol that is a constant; never a batch."""
+    if isinstance(x, float):
+        return x == 0.0
+    return getattr(x, "op", None) == "const" and x.a == 0.0
 
 
 def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
@@ -59,3 +62,26 @@ def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[
     """x with A x = b, A symmetric and positive definite."""
     L, inverse = factorize(A)
     return back_substitute(L, inverse, b)
+
+
+def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar]) -> list[list[Scalar]]:
+    """(Lᵀ D L)⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, zeros of L⁻¹ skipped; only one half is computed."""
+    n = len(inverse)
+    K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]  # L⁻¹, lower triangular
+    for j in range(n):
+        K[j][j] = 1.0
+        for i in range(j + 1, n):
+            total: Scalar = 0.0
+            for k in range(j, i):
+                if not _is_zero(L[i][k]) and not _is_zero(K[k][j]):
+                    total = total - L[i][k] * K[k][j]
+            K[i][j] = total
+    result: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(j + 1):
+                if not _is_zero(K[i][k]) and not _is_zero(K[j][k]):
+                    total = total + K[i][k] * inverse[k] * K[j][k]
+            result[i][j] = result[j][i] = total
+    return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,7 +85,7 @@ class NativeEngine:
         # ends of whole vectors, so that no state is computed one way alone and another way in company
         edges = [count * k // parts // 64 * 64 for k in range(parts)] + [count]
         pool = _pool(parts)
-        jobs = [pool.submit(self._batch, a, b, *addresses) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
+        jobs = [pool.submit(self._batch, a, b, *addresses) for a, b in itertools.pairwise(edges[1:])]
         self._batch(edges[0], edges[1], *addresses)
         for job in jobs:
             job.result()

@@ -7,13 +7,14 @@ from math import prod
 from typing import Any
 
 from robot_dynamics_ros.codegen.graph import Expr, Graph, count_operations
-from robot_dynamics_ros.dynamics.functions import FUNCTIONS, Options, sizes
+from robot_dynamics_ros.dynamics.functions import TABLE, Options, sizes
 from robot_dynamics_ros.dynamics.tree import NumericTree
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Signature", "Trace", "signature", "trace"]
 
 Shape = tuple[int, ...]
+OPTIONAL = ("external", "base")
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Trace:
 
 
 def signature(model: RobotModel, name: str, options: Options) -> Signature:
-    """Shapes of a function for a model; inputs of size zero (no external wrenches, say) are left out."""
-    entry = FUNCTIONS[name]
+    """Shapes of a function for a model; optional inputs that the options do not ask for are left out."""
+    entry = TABLE[name]
     numbers = sizes(model, dict(options))
 
     def resolve(shape: tuple[int | str, ...]) -> Shape:
@@ -52,7 +53,7 @@ def signature(model: RobotModel, name: str, options: Options) -> Signature:
     inputs = tuple((word, resolve(shape)) for word, shape in entry.inputs)
     return Signature(
         name,
-        tuple((word, shape) for word, shape in inputs if not (word == "external" and shape[0] == 0)),
+        tuple((word, shape) for word, shape in inputs if not (word in OPTIONAL and shape[0] == 0)),
         tuple((word, resolve(shape)) for word, shape in entry.outputs),
     )
 
@@ -62,7 +63,7 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
 
     Leaves are keyed (input number, flat index).
     """
-    entry = FUNCTIONS[name]
+    entry = TABLE[name]
     shapes = signature(model, name, options)
     graph = Graph()
     number = {word: k for k, (word, _) in enumerate(shapes.inputs)}

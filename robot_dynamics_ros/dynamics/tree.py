@@ -231,6 +231,11 @@ class Body:
         assert total is not None
         return total
 
+    def from_link(self, f: Force) -> Force:
+        """A force in the child link's axes, in this body's."""
+        N = Mat3.of(self.tree.layout.normal[self.number].tolist())
+        return Force(N.mul(f.ang), N.mul(f.lin))
+
     def to_link(self, f: Force | Motion) -> Any:
         """A force or motion of this body, in its child link's axes."""
         N = Mat3.of(self.tree.layout.normal[self.number].tolist())
@@ -279,6 +284,7 @@ class NumericTree:
         for number, parent in enumerate(self.layout.parent):
             self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
         self.nv = model.nv
+        self.base_motion: tuple[Motion, Motion] | None = None
 
     def outward(self) -> Iterator[Body]:
         """Bodies, parents first."""
@@ -329,6 +335,10 @@ class NumericTree:
         """Indices of the velocity coordinates."""
         return range(self.nv)
 
+    def square(self) -> list[list[Scalar]]:
+        """A zero matrix over the velocity coordinates, for any entries."""
+        return [[0.0] * self.nv for _ in range(self.nv)]
+
     @staticmethod
     def exact(values: np.ndarray) -> Any:
         """Constants as nested lists of floats, rounded entries snapped to 0 and ±1."""
@@ -336,6 +346,23 @@ class NumericTree:
 
     def gravity_motion(self) -> Motion:
         """Acceleration of the root that stands for gravity, −g, in root-link axes (page 94 of the book)."""
+        if self.base_motion is not None:
+            return self.base_motion[1]
+        return self.standing_gravity()
+
+    def base_velocity(self) -> Motion:
+        """Spatial velocity of the root, in root-link axes."""
+        return Motion.zero() if self.base_motion is None else self.base_motion[0]
+
+    def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
+        """Let the root move: velocity and acceleration of its origin, [angular; linear], in root-link axes."""
+        velocity = Motion.of(v)
+        given = Motion.of(a)
+        spatial = Motion(given.ang, given.lin - velocity.ang.cross(velocity.lin))
+        self.base_motion = (velocity, self.standing_gravity() + spatial)
+
+    def standing_gravity(self) -> Motion:
+        """−g in root-link axes."""
         g = -(self.layout.base_rotation.T @ self.layout.gravity)
         return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
 

@@ -1,0 +1,247 @@
+"""Kinematics as people ask for it: placements, motions and Jacobians of named links.
+
+Conventions as in :mod:`robot_dynamics_ros.dynamics.api`.  World axes are those of the root link unless the model has a
+base placement.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.arguments import as_input
+from robot_dynamics_ros.dynamics.backends import evaluator
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = [
+    "analytical_jacobian",
+    "analytical_jacobian_derivative",
+    "jacobian",
+    "jacobian_derivative",
+    "link_accelerations",
+    "link_pose",
+    "link_poses",
+    "link_velocities",
+    "operational_space_inertia",
+]
+
+AXES = ("world", "link")
+REPRESENTATIONS = ("rpy", "quaternion")
+
+
+def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
+    """Placement of a link in the world frame.
+
+    Returns:
+        (..., 4, 4) homogeneous matrices.
+    """
+    return evaluator(model, "link_pose", (("link", model.link_index(link)),))(q)
+
+
+def link_poses(model: RobotModel, q: Any) -> np.ndarray:
+    """Placements of all links, in the order of ``model.link_names``.
+
+    Returns:
+        (..., nl, 4, 4) homogeneous matrices.
+    """
+    return evaluator(model, "link_poses")(q)
+
+
+def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
+    """[ω; velocity of the origin] of all links, in world axes, in the order of ``model.link_names``.
+
+    Returns:
+        (..., nl, 6) rad/s and m/s.
+    """
+    return evaluator(model, "link_motions")(q, v, np.zeros(model.nv))[0]
+
+
+def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+    """[ω̇; acceleration of the origin] of all links, in world axes, in the order of ``model.link_names``.
+
+    Accelerations of points as an observer in the world measures them; gravity is no part of them.
+
+    Returns:
+        (..., nl, 6) rad/s² and m/s².
+    """
+    return evaluator(model, "link_motions")(q, v, a)[1]
+
+
+def jacobian(
+    model: RobotModel, q: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
+) -> np.ndarray:
+    """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
+
+    Args:
+        offset: (..., 3) the point, in the link's frame; its origin if not given.
+        expressed_in: ``"world"`` or ``"link"`` axes.
+
+    Returns:
+        (..., 6, nv), angular rows first.
+    """
+    return _on_link(model, "jacobian", link, expressed_in)(q, _point(offset))
+
+
+def jacobian_derivative(
+    model: RobotModel, q: Any, v: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
+) -> np.ndarray:
+    """Time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
+
+    In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
+
+    Returns:
+        (..., 6, nv).
+    """
+    return _on_link(model, "jacobian_rate", link, expressed_in)(q, v, _point(offset))
+
+
+def analytical_jacobian(model: RobotModel, q: Any, link: str, *, representation: str = "rpy") -> np.ndarray:
+    """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
+
+    Args:
+        representation: ``"rpy"``, URDF's fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).
+
+    Returns:
+        (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
+
+    Raises:
+        ArgumentError: at a pitch of ±90°, where roll-pitch-yaw rates do not exist.
+    """
+    J = jacobian(model, q, link)
+    T = _rates(link_pose(model, q, link)[..., :3, :3], representation)
+    return np.concatenate([T @ J[..., :3, :], J[..., 3:, :]], axis=-2)
+
+
+def analytical_jacobian_derivative(
+    model: RobotModel, q: Any, v: Any, link: str, *, representation: str = "rpy"
+) -> np.ndarray:
+    """Time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
+
+    Returns:
+        (..., 6 or 7, nv).
+
+    Raises:
+        ArgumentError: at a pitch of ±90° in ``rpy``.
+    """
+    J, J_rate = jacobian(model, q, link), jacobian_derivative(model, q, v, link)
+    R = link_pose(model, q, link)[..., :3, :3]
+    omega = np.einsum("...ij,...j->...i", J[..., :3, :], as_input(v, (model.nv,), "v"))
+    T = _rates(R, representation)
+    T_rate = _rates_derivative(R, omega, representation)
+    return np.concatenate([T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2)
+
+
+def operational_space_inertia(
+    model: RobotModel, q: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world", damping: float = 0.0
+) -> np.ndarray:
+    """Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
+
+    Returns:
+        (..., 6, 6).
+
+    Raises:
+        ArgumentError: the Jacobian has not full row rank and there is no damping.
+
+    Source: Khatib, *A unified approach for motion and force control of robot manipulators* (1987).
+    """
+    from robot_dynamics_ros.dynamics.api import mass_matrix_inverse
+
+    J = jacobian(model, q, link, offset=offset, expressed_in=expressed_in)
+    mobility = J @ mass_matrix_inverse(model, q) @ np.swapaxes(J, -1, -2)
+    if damping:
+        mobility = mobility + damping**2 * np.eye(6)
+    else:
+        values = np.linalg.eigvalsh(mobility)
+        if np.any(values[..., 0] <= 1e-13 * values[..., -1]):
+            raise ArgumentError(
+                "the link cannot move in all six directions here, so its operational-space inertia is infinite in some",
+                where=f"link {link!r}", remedy="Pass damping (0.01, say), or stay away from the singularity.",
+            )
+    return np.linalg.inv(mobility)
+
+
+def _point(offset: Any) -> np.ndarray:
+    return as_input(offset, (3,), "offset")
+
+
+def _on_link(model: RobotModel, name: str, link: str, axes: str) -> Any:
+    if axes not in AXES:
+        raise UnknownNameError("frame", axes, AXES, where="expressed_in")
+    return evaluator(model, name, (("frame", axes), ("link", model.link_index(link))))
+
+
+def rpy_of(R: np.ndarray) -> np.ndarray:
+    """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
+    pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
+    return np.stack(
+        [np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1
+    )
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3).
+
+    Source: Shepperd, *Quaternion from rotation matrix* (1978).
+    """
+    t = np.trace(R, axis1=-2, axis2=-1)
+    d = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], t], axis=-1)
+    sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    one = 1.0 - t
+    rows = np.stack(
+        [
+            np.stack([one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]], axis=-1),
+            np.stack([sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]], axis=-1),
+            np.stack([sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]], axis=-1),
+            np.stack([skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(d, axis=-1)
+    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+
+
+def _rates(R: np.ndarray, representation: str) -> np.ndarray:
+    """T with T ω = rates of the orientation's coordinates, ω in world axes."""
+    if representation == "quaternion":
+        return _quaternion_rates(quaternion_of(R))
+    if representation != "rpy":
+        raise UnknownNameError("representation", representation, REPRESENTATIONS)
+    _, p, y = np.moveaxis(rpy_of(R), -1, 0)
+    if np.any(np.abs(np.cos(p)) < 1e-9):
+        raise ArgumentError(
+            "roll-pitch-yaw rates do not exist at a pitch of ±90°", where="representation", got="rpy",
+            remedy="Use representation='quaternion', or the geometric Jacobian.",
+        )
+    zero, one = np.zeros_like(p), np.ones_like(p)
+    sy, cy, tp, cp = np.sin(y), np.cos(y), np.tan(p), np.cos(p)
+    rows = [[cy / cp, sy / cp, zero], [-sy, cy, zero], [cy * tp, sy * tp, one]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _rates_derivative(R: np.ndarray, omega: np.ndarray, representation: str) -> np.ndarray:
+    rate = np.einsum("...ij,...j->...i", _rates(R, representation), omega)
+    if representation == "quaternion":
+        return _quaternion_rates(rate)  # T is linear in the quaternion
+    _, p, y = np.moveaxis(rpy_of(R), -1, 0)
+    _, dp, dy = np.moveaxis(rate, -1, 0)
+    zero = np.zeros_like(p)
+    sy, cy, sp, cp = np.sin(y), np.cos(y), np.sin(p), np.cos(p)
+    c2 = cp * cp
+    rows = [
+        [-sy / cp * dy + cy * sp / c2 * dp, cy / cp * dy + sy * sp / c2 * dp, zero],
+        [-cy * dy, -sy * dy, zero],
+        [-sy * sp / cp * dy + cy / c2 * dp, cy * sp / cp * dy + sy / c2 * dp, zero],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _quaternion_rates(quaternion: np.ndarray) -> np.ndarray:
+    """(..., 4, 3) with q̇ = ½ [ω, 0] ⊗ q for ω in world axes."""
+    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    rows = [[w, z, -y], [-z, w, x], [y, -x, w], [-x, -y, -z]]
+    return 0.5 * np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,85 @@
+"""Which inertial parameters the efforts depend on, and in which combinations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.backends import evaluator
+from robot_dynamics_ros.dynamics.configuration import random_configuration
+from robot_dynamics_ros.dynamics.regressor import PARAMETERS
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["BaseParameters", "base_parameters", "inertial_parameters", "parameter_names"]
+
+
+def inertial_parameters(model: RobotModel) -> Array:
+    """π: [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] of every body in order, about the body frame's origin.
+
+    Bodies are merged links; their frame is the frame of the moving joint's child link.
+
+    Returns:
+        (10 nb,).
+    """
+    m, c = model.body_mass, model.body_com
+    square = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+    I = model.body_inertia + m[:, None, None] * square  # noqa: E741 - the book's name
+    upper = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return np.concatenate([m[:, None], m[:, None] * c, upper], axis=1).reshape(-1)
+
+
+def parameter_names(model: RobotModel) -> list[str]:
+    """Names of :func:`inertial_parameters`, e.g. ``"forearm_link.hx"`` after the body's first link."""
+    return [f"{model.joint(joint).child}.{p}" for joint in model.moving_joint_names for p in PARAMETERS]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The smallest set of parameters that the efforts depend on.
+
+    Attributes:
+        independent: indices into π of a set of parameters that stand for the combinations.
+        combination: (nbase, 10 nb) matrix K with base parameters K π, the identity on ``independent``.
+    """
+
+    independent: np.ndarray
+    combination: Array
+
+    def regressor(self, Y: np.ndarray) -> np.ndarray:
+        """(..., nv, nbase) the columns of a full regressor that are needed: τ = Y_b (K π)."""
+        return Y[..., self.independent]
+
+    def values(self, parameters: np.ndarray) -> np.ndarray:
+        """(..., nbase) base parameters of full ones."""
+        return parameters @ self.combination.T
+
+
+def base_parameters(model: RobotModel, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9) -> BaseParameters:
+    """Find the base parameters by pivoted QR decomposition of the regressor at random states.
+
+    Args:
+        samples: number of states; enough for every parameter several times over if not given.
+        tolerance: columns with a pivot below this times the largest are dependent.
+
+    Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    rng = np.random.default_rng(seed)
+    count = samples or max(20, 40 * model.nb // max(model.nv, 1) + 20)
+    q = random_configuration(model, rng, size=count)
+    v, a = rng.normal(size=(2, count, model.nv))
+    Y = evaluator(model, "joint_torque_regressor")(q, v * 2.0, a * 5.0).reshape(count * model.nv, -1)
+    _, R, order = qr(Y, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(R))
+    rank = int(np.sum(pivots > tolerance * pivots[0])) if pivots.size and pivots[0] > 0 else 0
+    keep = np.sort(order[:rank])
+    independent, dependent = order[:rank], order[rank:]
+    combination = np.zeros((rank, Y.shape[1]))
+    rows = np.searchsorted(keep, independent)
+    combination[rows, independent] = 1.0
+    if dependent.size and rank:
+        combination[np.ix_(rows, dependent)] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+    return BaseParameters(keep, combination)

@@ -1,0 +1,58 @@
+"""Efforts as a linear function of the inertial parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, Transform, Vec3
+
+__all__ = ["PARAMETERS", "joint_torque_regressor"]
+
+PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""Per body: mass, first moment m c, and rotational inertia about the body frame's origin."""
+
+
+def joint_torque_regressor(tree: Any, q: Any, v: Any, a: Any) -> Any:
+    """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in order.
+
+    Source: Atkeson, An and Hollerbach, *Estimation of inertial parameters of manipulator loads and links* (1986).
+    """
+    pose, vel, acc, S0 = tree.field(), tree.field(), tree.field(), tree.field()
+    pose[tree.root], vel[tree.root], acc[tree.root] = Transform.identity(), Motion.zero(), tree.gravity_motion()
+    count = len(tree.model.moving_joint_names)
+    Y = [[0.0] * (10 * count) for _ in range(tree.nv)]
+    number = {tree.model_body(k): k for k in range(count)}
+    for i in tree.outward():
+        X = i.transform(q)
+        vJ = i.along(v)
+        pose[i] = X.compose(pose[i.parent])
+        vel[i] = X.motion(vel[i.parent]) + vJ
+        acc[i] = X.motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
+        S0[i] = [(dof, pose[i].motion_back(S)) for dof, S in i.columns]
+        if i not in number:  # a massless body inside a planar joint
+            continue
+        at = 10 * number[i]
+        for k, wrench in enumerate(_body_regressor(i.to_link(vel[i]), i.to_link(acc[i]))):
+            force = pose[i].force_back(i.from_link(wrench))
+            for j in (i, *tree.ancestors(i)):
+                for dof, S in S0[j]:
+                    Y[dof][at + k] = Y[dof][at + k] + S.dot(force)
+    return Y
+
+
+def _body_regressor(v: Motion, a: Motion) -> list[Force]:
+    """The ten wrenches, about the body's origin, that unit parameters take at a given motion."""
+    w, dw = v.ang, a.ang
+    # classical acceleration of the origin
+    d = a.lin + w.cross(v.lin)
+    zero = Vec3.zero()
+    columns = [Force(zero, d)]
+    for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)):
+        columns.append(Force(e.cross(d), dw.cross(e) + w.cross(w.cross(e))))
+    for r in range(3):
+        for c in range(r, 3):
+            unit = [[0.0] * 3 for _ in range(3)]
+            unit[r][c] = unit[c][r] = 1.0
+            I = Mat3.of(unit)  # noqa: E741 - the book's name
+            columns.append(Force(I.mul(dw) + w.cross(I.mul(w)), zero))
+    return columns

@@ -262,7 +262,7 @@ class RobotDescription:
         name: robot name.
         links, joints: in the order of the source.
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
-        source: the text the description was read from, or ``""``.
+        source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
         findings: what its reader found odd but usable, one sentence each.
         inertia_check: ``"warn"`` if inertias that no rigid body can have are taken as they are, else ``"error"``.
     """

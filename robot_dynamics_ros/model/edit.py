@@ -54,6 +54,7 @@ def lock(model: RobotModel, names: str | Iterable[str], at: ArrayLike | Mapping[
         old,
         joints=tuple(fixed.get(joint.name, joint) for joint in old.joints),
         initial_positions={n: p for n, p in old.initial_positions.items() if n not in fixed},
+        source="",
     ))
 
 
@@ -83,6 +84,7 @@ def subtree(model: RobotModel, link: str, base: Pose | ArrayLike | None = None) 
         links=tuple(item for item in old.links if item.name in kept_links),
         joints=tuple(item for item in old.joints if item.name in kept_joints),
         initial_positions={n: p for n, p in old.initial_positions.items() if n in kept_joints},
+        source="",
     )
     return model.replace(description=description, base=Pose.of(base))
 
@@ -118,7 +120,7 @@ def attach(
     _check_free({item.name for item in old.links}, [item.name for item in links], "link")
     _check_free({item.name for item in old.joints}, [weld.name, *(item.name for item in joints)], "joint")
     return model.replace(description=dataclasses.replace(
-        old, links=old.links + links, joints=(*old.joints, weld, *joints), initial_positions=initial
+        old, links=old.links + links, joints=(*old.joints, weld, *joints), initial_positions=initial, source=""
     ))
 
 

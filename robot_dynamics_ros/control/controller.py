@@ -104,6 +104,8 @@ class JointController:
         self._external = ExternalWrenches(nanoseconds(self.options.wrench_timeout))
         self._wrench_pass = WrenchPass(n, self.options.wrench_acceleration, self.options.differentiation_cutoff)
         self.observer = observer
+        if observer is not None:
+            observer.prepare(self._base)
         self.collision = collision
         self.payload: Payload | None = None
         self.mode = Mode.INACTIVE
@@ -451,6 +453,7 @@ class JointController:
         self.payload = payload
         if self.observer is not None:
             self.observer.rebase()
+            self.observer.prepare(kernels)
         self._blend.start()
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -57,22 +58,8 @@ class Friction:
         """
         n = model.nv
 
-        def column(name: str, values: object, default: Array, positive: bool = False) -> Array:
-            if values is None:
-                return default
-            try:
-                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
-            except (TypeError, ValueError):
-                array = np.full(n, np.nan)
-            if not np.isfinite(array).all() or (array < 0.0).any() or (positive and not array.all()):
-                raise ArgumentError(
-                    f"expected one finite {'positive' if positive else 'non-negative'} number or {n}, got {values!r}",
-                    where=f"friction {name}", got=values, remedy="Give one value a joint, in SI units.",
-                )
-            return frozen_array(array, (n,))
-
-        c = column("coulomb", coulomb, model.friction)
-        b = column("breakaway", breakaway, c)
+        c = model.friction if coulomb is None else column(coulomb, n, "friction coulomb")
+        b = c if breakaway is None else column(breakaway, n, "friction breakaway")
         if (b < c).any():
             i = int(np.argmax(c - b))
             raise ArgumentError(
@@ -80,9 +67,9 @@ class Friction:
                 got=breakaway, remedy="Sticking holds at least as much as sliding.",
             )
         return cls(
-            column("viscous", viscous, model.damping), c, b,
-            column("stribeck_speed", stribeck_speed, c, positive=True),
-            column("smoothing", smoothing, c, positive=True),
+            model.damping if viscous is None else column(viscous, n, "friction viscous"), c, b,
+            column(stribeck_speed, n, "friction stribeck_speed", positive=True),
+            column(smoothing, n, "friction smoothing", positive=True),
         )
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -114,17 +115,17 @@ class Guards:
             if not (math.isfinite(value) and value >= 0.0):
                 raise ArgumentError(f"expected a non-negative number, got {value!r}", where=name, got=value,
                                     remedy="Correct the setting.")
-        given = _column(s.effort_limit, n, "effort_limit", np.inf)
-        self.effort_limit = np.minimum(model.effort_limit, given) * s.effort_scale
-        self.effort_rate = _column(s.effort_rate, n, "effort_rate", np.inf)
+        given = column(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        self.effort_limit = np.minimum(model.effort_limit, given)
+        if s.effort_scale < 1.0:
+            self.effort_limit = self.effort_limit * s.effort_scale
+        self.effort_rate = column(np.inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
         self.velocity_limit = model.velocity_limit * s.velocity_scale
         self.deceleration = (
             default_deceleration(self.velocity_limit) if s.max_deceleration is None
-            else _column(s.max_deceleration, n, "max_deceleration", 1.0)
+            else column(s.max_deceleration, n, "max_deceleration", positive=True,
+                        remedy="A joint that cannot brake cannot be stopped.")
         )
-        if not (self.deceleration > 0.0).all() or not np.isfinite(self.deceleration).all():
-            raise ArgumentError("expected positive finite numbers", where="max_deceleration", got=s.max_deceleration,
-                                remedy="A joint that cannot brake cannot be stopped.")
         self.lower, self.upper = np.array(model.lower), np.array(model.upper)
         self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
         self._inner_lower, self._inner_upper = self.lower + self.margin, self.upper - self.margin
@@ -186,16 +187,3 @@ class Guards:
         np.subtract(self._asked, tau, out=self.saturated)
         np.sign(self.saturated, out=self.saturated)
 
-
-def _column(value: Any, n: int, where: str, default: float) -> Array:
-    if value is None:
-        return np.full(n, default)
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
-    except (TypeError, ValueError):
-        raise ArgumentError(f"expected one number or {n}, got {value!r}", where=where, got=value,
-                            remedy="Give one value a joint, in model order.") from None
-    if np.isnan(array).any() or (array < 0.0).any():
-        raise ArgumentError(f"expected non-negative numbers, got {value!r}", where=where, got=value,
-                            remedy="Correct the setting.")
-    return array

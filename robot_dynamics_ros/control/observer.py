@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws.damped import damped_inverse
 from robot_dynamics_ros.control.workspace import Kernels
-from robot_dynamics_ros.dynamics import jacobian, link_pose
+from robot_dynamics_ros.dynamics import jacobian, kernel, link_pose
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["CollisionMonitor", "MomentumObserver", "contact_wrench"]
-
-_STEP = 1e-5  # rad or m, of the difference quotient along the motion
 
 
 class MomentumObserver:
@@ -45,18 +44,24 @@ class MomentumObserver:
             ArgumentError: a gain that is not positive and finite, or of the wrong length.
         """
         n = model.nv
-        self.gain = _positive(gain, n, "observer gain")
+        self.gain = column(gain, n, "observer gain", positive=True)
         self.friction = friction
         self.effort = np.zeros(n)
         self._p, self._sum, self._known, self._before = (np.zeros(n) for _ in range(4))
-        self._q, self._t0, self._t1 = (np.zeros(n) for _ in range(3))
-        self._m0, self._m1 = np.zeros((n, n)), np.zeros((n, n))
+        self._scratch = np.zeros(n)
+        self._m = np.zeros((n, n))
         self._started = False
+        self._kernels: Kernels | None = None
+        self._coriolis: Any = None
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""
         self.effort[:] = 0.0
         self._started = False
+
+    def prepare(self, kernels: Kernels) -> None:
+        """Have compiled what the robot needs; not for the control cycle."""
+        self._kernels, self._coriolis = kernels, kernel(kernels.model, "coriolis_matrix")
 
     def rebase(self) -> None:
         """Go on with the estimate as it is although the robot's model changes."""
@@ -74,9 +79,17 @@ class MomentumObserver:
         Returns:
             (n,) ``effort``.
         """
-        kernels.mass_matrix(q, self._m0)
-        np.dot(self._m0, v, out=self._p)
-        self._momentum_rate(kernels, q, v)
+        if kernels is not self._kernels:
+            self.prepare(kernels)
+        kernels.mass_matrix(q, self._m)
+        np.dot(self._m, v, out=self._p)
+        # Cᵀ v − g − F
+        self._coriolis(q, v, self._m)
+        np.dot(v, self._m, out=self._known)
+        kernels.gravity_forces(q, self._scratch)
+        self._known -= self._scratch
+        if self.friction is not None:
+            self._known -= self.friction.effort(v, self._scratch)
         if not self._started:
             np.subtract(self._p, self.effort / self.gain, out=self._sum)
             self._started = True
@@ -88,24 +101,6 @@ class MomentumObserver:
             self._sum += dt * self.effort
         np.copyto(self._before, self._known)
         return self.effort
-
-    def _momentum_rate(self, kernels: Kernels, q: Array, v: Array) -> None:
-        """Cᵀ v − g − F into ``_known``; Cᵀ v = Ṁ v − C v, with Ṁ as a difference quotient along v."""
-        kernels.bias_forces(q, v, self._known)
-        np.negative(self._known, out=self._known)  # −C v − g
-        speed = float(np.abs(v).max())
-        if speed > 1e-9:
-            h = _STEP / speed
-            np.add(q, h * v, out=self._q)
-            kernels.mass_matrix(self._q, self._m0)
-            np.subtract(q, h * v, out=self._q)
-            kernels.mass_matrix(self._q, self._m1)
-            self._m0 -= self._m1
-            np.dot(self._m0, v, out=self._t0)
-            self._t0 *= 0.5 / h
-            self._known += self._t0
-        if self.friction is not None:
-            self._known -= self.friction.effort(v, self._t1)
 
 
 def contact_wrench(
@@ -166,7 +161,7 @@ class CollisionMonitor:
 
     def __init__(self, model: RobotModel, threshold: Any, delay: float = 0.0) -> None:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""
-        self.threshold = _positive(threshold, model.nv, "collision threshold", allow_infinite=True)
+        self.threshold = column(threshold, model.nv, "collision threshold", positive=True, infinite=True)
         self.delay = float(delay)
         self._above = 0.0
         self.flag = False
@@ -190,13 +185,3 @@ class CollisionMonitor:
             return True
         return False
 
-
-def _positive(value: Any, n: int, where: str, allow_infinite: bool = False) -> Array:
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
-    except (TypeError, ValueError):
-        array = np.full(n, np.nan)
-    if np.isnan(array).any() or not (array > 0.0).all() or (not allow_infinite and np.isinf(array).any()):
-        raise ArgumentError(f"expected one positive number or {n}, got {value!r}", where=where, got=value,
-                            remedy="Correct it.")
-    return array

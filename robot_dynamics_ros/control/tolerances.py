@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array, frozen_array
+from robot_dynamics_ros.model.description import Array
 
 __all__ = ["JointTolerance", "Tolerances", "Verdict", "check"]
 
@@ -60,23 +61,13 @@ class Tolerances:
         Raises:
             ArgumentError: a value negative, not finite, or of the wrong length.
         """
-        def column(name: str, values: float | Sequence[float]) -> Array:
-            try:
-                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
-            except (TypeError, ValueError):
-                raise ArgumentError(f"expected one number or {n}, got {values!r}", where=name, got=values,
-                                    remedy="Give one value a joint.") from None
-            if not (np.isfinite(array).all() and (array >= 0.0).all()):
-                raise ArgumentError(f"expected non-negative finite numbers, got {values!r}", where=name, got=values,
-                                    remedy="Zero means: not watched.")
-            return frozen_array(array, (n,))
-
+        zero = "Zero means: not watched."
         if not (math.isfinite(goal_time) and goal_time >= 0.0):
             raise ArgumentError(f"expected a non-negative number of seconds, got {goal_time!r}", where="goal_time",
                                 got=goal_time, remedy="Zero means: however long it takes.")
         return cls(
-            column("path", path), frozen_array(np.zeros(n), (n,)), column("goal", goal),
-            column("stopped_velocity", stopped_velocity), float(goal_time),
+            column(path, n, "path", remedy=zero), column(0.0, n, "path velocity"), column(goal, n, "goal", remedy=zero),
+            column(stopped_velocity, n, "stopped_velocity", remedy=zero), float(goal_time),
         )
 
     def with_requests(

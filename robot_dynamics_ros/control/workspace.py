@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import kernel
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -86,10 +86,10 @@ class Kernels:
         found = self.links.get(name)
         if found is None:
             number = self.model.link_index(name)
+            origin = np.zeros(3)
+            at_point = kernel(self.model, "jacobian", frame="world", link=number)
             found = self.links[name] = LinkKernels(
-                name,
-                kernel(self.model, "jacobian", frame="world", link=number),
-                kernel(self.model, "link_pose", link=number),
+                name, lambda q, out: at_point(q, origin, out), kernel(self.model, "link_pose", link=number)
             )
         return found
 
@@ -162,7 +162,3 @@ class Workspace:
             self.kernels.inverse_dynamics(self.q, self.v, self.a, out)
         return out
 
-
-def unknown_joint(name: object, model: RobotModel, where: str) -> UnknownNameError:
-    """The error for a joint that has no coordinate of its own."""
-    return UnknownNameError("joint", name, model.joint_names, where=where)

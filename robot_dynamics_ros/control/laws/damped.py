@@ -6,7 +6,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["damped_inverse", "rotation_error"]
+__all__ = ["damped_inverse", "rotation_error", "task_inertia"]
 
 
 def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
@@ -27,6 +27,35 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     ratio = s / small
     squared = np.where(ratio < 1.0, (1.0 - ratio * ratio) * small * small, 0.0)
     return (U * (s / (s * s + squared))) @ U.T
+
+
+def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-3) -> Array:
+    """(6, 6) inertia that a link shows in the task space, Λ = (J M⁻¹ Jᵀ)⁻¹, without the directions it cannot move in.
+
+    Whether it can move is judged by the kinematics alone (a light wrist is no singularity): directions whose
+    eigenvalue of the weighted J Jᵀ is below ``threshold`` times the largest fade out of Λ smoothly, and are gone from
+    it where the eigenvalue is zero.  Elsewhere the inverse is exact.
+
+    Args:
+        J: (6, n) Jacobian.
+        Y: (n, 6) M⁻¹ Jᵀ.
+        length: m, weighs translations against rotations.
+    """
+    weight = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
+    scaled = weight[:, None] * J
+    s, U = np.linalg.eigh(scaled @ scaled.T)
+    if s[-1] <= 0.0:
+        return np.zeros((6, 6))
+    x = np.clip(s / (threshold * s[-1]), 0.0, 1.0)
+    mobility = scaled @ (Y * weight)
+    if x[0] == 1.0:
+        inertia = np.linalg.inv(0.5 * (mobility + mobility.T))
+    else:
+        kept = x * x * (3.0 - 2.0 * x)
+        P = (U * kept) @ U.T
+        filler = (U * (1.0 - kept * kept)) @ U.T * (np.trace(mobility) / 6.0)
+        inertia = P @ np.linalg.solve(P @ mobility @ P + filler, P)
+    return 0.5 * (inertia + inertia.T) * np.outer(weight, weight)
 
 
 def rotation_error(R_d: Array, R: Array, out: Array) -> Array:

@@ -7,7 +7,6 @@ e = q_d − q (the short way round for continuous joints), ė = v_d − v, z = �
 from __future__ import annotations
 
 # ruff: noqa: RUF009  gain() is a dataclass field
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 # ruff: noqa: RUF009  gain() is a dataclass field
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws.base import Gain, Law, add_friction, gain
-from robot_dynamics_ros.control.laws.damped import damped_inverse, rotation_error
+from robot_dynamics_ros.control.laws.damped import rotation_error, task_inertia
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
@@ -26,8 +25,8 @@ class CartesianImpedance(Law):
 
     Δx = [rotation; translation] from the link's pose to its pose at the reference configuration (or to ``target``), in
     world axes; N = 1 − Jᵀ Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ lets the posture springs act where they do not accelerate the
-    link.  Jᵀ needs no inverse, so the law is safe in singular poses; Λ is damped there, and directions in which
-    the link cannot move get no damping and take nothing from the posture.
+    link.  Jᵀ needs no inverse, so the law is safe in singular poses; directions in which the link cannot move
+    are faded out of Λ there (:func:`~robot_dynamics_ros.control.laws.damped.task_inertia`).
 
     Attributes:
         link: the link held, by its origin.
@@ -92,8 +91,7 @@ class CartesianImpedance(Law):
 
         work.kernels.mass_matrix(work.q, work.m)
         Y = np.linalg.solve(work.m, J.T)  # M⁻¹ Jᵀ
-        mobility = J @ Y
-        inertia = damped_inverse(0.5 * (mobility + mobility.T))
+        inertia = task_inertia(J, Y)
         if self.damping is None:
             damping = 2.0 * self.damping_ratio * np.sqrt(self.stiffness * np.maximum(inertia.diagonal(), 0.0))
         else:

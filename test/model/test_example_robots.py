@@ -73,6 +73,11 @@ def link_poses(model, q):
     return poses
 
 
+def field_of(model, *names):
+    """A field of Pinocchio's model under its present or its former name."""
+    return next(getattr(model, name) for name in names if hasattr(model, name))
+
+
 @pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
 def test_structure_is_pinocchios(path, floating_base):
@@ -108,11 +113,11 @@ def test_structure_is_pinocchios(path, floating_base):
         if kind in (rd.JointType.REVOLUTE, rd.JointType.PRISMATIC):
             assert model.lower[q] == theirs.lowerPositionLimit[column]
             assert model.upper[q] == theirs.upperPositionLimit[column]
-            assert model.effort_limit[v] == theirs.upperEffortLimit[row]
-            assert model.velocity_limit[v] == theirs.upperVelocityLimit[row]
+            assert model.effort_limit[v] == field_of(theirs, "upperEffortLimit", "effortLimit")[row]
+            assert model.velocity_limit[v] == field_of(theirs, "upperVelocityLimit", "velocityLimit")[row]
             if not followers.any():
                 assert model.damping[v] == theirs.damping[row]
-                assert model.friction[v] == theirs.upperDryFrictionLimit[row]
+                assert model.friction[v] == field_of(theirs, "upperDryFrictionLimit", "friction")[row]
 
     q, _, _ = random_state(model, 1)
     pin.framesForwardKinematics(theirs, bridge.data, bridge.q(q))

@@ -73,8 +73,10 @@ def _candidates() -> Iterator[Path]:
     package = Path(__file__).resolve().parents[1]
     if (package.parent / "package.xml").is_file():
         yield package.parent / "urdf"
-    for prefix in package.parents[1:6]:  # <prefix>/lib/python3.x/site-packages/robot_dynamics_ros, Debian's variants
-        yield prefix / _SHARE
+    # <prefix>/lib/python3.x/site-packages and Debian's variants, Windows' <prefix>/Lib/site-packages, pip --target
+    for up in (3, 2, 0):
+        if up < len(package.parents):
+            yield package.parents[up] / _SHARE
     for entry in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
         yield Path(entry) / _SHARE
     yield Path(sys.prefix) / _SHARE

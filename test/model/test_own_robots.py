@@ -95,13 +95,14 @@ def test_unknown_robot_is_told_the_known_ones():
             rd.robot_path(bad)
 
 
-@pytest.mark.parametrize("place", ["checkout", "venv", "debian", "ament", "ament elsewhere", "nowhere"])
+@pytest.mark.parametrize("place", ["checkout", "venv", "debian", "target", "ament", "ament elsewhere", "nowhere"])
 def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypatch):
     source = rd.robot_path("pendulum").parent
     package = {
         "checkout": tmp_path / "src",
         "venv": tmp_path / "lib/python3.11/site-packages",
         "debian": tmp_path / "lib/python3/dist-packages",
+        "target": tmp_path,
         "ament": tmp_path / "lib/python3.11/site-packages",
         "ament elsewhere": tmp_path / "build",
         "nowhere": tmp_path / "a/b/c",

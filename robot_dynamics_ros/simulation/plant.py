@@ -258,7 +258,7 @@ class Plant:
         for k in range(self.substeps):
             with np.errstate(over="ignore", invalid="ignore"):
                 y1 = self._stepper.advance(t + k * h, y, h)
-            self._guard(t + k * h, y, y1)
+            self._guard(t + k * h, y, y1, h)
             y = y1
         self._y = y
         self._steps += 1
@@ -278,13 +278,22 @@ class Plant:
             out[motors.index] = np.clip(voltage, -motors.max_voltage, motors.max_voltage)
         return out
 
-    def _guard(self, t: float, y: Array, y1: Array) -> None:
+    def _guard(self, t: float, y: Array, y1: Array, h: float) -> None:
         """Raise before an unstable simulation reaches numbers that mean nothing."""
         nq, nv = self.model.nq, self.model.nv
-        change = y1[nq : nq + nv] - y[nq : nq + nv]
-        speed = np.abs(y1[nq : nq + nv])
-        if not np.isfinite(y1).all() or (nv and speed.max() > self.max_speed):
+        if not nv:
+            return
+        v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
+        fastest = float(np.abs(v1).max())
+        if not fastest <= self.max_speed or not np.isfinite(y1).all():
             raise describe_divergence(self.system, t, y, y1, self._alternating >= 3, self.dt, self.substeps)
+        change = v1 - v
+        if fastest > 1.0 + 3.0 * float(np.abs(v).max()):  # a leap: would two half steps have leapt as well?
+            with np.errstate(over="ignore", invalid="ignore"):
+                half = self._stepper.advance(t, y, 0.5 * h)
+                half = self._stepper.advance(t + 0.5 * h, half, 0.5 * h)
+            if not np.abs(half[nq : nq + nv] - v1).max() <= 0.25 * np.abs(change).max():
+                raise describe_divergence(self.system, t, y, y1, True, self.dt, self.substeps)
         if change @ self._previous < 0.0 and change @ change > self._previous @ self._previous:
             self._alternating += 1
         else:

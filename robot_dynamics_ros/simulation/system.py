@@ -26,6 +26,8 @@ from robot_dynamics_ros.simulation.springs import SpringTable
 
 __all__ = ["JointSystem"]
 
+_ORIGIN = np.zeros(3)
+
 
 class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.MechanicalSystem` made of a model and what acts on it.
@@ -149,7 +151,7 @@ class JointSystem:
         if run is None:
             run = kernel(self.model, "jacobian", link=self.model.link_index(link), frame="world" if in_world else "link")
             self._jacobians[key] = run
-        run(q, self._J)
+        run(q, _ORIGIN, self._J)
         return self._J
 
     def energy(self, q: Array) -> float:

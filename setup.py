@@ -92,8 +92,8 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"controller = {NAME}.ros.controller_node:main",
-            f"simulator = {NAME}.ros.simulator_node:main",
+            f"controller = {NAME}.ros.main:controller",
+            f"simulator = {NAME}.ros.main:simulator",
             f"robot_dynamics = {NAME}.cli.main:main",
         ],
     },

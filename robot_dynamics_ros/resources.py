@@ -15,7 +15,7 @@ from pathlib import Path
 
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 
-__all__ = ["PACKAGE", "config_file", "share_directory", "urdf_names", "urdf_path"]
+__all__ = ["PACKAGE", "config_file", "share_directory"]
 
 PACKAGE = "robot_dynamics_ros"
 
@@ -51,23 +51,6 @@ def share_directory() -> Path:
         got=looked,
         remedy="Reinstall the package with pip or colcon; looked in " + ", ".join(dict.fromkeys(looked)) + ".",
     )
-
-
-def urdf_names() -> tuple[str, ...]:
-    """Names of the robots that ship with the package, sorted."""
-    return tuple(sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf")))
-
-
-def urdf_path(name: str) -> Path:
-    """The URDF file of a robot that ships with the package.
-
-    Raises:
-        UnknownNameError: no such robot; carries the valid names.
-    """
-    path = share_directory() / "urdf" / f"{name}.urdf"
-    if name not in urdf_names():
-        raise UnknownNameError("robot", name, urdf_names(), where="urdf")
-    return path
 
 
 def config_file(name: str) -> Path:

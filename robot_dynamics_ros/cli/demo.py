@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import time
@@ -19,14 +20,12 @@ from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
-from robot_dynamics_ros.resources import config_file
+from robot_dynamics_ros.resources import share_directory
 
 __all__ = ["add_arguments", "run"]
 
 _LEAD = 0.3  # s from sending the trajectory to its start
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
-_SIMULATOR = "robot_dynamics_ros.ros.simulator_node"
-_CONTROLLER = "robot_dynamics_ros.ros.controller_node"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
             "ROS 2 is not installed", where="demo",
             remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
         )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     path = find_robot(options.robot)
     model = load_urdf(str(path))
     options.output.mkdir(parents=True, exist_ok=True)
@@ -59,14 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
     simulator = NodeProcess(
-        "simulator", _SIMULATOR,
-        ["--ros-args", "--params-file", str(config_file("simulator.yaml")), "-p", f"robot_description_file:={path}"],
+        "simulator",
+        ["--ros-args", *_parameter_files("simulator", path), "-p", f"robot_description_file:={path}"],
         options.output / "simulator.log",
     )
     with simulator:
         controller = NodeProcess(
-            "controller", _CONTROLLER, ["--ros-args", "--params-file", str(config_file("controller.yaml"))],
-            options.output / "controller.log",
+            "controller", ["--ros-args", *_parameter_files("controller", path)], options.output / "controller.log"
         )
         with controller, DemoClient(model) as client:
             nodes = (simulator, controller)
@@ -82,6 +82,16 @@ def run(options: argparse.Namespace) -> int:
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
     return 0 if arrived and not unclean else 1
+
+
+def _parameter_files(node: str, path: Path) -> list[str]:
+    """The node's parameters, and those of the robot where the package has some."""
+    share = share_directory()
+    files = [share / "config" / f"{node}.yaml"]
+    special = share / "config" / f"{path.stem}.yaml"
+    if path.parent == share / "urdf" and special.is_file():
+        files.append(special)
+    return [word for file in files for word in ("--params-file", str(file))]
 
 
 def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
@@ -126,7 +136,7 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
         near = float(np.abs(client.position - goal).max()) < options.tolerance
         return elapsed() > motion.duration and near and float(np.abs(client.velocity).max()) < 0.05
 
-    with Progress("following", motion.duration) as progress:
+    with Progress("following", motion.duration, sys.stdout) as progress:
 
         def finished() -> bool:
             nonlocal worst

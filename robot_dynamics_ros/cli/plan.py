@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import BSpline, make_interp_spline
 
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
@@ -34,7 +34,7 @@ class Motion:
     joint_names: tuple[str, ...]
     times: Array
     waypoints: Array
-    _spline: CubicSpline
+    _spline: BSpline
 
     @property
     def duration(self) -> float:
@@ -50,7 +50,10 @@ class Motion:
 
 
 def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7) -> Motion:
-    """Waypoints at random well inside the limits, joined by a cubic spline that ends where it began.
+    """Waypoints at random well inside the limits, joined by a quintic spline that ends where it began.
+
+    Between two waypoints the spline is one polynomial of degree five, which is what a controller makes of position,
+    velocity and acceleration at both.
 
     Args:
         model: a fixed-base robot.
@@ -105,7 +108,8 @@ def _bounds(model: RobotModel, start: Array) -> tuple[Array, Array]:
 
 def _motion(model: RobotModel, visits: Array, duration: float) -> Motion:
     knots = np.linspace(0.0, duration, len(visits))
-    return Motion(model.joint_names, knots, visits, CubicSpline(knots, visits, bc_type="clamped"))
+    rest = [(1, np.zeros(model.nq)), (2, np.zeros(model.nq))]
+    return Motion(model.joint_names, knots, visits, make_interp_spline(knots, visits, k=5, bc_type=(rest, rest)))
 
 
 def _limits_used(model: RobotModel, motion: Motion) -> float:

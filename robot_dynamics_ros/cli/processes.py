@@ -18,21 +18,20 @@ class NodeProcess:
     """One node in a process of its own, its output in a file.
 
     Args:
-        name: for people.
-        module: the module to run.
+        name: ``controller`` or ``simulator``.
         arguments: its arguments.
         log: file for its output.
         environment: added to the environment of this process.
     """
 
     def __init__(
-        self, name: str, module: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+        self, name: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
         self.name = name
         self.log = log
         with open(log, "wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.resources import urdf_names, urdf_path
+from robot_dynamics_ros.model.library import robot_names, robot_path
 
 __all__ = ["find_robot"]
 
@@ -19,9 +19,9 @@ def find_robot(name: str) -> Path:
     path = Path(name).expanduser()
     if path.is_file():
         return path.resolve()
-    if name in urdf_names():
-        return urdf_path(name)
+    if name in robot_names():
+        return robot_path(name)
     raise ArgumentError(
         f"{name!r} is neither a file nor a robot that ships with the package", where="robot", got=name,
-        remedy=f"Give a path to a URDF, or one of: {', '.join(urdf_names())}.",
+        remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
     )

@@ -17,7 +17,6 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.ros import controller_parameters as settings
 from robot_dynamics_ros.ros.commands import CommandPublisher
 from robot_dynamics_ros.ros.controller_report import ControllerReport
@@ -27,6 +26,7 @@ from robot_dynamics_ros.ros.parameters import ParameterSet
 from robot_dynamics_ros.ros.qos import NEWEST
 from robot_dynamics_ros.ros.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.reports import Rejections
+from robot_dynamics_ros.ros.robot import load_robot_model
 from robot_dynamics_ros.ros.wrench_topics import WrenchTopics
 
 __all__ = ["ControlLoop", "controllable"]
@@ -69,7 +69,7 @@ class ControlLoop:
         self, node: Node, description: str, values: ParameterSet, rejections: Rejections, report: ControllerReport,
         failed: Any,
     ) -> None:
-        model = controllable(load_urdf(description, gravity=values["gravity"] or (0.0, 0.0, -9.81)))
+        model = controllable(load_robot_model(description, values, node.get_logger()))
         self.joints: tuple[str, ...] = values["joints"] or model.joint_names
         for name in self.joints:
             if name not in model.joint_names:

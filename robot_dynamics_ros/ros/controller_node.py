@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,11 +23,10 @@ from robot_dynamics_ros.ros.parameters import ParameterSet
 from robot_dynamics_ros.ros.qos import EVENT, NEWEST
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
-from robot_dynamics_ros.ros.run import run
 from robot_dynamics_ros.ros.trajectory_messages import point_from_message, trajectory_from_message
 from robot_dynamics_ros.ros.wrench_topics import spatial_wrench
 
-__all__ = ["ControllerNode", "main"]
+__all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
@@ -39,12 +37,12 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("computed_torque_controller", **options)
+        self.loop: ControlLoop | None = None
         self.parameters = ParameterSet(self, self._validate, self._apply)
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
-        self.loop: ControlLoop | None = None
         self._report = ControllerReport(self, self.rejections)
         self._collector = QuietCollector()
         self._take_down: list[Callable[[], Any]] = []
@@ -242,11 +240,3 @@ class ControllerNode(LifecycleNode):
         if "joint_wrenches.rate_divisor" in changed:
             loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])
 
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point of the executable ``controller``."""
-    sys.exit(run(ControllerNode, args))
-
-
-if __name__ == "__main__":
-    main()

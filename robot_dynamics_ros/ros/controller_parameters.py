@@ -21,6 +21,7 @@ from robot_dynamics_ros.ros.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.laws import LAW_PARAMETERS
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
+from robot_dynamics_ros.ros.robot import ROBOT_PARAMETERS
 
 __all__ = ["CONTROLLER_PARAMETERS", "guards", "joint_parameters", "options", "payload", "tolerances", "validate"]
 
@@ -28,12 +29,11 @@ _CONFIGURE = "at the next configure"
 
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
     Param("autostart", True, "Configure and activate without being asked, as soon as the description is known.",
           read_only=True),
-    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
-          element=float, applies=_CONFIGURE),
     Param("joints", (), "Joints to command, in the order of the command message; empty: all, in the order of the URDF.",
           applies=_CONFIGURE),
     Param("command_format", "multi_array", "multi_array: Float64MultiArray on effort_controller/commands; "

@@ -9,8 +9,10 @@ from typing import Any
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.resources import urdf_names, urdf_path
+from robot_dynamics_ros.errors import UrdfError
+from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.urdf import MAX_BYTES
+from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.qos import LATCHED
 
@@ -31,39 +33,15 @@ def read_description_file(name: str) -> str:
     """Text of a URDF or xacro file, or of a robot that ships with the package.
 
     Raises:
-        ArgumentError: no such file, unreadable, or a xacro file that xacro cannot expand.
+        UrdfError: no such file, unreadable, or a xacro file that xacro cannot expand.
     """
-    where = "robot_description_file"
-    path = Path(name).expanduser()
-    if not path.suffix and not path.exists() and name in urdf_names():
-        path = urdf_path(name)
-    if not path.is_file():
-        raise ArgumentError(
-            f"there is no file {str(path)!r}", where=where, got=name,
-            remedy=f"Give a path, or one of the robots that ship with the package: {', '.join(urdf_names())}.",
-        )
-    if path.suffix == ".xacro" or path.name.endswith(".xacro.urdf"):
-        return _expand_xacro(path)
+    if name in robot_names() and not Path(name).is_file():
+        return robot_path(name).read_text(encoding="utf-8")
+    text, where = read_source(Path(name).expanduser(), max_bytes=MAX_BYTES)
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{str(path)!r} cannot be read: {error}", where=where, got=name) from None
-
-
-def _expand_xacro(path: Path) -> str:
-    try:
-        import xacro
-    except ImportError:
-        raise ArgumentError(
-            f"{str(path)!r} needs xacro, which is not installed", where="robot_description_file", got=str(path),
-            remedy="Install xacro, or expand the file beforehand.",
-        ) from None
-    try:
-        return xacro.process_file(str(path)).toxml()
-    except Exception as error:  # xacro raises many kinds; all mean that the file cannot be expanded
-        raise ArgumentError(
-            f"xacro cannot expand {str(path)!r}: {error}", where="robot_description_file", got=str(path)
-        ) from error
+        return text if isinstance(text, str) else text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UrdfError(f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8.") from None
 
 
 class DescriptionSource:

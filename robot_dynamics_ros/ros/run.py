@@ -1,8 +1,7 @@
-"""Running a node as a process: signals, executor, exit code."""
+"""Running a node as a process: executor, end, exit code."""
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecu
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.main import StopRequest
 
 __all__ = ["run"]
 
@@ -31,29 +31,23 @@ def _executor(name: str) -> Executor:
     return SingleThreadedExecutor()
 
 
-def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
-    """Make the node and spin it until SIGINT or SIGTERM; returns the exit code.
+def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | None = None) -> int:
+    """Make the node and spin it until it is asked to stop; returns the exit code.
 
     The node must have ``parameters["executor"]`` and ``finish()``, which is called while the middleware still works, so
     that a last message can go out; it must also wake the executor now and then with a timer, since a signal is seen
     only between two callbacks.
     """
-    stopped = False
-
-    def stop(_signal: int, _frame: Any) -> None:
-        nonlocal stopped
-        stopped = True
-
     # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
     rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     node = None
     try:
+        if stop:
+            return 0
         node = make_node()
         executor = _executor(node.parameters["executor"])
         executor.add_node(node)
-        while not stopped:
+        while not stop:
             executor.spin_once()
         executor.remove_node(node)
         return 0

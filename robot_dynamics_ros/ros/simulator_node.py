@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +17,6 @@ from std_srvs.srv import SetBool, Trigger
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.ros import simulator_parameters as settings
 from robot_dynamics_ros.ros.cdr import Template
 from robot_dynamics_ros.ros.commands import CommandReader, CommandRejected
@@ -29,12 +27,12 @@ from robot_dynamics_ros.ros.parameters import ParameterSet
 from robot_dynamics_ros.ros.qos import EVENT, LATCHED, NEWEST, STATE
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
-from robot_dynamics_ros.ros.run import run
+from robot_dynamics_ros.ros.robot import load_robot_model
 from robot_dynamics_ros.ros.wrench_topics import WrenchTopics, spatial_wrench
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
 from robot_dynamics_ros.simulation.sensors import Sensors
 
-__all__ = ["SimulatorNode", "main"]
+__all__ = ["SimulatorNode"]
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
@@ -79,7 +77,7 @@ class SimulatorNode(Node):
 
     def _start(self, text: str) -> None:
         values = self.parameters
-        model = load_urdf(text, gravity=values["gravity"] or (0.0, 0.0, -9.81))
+        model = load_robot_model(text, values, self.get_logger())
         if model.nv == 0:
             raise ArgumentError("has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate.")
         values.declare(settings.initial_position_parameters(model))
@@ -275,11 +273,3 @@ class SimulatorNode(Node):
     def finish(self) -> None:
         """Nothing to leave behind: a robot that is not there needs no safe command."""
 
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point of the executable ``simulator``."""
-    sys.exit(run(SimulatorNode, args))
-
-
-if __name__ == "__main__":
-    main()

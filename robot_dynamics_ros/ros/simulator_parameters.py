@@ -13,6 +13,7 @@ from robot_dynamics_ros.ros.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
+from robot_dynamics_ros.ros.robot import ROBOT_PARAMETERS
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 
@@ -50,10 +51,9 @@ _SENSORS = (
 
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *_SENSORS,
-    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
-          element=float, read_only=True),
     Param("joints", (), "Joints in joint_states and in the array of commands, in order; empty: all, in the order of "
           "the URDF.", read_only=True),
     Param("command_format", "multi_array", "multi_array: Float64MultiArray on effort_controller/commands; "

@@ -1,0 +1,53 @@
+"""Entry points of the executables.
+
+Signals are taken care of before anything heavy is imported, so that a node that is stopped while it starts ends as
+cleanly as one that runs.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+__all__ = ["StopRequest", "controller", "simulator"]
+
+
+class StopRequest:
+    """Becomes true with SIGINT or SIGTERM."""
+
+    def __init__(self) -> None:
+        self._stopped = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._stopped = True
+
+    def __bool__(self) -> bool:
+        return self._stopped
+
+
+def controller(args: list[str] | None = None) -> int:
+    """The executable ``controller``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.controller_node import ControllerNode
+    from robot_dynamics_ros.ros.run import run
+
+    return run(ControllerNode, stop, args)
+
+
+def simulator(args: list[str] | None = None) -> int:
+    """The executable ``simulator``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.run import run
+    from robot_dynamics_ros.ros.simulator_node import SimulatorNode
+
+    return run(SimulatorNode, stop, args)
+
+
+if __name__ == "__main__":
+    node = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if node not in ("controller", "simulator"):
+        sys.exit("usage: python -m robot_dynamics_ros.ros.main controller|simulator [--ros-args …]")
+    sys.exit(controller() if node == "controller" else simulator())

@@ -1,0 +1,69 @@
+"""Fixtures of the tests that run nodes over the real middleware."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from support.domains import private_domain
+
+from robot_dynamics_ros.cli.processes import NodeProcess
+
+
+@pytest.fixture
+def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A ROS domain of the test's own; processes it starts inherit it."""
+    with private_domain() as number:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
+        yield number
+
+
+@pytest.fixture
+def peer(domain: int) -> Iterator[object]:
+    """This process as a node: a :class:`support.peer.Peer`."""
+    from support.peer import Peer
+
+    with Peer(domain) as node:
+        yield node
+
+
+@pytest.fixture
+def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
+    """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the test.
+
+    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.
+    """
+    running: list[NodeProcess] = []
+
+    def text(value: object) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, list | tuple):
+            return "[" + ", ".join(text(item) for item in value) + "]"
+        return str(value)
+
+    def begin(name: str, remap: dict[str, str] | None = None, **parameters: object) -> NodeProcess:
+        arguments = ["--ros-args"]
+        for key, value in parameters.items():
+            arguments += ["-p", f"{key.replace('__', '.')}:={text(value)}"]
+        for old, new in (remap or {}).items():
+            arguments += ["-r", f"{old}:={new}"]
+        process = NodeProcess(name, arguments, tmp_path / f"{name}{len(running)}.log")
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        process.stop(signal.SIGTERM, 5.0)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Show what the nodes wrote when a test fails."""
+    outcome = yield
+    report = outcome.get_result()
+    directory = item.funcargs.get("tmp_path") if hasattr(item, "funcargs") else None
+    if report.failed and directory is not None:
+        for log in sorted(directory.glob("*.log")):
+            report.sections.append((log.name, log.read_text(errors="replace")[-6000:]))

@@ -1,0 +1,72 @@
+"""The other side of the conversation in node tests: one node in this process, spun by hand, with deadlines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+
+CONTROLLER = "computed_torque_controller"
+SIMULATOR = "robot_simulator"
+
+
+class Peer:
+    """Listens, publishes and calls services in one ROS domain.  Use as a context manager."""
+
+    def __init__(self, domain: int) -> None:
+        self.context = Context()
+        rclpy.init(args=[], context=self.context, domain_id=domain)
+        self.node = Node("peer", context=self.context, enable_rosout=False, start_parameter_services=False)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+    def listen(self, message_type: type, topic: str, qos: Any = qos_profile_sensor_data) -> list[Any]:
+        """A list that fills with messages while the peer spins."""
+        messages: list[Any] = []
+        self.node.create_subscription(message_type, topic, messages.append, qos)
+        return messages
+
+    def publisher(self, message_type: type, topic: str, qos: Any = 10) -> Any:
+        return self.node.create_publisher(message_type, topic, qos)
+
+    def spin_for(self, seconds: float) -> None:
+        """Listen for a while; only for checking that something does *not* happen."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0.0:
+            self.executor.spin_once(timeout_sec=left)
+
+    def wait(self, condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
+        """Listen until ``condition`` is true, and return it; fail after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while not (value := condition()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {timeout:g} s in vain for {what}")
+            self.executor.spin_once(timeout_sec=0.02)
+        return value
+
+    def call(self, service_type: type, name: str, request: Any, timeout: float = 20.0) -> Any:
+        """Call a service and return the response."""
+        client = self.node.create_client(service_type, name)
+        self.wait(client.service_is_ready, f"service {name}", timeout)
+        future = client.call_async(request)
+        self.wait(future.done, f"an answer of {name}", timeout)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def subscribed(self, publisher: Any, count: int = 1) -> None:
+        """Wait until somebody listens to a publisher."""
+        self.wait(lambda: publisher.get_subscription_count() >= count, f"a listener to {publisher.topic_name}")

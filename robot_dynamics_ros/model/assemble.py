@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
 from robot_dynamics_ros.model.tree import check_moving_mass, massless_joints, resolve_mimics, walk
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 __all__ = ["assemble"]
 
 
-def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | None) -> dict[str, Any]:
+def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
     g = _checked_gravity(gravity)
     description = _checked_description(description)
@@ -92,7 +95,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         name=description.name,
         description=description,
         gravity=g,
-        base=base if base is not None else Pose(),
+        base=Pose.of(base),
         joint_names=tuple(j.name for j in own),
         moving_joint_names=tuple(j.name for j in order),
         fixed_joint_names=tuple(j.name for j in fixed),
@@ -137,6 +140,12 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
         body = link.inertia
         if not (math.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()):
             raise ModelError("its inertia is not finite", where=f"link {link.name!r}", remedy="Give finite numbers.")
+        off = np.abs(body.rotational - body.rotational.T).max()
+        if off > 1e-9 * np.abs(body.rotational).max():
+            raise ModelError(
+                "its rotational inertia is not symmetric", where=f"link {link.name!r}", got=body.rotational.tolist(),
+                remedy="The products of inertia are the same on both sides of the diagonal.",
+            )
     joints = [checked_joint(joint) for joint in description.joints]
     if all(new is old for new, old in zip(joints, description.joints, strict=True)):
         return description

@@ -26,6 +26,7 @@ TRIANGLE_TOLERANCE = 1e-3
 NO_SIZE = 1e-6  # m
 INERTIA_POLICIES = ("error", "warn")
 
+_EYE = np.eye(3)
 ErrorType = Callable[..., ModelError]
 
 
@@ -69,8 +70,17 @@ def checked_joint(joint: Joint) -> Joint:
             largest effort or velocity, a friction or an armature is negative.
     """
     where = f"joint {joint.name!r}"
-    if not (np.isfinite(joint.origin.rotation).all() and np.isfinite(joint.origin.position).all()):
-        raise ModelError("its origin is not finite", where=where, remedy="Give finite numbers.")
+    if not isinstance(joint.type, JointType):
+        raise ModelError(
+            f"its type is {joint.type!r}", where=where, got=joint.type,
+            remedy=f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}.",
+        )
+    R = joint.origin.rotation
+    if not (np.isfinite(joint.origin.position).all() and np.abs(R @ R.T - _EYE).max() < 1e-6):
+        raise ModelError(
+            "its origin is not finite, or the rotation is none", where=where,
+            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
+        )
     if joint.type is JointType.FIXED:
         return joint
     check_limits(joint.limits, where)

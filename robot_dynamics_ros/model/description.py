@@ -25,8 +25,18 @@ __all__ = ["Array", "Inertia", "Joint", "JointLimits", "JointType", "Link", "Mim
 
 
 def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
-    """A read-only float64 copy of ``values`` in ``shape``."""
-    array = np.array(values, dtype=np.float64).reshape(shape)
+    """A read-only float64 copy of ``values`` in ``shape``.
+
+    Raises:
+        ArgumentError: ``values`` are not numbers, or not as many as ``shape`` holds.
+    """
+    try:
+        array = np.array(values, dtype=np.float64).reshape(shape)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"expected numbers of shape {shape}, got {values!r}", where="array", got=values,
+            remedy="Positions, axes and centres of mass have three entries, rotations and inertias three by three.",
+        ) from None
     array.setflags(write=False)
     return array
 

@@ -122,19 +122,20 @@ class RobotModel:
         cls,
         description: RobotDescription,
         gravity: Sequence[float] = DEFAULT_GRAVITY,
-        base: Pose | None = None,
+        base: Pose | ArrayLike | None = None,
     ) -> RobotModel:
         """Build the model.
 
         Args:
             description: links and joints forming one tree.
             gravity: (3,) gravitational acceleration in the world frame, m/s².
-            base: placement of the root link in the world frame; identity if not given.
+            base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not
+                given.
 
         Raises:
-            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, or a moving subtree has no
-                inertia.
-            ArgumentError: gravity is not three finite numbers.
+            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a moving subtree has no
+                inertia, or a number in the description cannot be used.
+            ArgumentError: gravity is not three finite numbers, or base is no placement.
         """
         return cls(**assemble(description, gravity, base))
 

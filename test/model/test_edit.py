@@ -9,6 +9,7 @@ from support.random_trees import ALL_TYPES, random_inertia, random_model, random
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 
+
 @pytest.fixture(autouse=True)
 def _interpreted(monkeypatch):
     """Each robot is used once or twice only: compiling it would take far longer than it saves."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_trees import ALL_TYPES, random_model
+from support.random_trees import ALL_TYPES, random_description, random_model, random_state, with_normals_along_z
 
 import robot_dynamics_ros as rd
 
@@ -58,9 +58,21 @@ def test_pinocchio_reads_what_is_written():
 
     pytest.importorskip("pinocchio")
     for seed in range(20):
-        model = random_model(seed, types=ALL_TYPES, limits=seed % 2 > 0)
+        description = with_normals_along_z(random_description(seed, types=ALL_TYPES, limits=seed % 2 > 0))
+        model = rd.RobotModel.from_description(description)
         bridge = PinocchioBridge(model, rd.to_urdf(model))
         for i, name in enumerate(model.moving_joint_names):
             body = bridge.model.inertias[bridge.model.getJointId(name)]
             np.testing.assert_allclose(model.body_inertia[i], body.inertia, atol=1e-12)
             np.testing.assert_allclose(model.body_com[i], body.lever, atol=1e-12)
+
+
+def test_turning_normals_to_z_changes_nothing_but_frames(monkeypatch):
+    monkeypatch.setenv("ROBOT_DYNAMICS_BACKEND", "interpreted")
+    for seed in range(20):
+        description = random_description(seed, types=(rd.JointType.PLANAR, rd.JointType.REVOLUTE))
+        one = rd.RobotModel.from_description(description)
+        other = rd.RobotModel.from_description(with_normals_along_z(description))
+        q, v, a = random_state(one, seed)
+        tau = rd.inverse_dynamics(one, q, v, a)
+        np.testing.assert_allclose(rd.inverse_dynamics(other, q, v, a), tau, rtol=0, atol=1e-12 * np.abs(tau).max())

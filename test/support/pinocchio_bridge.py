@@ -3,7 +3,7 @@
 Pinocchio orders joints by the alphabet, writes a continuous joint as (cos, sin), a planar one as (x, y, cos, sin)
 with velocities in the moving frame, and a free joint's velocity as [linear; angular].  With v_pin = T(q) v the
 quantities compare as τ = Tᵀ τ_pin, M = Tᵀ M_pin T, a_pin = T a + Ṫ v.  Mimic joints are free in the Pinocchio model
-and bound by T.
+and bound by T.  Pinocchio takes every planar joint's normal for z: see ``random_trees.with_normals_along_z``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class PinocchioBridge:
     def __init__(self, ours: RobotModel, urdf: str, *, floating_base: bool = False) -> None:
         import pinocchio as pin
 
+        planar = ours.joint_axis[ours.joint_type == JointType.PLANAR]
+        assert (planar == [0.0, 0.0, 1.0]).all(), "Pinocchio knows planar joints about z only"
         self.pin: Any = pin
         self.ours = ours
         root = (pin.JointModelFreeFlyer(),) if floating_base else ()

@@ -6,6 +6,7 @@ arguments give the same robot on every machine.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ from robot_dynamics_ros.model.description import (
     Pose,
     RobotDescription,
 )
+from robot_dynamics_ros.model.joint_motion import plane_axes
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
 ONE_DOF = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
@@ -135,6 +137,28 @@ def random_model(
 ) -> RobotModel:
     """The model of :func:`random_description`, whose options it takes."""
     return RobotModel.from_description(random_description(seed, n_joints, **options), gravity=gravity, base=base)
+
+
+def with_normals_along_z(description: RobotDescription) -> RobotDescription:
+    """The same robot, the child frames of planar joints turned so that their normals are z.
+
+    Coordinates, efforts and mass matrix stay what they are; only the frames of those links, and of what is described
+    in them, turn.  For libraries that know planar joints in the x-y plane alone.
+    """
+    turns = {}
+    for joint in description.joints:
+        if joint.type is JointType.PLANAR:
+            x, y = plane_axes(joint.axis)
+            turns[joint.child] = Pose(np.stack([x, y, joint.axis]))  # old child frame as seen from the new one
+    links = tuple(Link(i.name, i.inertia.in_parent(turns.get(i.name, Pose()))) for i in description.links)
+    joints = []
+    for joint in description.joints:
+        origin = turns.get(joint.parent, Pose()) @ joint.origin
+        if joint.type is JointType.PLANAR:
+            origin = origin @ turns[joint.child].inverse()
+            joint = dataclasses.replace(joint, axis=np.array([0.0, 0.0, 1.0]))
+        joints.append(dataclasses.replace(joint, origin=origin))
+    return dataclasses.replace(description, links=links, joints=tuple(joints))
 
 
 def random_state(

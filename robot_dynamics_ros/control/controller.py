@@ -495,7 +495,10 @@ class JointController:
         return self.update(stamp, q, v)
 
     def _checked(self, values: Any, name: str) -> Array:
-        array = np.asarray(values, dtype=np.float64)
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
         if array.shape != (self.model.nv,) or not np.isfinite(array).all():
             raise ArgumentError(
                 f"expected {self.model.nv} finite numbers, got {values!r}", where=name, got=values,

@@ -33,7 +33,8 @@ class GuardSettings:
         effort_scale: factor on the effort limits (derating), 0 to 1.
         effort_rate: (n,) or one number, N m/s or N/s; ``None`` or infinite: not limited.
         position_margin: rad or m; the soft zone inside each position limit, in which the allowed speed towards the
-            limit falls to zero.  It is narrowed to a quarter of the joint's range.
+            limit falls linearly to zero.  It is narrowed to a quarter of the joint's range.  Before the zone, speed is
+            limited to what ``max_deceleration`` takes off in time.
         zone_rate: 1/s; the allowed speed towards a limit is this times the distance to it.
         velocity_scale: factor on the URDF's velocity limits.
         braking_rate: 1/s; how hard an excess of speed is braked: an effort of inertia × rate × excess.
@@ -50,16 +51,24 @@ class GuardSettings:
     max_deceleration: Any = None
 
 
-def allowed_velocity(q: Array, lower: Array, upper: Array, limit: Array, margin: Array, rate: float) -> tuple[Array, Array]:
-    """(n,) lowest and highest velocity allowed at ``q``: the velocity limit, less towards a position limit within
-    ``margin`` of it, where it is ``rate`` times the distance left, and backwards beyond the limit.
+def allowed_velocity(
+    q: Array, lower: Array, upper: Array, limit: Array, margin: Array, rate: float, deceleration: Array
+) -> tuple[Array, Array]:
+    """(n,) lowest and highest velocity allowed at ``q``.
 
-    Source: the soft limits of ros2_control and its predecessor pr2_mechanism (position zone → velocity bound).
+    Towards a position limit at distance d: ``rate``·d within ``margin`` of it (backwards beyond it), further away
+    √((rate·margin)² + 2·deceleration·(d − margin)), from which that is reached by braking; never more than ``limit``.
+
+    Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking curve before it.
     """
-    with np.errstate(invalid="ignore"):
-        slowest = np.where(q < lower + margin, np.clip(rate * (lower - q), -limit, limit), -limit)
-        fastest = np.where(q > upper - margin, np.clip(rate * (upper - q), -limit, limit), limit)
-    return slowest, fastest
+    return (
+        -_approach(q - lower, limit, margin, rate, deceleration), _approach(upper - q, limit, margin, rate, deceleration)
+    )
+
+
+def _approach(d: Array, limit: Array, margin: Array, rate: float, deceleration: Array) -> Array:
+    braking = np.sqrt((rate * margin) ** 2 + 2.0 * deceleration * np.maximum(d - margin, 0.0))
+    return np.clip(np.where(d < margin, rate * d, braking), -limit, limit)
 
 
 def motion_bounds(v: Array, slowest: Array, fastest: Array, bias: Array, inertia: Array, rate: float) -> tuple[Array, Array]:
@@ -128,16 +137,20 @@ class Guards:
         )
         self.lower, self.upper = np.array(model.lower), np.array(model.upper)
         self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
-        self._inner_lower, self._inner_upper = self.lower + self.margin, self.upper - self.margin
+        self._reach = 0.75 / self.deceleration  # v²/2a, and half as much again
+        self._near_velocity = 0.95 * self.velocity_limit
         self._limited_rate = bool(np.isfinite(self.effort_rate).any())
         self.saturated = np.zeros(n)
-        self._asked = np.zeros(n)
+        self._asked, self._scratch = np.zeros(n), np.zeros(n)
 
     def near_limits(self, q: Array, v: Array) -> bool:
-        """Whether a joint is in a soft zone or close to (above 95 % of) its velocity limit."""
+        """Whether a joint is in a soft zone, about to brake for one, or close to (above 95 % of) its velocity limit."""
+        reach = np.multiply(v, v, out=self._scratch)
+        reach *= self._reach
+        reach += self.margin
         return bool(
-            (q < self._inner_lower).any() or (q > self._inner_upper).any()
-            or (np.abs(v) > 0.95 * self.velocity_limit).any()
+            (q - reach < self.lower).any() or (q + reach > self.upper).any()
+            or (np.abs(v) > self._near_velocity).any()
         )
 
     def limit_motion(self, tau: Array, q: Array, v: Array, bias: Array, inertia: Array) -> None:
@@ -148,13 +161,13 @@ class Guards:
             inertia: (n,) diagonal of the mass matrix.
         """
         s = self.settings
-        slowest, fastest = allowed_velocity(q, self.lower, self.upper, self.velocity_limit, self.margin, s.zone_rate)
+        slowest, fastest = allowed_velocity(
+            q, self.lower, self.upper, self.velocity_limit, self.margin, s.zone_rate, self.deceleration
+        )
         low, high = motion_bounds(v, slowest, fastest, bias, inertia, s.braking_rate)
-        np.nan_to_num(low, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-        np.nan_to_num(high, copy=False, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         hit = (tau < low) | (tau > high)
         if hit.any():
-            zone = hit & ((q < self._inner_lower) | (q > self._inner_upper))
+            zone = hit & ((slowest > -self.velocity_limit) | (fastest < self.velocity_limit))
             self.counts["position_zone"] += int(zone.sum())
             self.counts["velocity_limit"] += int((hit & ~zone).sum())
             np.clip(tau, low, high, out=tau)

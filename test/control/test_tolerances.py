@@ -1,0 +1,60 @@
+"""Tolerances: defaults, requests of an action goal, and their check; the cases that joint_trajectory_controller names."""
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.tolerances import check
+
+NAMES = ("a", "b", "c")
+
+
+def defaults():
+    return rd.Tolerances.uniform(3, path=[0.1, 0.2, 0.3], goal=0.01, stopped_velocity=0.05, goal_time=2.0)
+
+
+def test_defaults_from_the_constraints():
+    t = defaults()
+    np.testing.assert_allclose(t.path_position, [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(t.goal_position, 0.01)
+    np.testing.assert_allclose(t.goal_velocity, 0.05)
+    assert not t.path_velocity.any() and t.goal_time == 2.0
+
+
+def test_a_goal_can_set_keep_and_lift_tolerances():
+    t = defaults().with_requests(
+        NAMES,
+        path={"b": rd.JointTolerance(position=0.7, velocity=0.4), "c": rd.JointTolerance(position=-1.0)},
+        goal={"a": rd.JointTolerance(position=0.5, velocity=-1.0)}, goal_time=-1.0,
+    )
+    np.testing.assert_allclose(t.path_position, [0.1, 0.7, 0.0])
+    np.testing.assert_allclose(t.path_velocity, [0.0, 0.4, 0.0])
+    np.testing.assert_allclose(t.goal_position, [0.5, 0.01, 0.01])
+    np.testing.assert_allclose(t.goal_velocity, [0.0, 0.05, 0.05])
+    assert t.goal_time == 0.0
+
+
+@pytest.mark.parametrize(
+    "request_", [{"path": {"a": rd.JointTolerance(position=-123.0)}}, {"goal": {"a": rd.JointTolerance(velocity=-2.0)}},
+                 {"goal": {"a": rd.JointTolerance(acceleration=-5.0)}}, {"goal_time": -3.0},
+                 {"path": {"x": rd.JointTolerance()}}, {"goal": {"": rd.JointTolerance()}},
+                 {"path": {"a": rd.JointTolerance(position=float("nan"))}}],
+)
+def test_invalid_requests_are_refused(request_):
+    with pytest.raises(rd.ArgumentError):
+        defaults().with_requests(NAMES, **request_)
+
+
+@pytest.mark.parametrize("bad", [{"path": -1.0}, {"goal": [1.0, 2.0]}, {"stopped_velocity": np.nan}, {"goal_time": -1.0}])
+def test_invalid_defaults_are_refused(bad):
+    with pytest.raises(rd.ArgumentError):
+        rd.Tolerances.uniform(3, **bad)
+
+
+def test_the_worst_joint_is_named_and_zero_is_not_watched():
+    tolerance, zero = np.array([0.1, 0.0, 0.1]), np.zeros(3)
+    assert check(np.array([0.05, 9.0, -0.1]), zero, tolerance, zero) is None
+    verdict = check(np.array([-0.2, 9.0, 0.3]), zero, tolerance, zero)
+    assert (verdict.joint, verdict.quantity, verdict.error, verdict.tolerance) == (2, "position", 0.3, 0.1)
+    assert verdict.text(NAMES) == "position error of joint 'c' is 0.3, tolerance 0.1"
+    assert check(zero, np.array([0.0, 0.3, 0.0]), zero, np.array([0.1, 0.1, 0.1])).quantity == "velocity"

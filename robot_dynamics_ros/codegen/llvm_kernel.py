@@ -9,7 +9,7 @@ from math import prod
 from robot_dynamics_ros.codegen.graph import Expr, reachable
 from robot_dynamics_ros.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, double, trig_nodes
 
-__all__ = ["PYTHON_ENTRY", "ArrayArgument", "kernel_module", "python_entry"]
+__all__ = ["PYTHON_ENTRY", "ArrayArgument", "batch_function", "kernel_module", "python_entry"]
 
 Shape = tuple[int, ...]
 PYTHON_ENTRY = "python_entry"
@@ -49,7 +49,7 @@ def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
     parts.append(_single(scalar, arguments, outputs))
     if width > 1:
         parts.append(_several(vector, arguments, outputs))
-    parts.append(_batch(arguments, width))
+    parts.append(batch_function(arguments, width))
     parts.append(python_entry(arguments))
     return "\n".join(parts)
 
@@ -152,8 +152,13 @@ def _scatter(width: int) -> str:
     return "\n".join([*lines, "  %next = add i64 %k, 1", "  br label %test", "done:", "  ret void", "}"])
 
 
-def _batch(arguments: Sequence[ArrayArgument], width: int) -> str:
-    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays."""
+def batch_function(arguments: Sequence[ArrayArgument], width: int, extra: int = 0) -> str:
+    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays.
+
+    Args:
+        extra: number of further pointers, handed on as they are.
+    """
+    further = "".join(f", ptr %extra{k}" for k in range(extra))
 
     def advance(prefix: str, counter: str) -> list[str]:
         lines = []
@@ -163,9 +168,9 @@ def _batch(arguments: Sequence[ArrayArgument], width: int) -> str:
         return lines
 
     def passed(prefix: str) -> str:
-        return ", ".join(f"ptr %{prefix}{k}" for k in range(len(arguments)))
+        return ", ".join(f"ptr %{prefix}{k}" for k in range(len(arguments))) + further
 
-    lines = [f"define void @batch(i64 %begin, i64 %end, {pointers(arguments)}) nounwind {{", "entry:"]
+    lines = [f"define void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind {{", "entry:"]
     if width > 1:
         lines += [
             "  br label %wide_test",
@@ -215,7 +220,7 @@ OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 1
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 
-def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> str:
+def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
     """A vectorcall-style function (self, args, nargs, kwnames) around ``@single``.
 
     ``self`` is a NumPy array of addresses: the ndarray type, the float64 descriptor, a Python callable, and None.  If every
@@ -225,6 +230,7 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> 
 
     Args:
         disjoint: also require that no output overlaps an input.
+        extra: number of further pointers for the kernel, kept in the table.
     """
     lines = [
         f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{",
@@ -295,6 +301,7 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False) -> 
                     checks.append(put(f"or i1 {before}, {put(f'icmp ule ptr {end_b}, {data[k]}')}"))
         if checks:
             require(checks, "disjoint")
+    data += [put(f"load ptr, ptr {put(f'getelementptr ptr, ptr %table, i64 {4 + k}')}") for k in range(extra)]
     lines.append(f"  call void @single({', '.join(f'ptr {p}' for p in data)})")
     written = [o for o, a in zip(objects, arguments, strict=True) if a.output]
     if len(written) == 1:

@@ -28,14 +28,14 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "with_backend"]
 
-BACKENDS = ("native", "numpy", "interpreted")
+BACKENDS = ("native", "loops", "numpy", "interpreted")
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
 _lock = threading.RLock()
 
 
 def available_backends() -> tuple[str, ...]:
     """Backends that can run here, best first."""
-    return BACKENDS if importlib.util.find_spec("llvmlite") is not None else BACKENDS[1:]
+    return BACKENDS if importlib.util.find_spec("llvmlite") is not None else BACKENDS[2:]
 
 
 def backend_of(model: RobotModel) -> str:
@@ -113,17 +113,53 @@ def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, A
 
 
 def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
-    backend = backend_of(model)
+    backend = _suited(model, name, options)
     engine: Engine
-    if backend == "native":
+    if backend in ("native", "loops"):
         from robot_dynamics_ros.dynamics.native_engine import NativeEngine
 
-        native = NativeEngine(model, name, options)
+        native = NativeEngine(model, name, options, loops=backend == "loops")
         made = Evaluator(model, name, options, native)
         return made, native.entry(made)
     engine = InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
     made = Evaluator(model, name, options, engine)
     return made, made
+
+
+UNROLL_NATIVE, UNROLL_SOURCE = 25_000, 400_000
+"""Operations up to which a robot is unrolled: by the compiler, whose time grows faster than that, and in Python."""
+
+
+def _suited(model: RobotModel, name: str, options: Options) -> str:
+    """The backend for one function: the model's, unless the robot is too large for it."""
+    backend = backend_of(model)
+    if backend == "interpreted":
+        return backend
+    from robot_dynamics_ros.dynamics.loops import supported
+
+    size = estimated_operations(model, name)
+    if backend == "loops":
+        return backend if supported(model, name, options) else "native" if size <= UNROLL_NATIVE else "interpreted"
+    if backend == "native" and size > UNROLL_NATIVE:
+        if supported(model, name, options):
+            return "loops"
+        backend = "numpy"
+    return "interpreted" if backend == "numpy" and size > UNROLL_SOURCE else backend
+
+
+PAIRWISE = {
+    "mass_matrix": 25, "mass_matrix_factors": 40, "mass_matrix_inverse": 60, "mass_matrix_solve": 45,
+    "coriolis_matrix": 60, "inverse_dynamics_derivatives": 120, "joint_torque_regressor": 110,
+}  # fmt: skip
+"""Operations for each pair of a joint and an ancestor; other functions have none."""
+
+
+def estimated_operations(model: RobotModel, name: str) -> int:
+    """About how many operations a function takes when unrolled."""
+    depth = np.zeros(model.nb, dtype=np.int64)
+    for i, parent in enumerate(model.parent):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+    return int(320 * model.nb + PAIRWISE.get(name, 0) * depth.sum())
 
 
 def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:

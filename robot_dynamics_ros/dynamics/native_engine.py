@@ -15,6 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.codegen import cache
 from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, kernel_module
+from robot_dynamics_ros.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.codegen.native import NativeLibrary, compile_module, entry_supported, target_key, vector_width
 from robot_dynamics_ros.dynamics.evaluate import quaternion_starts
 from robot_dynamics_ros.dynamics.functions import Options
@@ -54,45 +55,66 @@ def _pool(count: int) -> concurrent.futures.ThreadPoolExecutor:
 
 
 class NativeEngine:
-    """Machine code for one function of one robot."""
+    """Machine code for one function of one robot: straight lines, or loops where the robot is too large for those."""
 
-    backend = "native"
-
-    def __init__(self, model: RobotModel, name: str, options: Options) -> None:
+    def __init__(self, model: RobotModel, name: str, options: Options, *, loops: bool = False) -> None:
+        self.backend = "loops" if loops else "native"
         shapes = signature(model, name, options)
         self._arguments = array_arguments(model, shapes)
-        key = cache_key(model, name, options)
+        self._name = name
+        self._tables: list[np.ndarray] = []
+        self._workspace = 0
+        key = cache_key(model, name, options, self.backend)
         code = cache.load(key)
-        if code is None:
+        if loops:
+            from robot_dynamics_ros.dynamics.loops import free_classes, record_loops
+
+            _, program = record_loops(model, name, options)
+            self._tables = [program.ints, program.params, program.armature]
+            self._workspace = program.workspace
+            if code is None:
+                code = compile_module(loop_module(self._arguments, program, free_classes(model)), optimize=True)
+                cache.store(key, code)
+        elif code is None:
             traced = trace(model, name, options)
             code = compile_module(kernel_module(self._arguments, traced.outputs, vector_width()))
             cache.store(key, code)
-        self._name = name
         self._library = NativeLibrary(code)
-        self._batch = self._library.batch(len(self._arguments))
+        self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
 
+    def _further(self) -> list[np.ndarray]:
+        """What loops need besides the arguments: their tables, and working memory of the caller's own."""
+        return [*self._tables, np.empty(self._workspace)] if self._workspace else []
+
+    def _run(self, begin: int, end: int, addresses: Sequence[int]) -> None:
+        further = self._further()
+        self._batch(begin, end, *addresses, *[x.ctypes.data for x in further])
+
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        self._batch(0, 1, *[x.ctypes.data for x in (*inputs, *outputs)])
+        self._run(0, 1, [x.ctypes.data for x in (*inputs, *outputs)])
 
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         count = len(outputs[0])
         addresses = [x.ctypes.data for x in (*inputs, *outputs)]
         parts = min(threads(), 1 + count * self._bytes // PARALLEL_BYTES)
         if parts == 1:
-            self._batch(0, count, *addresses)
+            self._run(0, count, addresses)
             return
         # ends of whole vectors, so that no state is computed one way alone and another way in company
         edges = [count * k // parts // 64 * 64 for k in range(parts)] + [count]
         pool = _pool(parts)
-        jobs = [pool.submit(self._batch, a, b, *addresses) for a, b in itertools.pairwise(edges[1:])]
-        self._batch(edges[0], edges[1], *addresses)
+        jobs = [pool.submit(self._run, a, b, addresses) for a, b in itertools.pairwise(edges[1:])]
+        self._run(edges[0], edges[1], addresses)
         for job in jobs:
             job.result()
 
     def entry(self, slow: Callable[..., Any]) -> Any:
-        """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise."""
-        return self._library.python_entry(self._name, slow) if entry_supported() else slow
+        """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise.
+
+        The entry's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
+        """
+        return self._library.python_entry(self._name, slow, self._further()) if entry_supported() else slow
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:
@@ -114,7 +136,7 @@ def _generator_version() -> str:
     return digest.hexdigest()
 
 
-def cache_key(model: RobotModel, name: str, options: Options) -> str:
+def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
     """Digest of everything the compiled code depends on."""
     digest: str | None = model._cache.get("digest")
     if digest is None:
@@ -129,5 +151,5 @@ def cache_key(model: RobotModel, name: str, options: Options) -> str:
             h.update(np.ascontiguousarray(array).tobytes())
         h.update(repr((model.root_inertia.mass, model.joint_names, model.moving_joint_names)).encode())
         digest = model._cache["digest"] = h.hexdigest()
-    text = "|".join([digest, name, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]])
+    text = "|".join([digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -205,22 +205,24 @@ class Body:
     def __repr__(self) -> str:
         return f"Body({self.number})"
 
-    def _coordinate(self, q: Sequence[Scalar]) -> Scalar:
+    def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The joint's own position coordinates: one, or seven of a free joint."""
         lay, i = self.tree.layout, self.number
-        value, k, d = q[lay.q_index[i]], lay.multiplier[i], lay.offset[i]
-        return value if k == 1.0 and d == 0.0 else value * k + d
+        at = lay.q_index[i]
+        if self.kind is Kind.FREE:
+            return q[at : at + 7]
+        k, d = lay.multiplier[i], lay.offset[i]
+        return [q[at] if k == 1.0 and d == 0.0 else q[at] * k + d]
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Parent-to-body Plücker transform X_J X_T at the joint's position."""
         R0, p = self.joint
+        x = self.coordinates(q)
         if self.kind is Kind.FREE:
-            at = self.tree.layout.q_index[self.number]
-            x = q[at : at + 7]
             return Transform(R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3])))
-        angle = self._coordinate(q)
         if self.kind is Kind.PRISMATIC:
-            return Transform(R0.T, p + Vec3(R0.a.z, R0.b.z, R0.c.z) * angle)
-        return Transform(R0.matmul(rotation_about_z(angle)).T, p)
+            return Transform(R0.T, p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0])
+        return Transform(R0.matmul(rotation_about_z(x[0])).T, p)
 
     def along(self, x: Sequence[Scalar]) -> Motion:
         """S x for a vector of velocities or accelerations."""

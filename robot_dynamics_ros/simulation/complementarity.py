@@ -34,7 +34,7 @@ def boxed_lcp(A: Array, b: Array, lo: Array, hi: Array) -> tuple[Array, Array, n
         SimulationError: the pivots do not end (A is not positive definite).
     """
     n = len(b)
-    x = np.zeros(n)
+    x: Array = np.zeros(n)
     # without any x, w = b: rows that want to move one way are pushed back by the bound on the other side
     side = np.where(b > 0.0, -1, 1)
     side[(b == 0.0) | ((side < 0) & np.isneginf(lo)) | ((side > 0) & np.isposinf(hi))] = 0
@@ -44,7 +44,7 @@ def boxed_lcp(A: Array, b: Array, lo: Array, hi: Array) -> tuple[Array, Array, n
         free = side == 0
         x[side < 0], x[side > 0] = lo[side < 0], hi[side > 0]
         if free.all():
-            x = np.linalg.solve(A, -b)
+            x[:] = np.linalg.solve(A, -b)
             w = np.zeros(n)
         elif free.any():
             fixed = ~free

@@ -137,26 +137,26 @@ class HybridStepper:
 
     def _locate(self, t: float, y: Array, h: float, y1: Array) -> tuple[float, Array]:
         """Time and state just past the earliest event within the step."""
-        first = [h, y1]
+        first, found = h, y1
 
         def nearest(sigma: float) -> float:
+            nonlocal first, found
             state = self._try(t, y, sigma) if sigma > 0.0 else y
             margins, tolerances = self._margins(t + sigma, state)
             value = float(np.min(margins / tolerances)) + 1.0
-            if value < 0.0 and sigma < first[0]:
-                first[:] = sigma, state
+            if value < 0.0 and sigma < first:
+                first, found = sigma, state
             return value
 
         if nearest(0.0) > 0.0:
             brentq(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
         else:  # past an event already: cannot get earlier than now, so take the smallest step that moves
             nearest(1e-12 * h)
-        sigma, state = first
-        state = state.copy()
-        self._touch(t + sigma, state)
-        return t + sigma, state
+        state = found.copy()
+        self._touch(state)
+        return t + first, state
 
-    def _touch(self, t: float, y: Array) -> None:
+    def _touch(self, y: Array) -> None:
         """Put what has just passed its event exactly on it."""
         system = self.system
         nq, nv = system.nq, system.nv

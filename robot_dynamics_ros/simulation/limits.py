@@ -91,10 +91,9 @@ class StopTable:
         out: Array = push - pull
         return out
 
-    def engaged(self, position: Array) -> Array:
+    def engaged(self, position: Array) -> np.ndarray:
         """(nv,) which joints are in a stop."""
-        out: Array = (position < self.lower) | (position > self.upper)
-        return out
+        return (position < self.lower) | (position > self.upper)
 
     def energy(self, position: Array) -> float:
         """Elastic energy, J."""

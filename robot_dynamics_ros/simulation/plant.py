@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import kernel, kinetic_energy, potential_energy
-from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.actuators import DCMotor, MotorTable

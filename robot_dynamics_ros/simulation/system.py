@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
@@ -67,7 +67,10 @@ class JointSystem:
         self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
         self._jacobians: dict[tuple[str, bool], Any] = {}
         self._J = np.empty((6, self.nv))
+        self._poses: dict[str, Any] = {}
+        self._pose = np.empty((4, 4))
         self._free: np.ndarray = np.arange(self.nv)
+        self._lower = np.tri(self.nv, dtype=bool)
 
     # -- what integrators ask ------------------------------------------------------------------------------------
 
@@ -173,14 +176,11 @@ class JointSystem:
 
     def pose(self, q: Array, link: str) -> Array:
         """(4, 4) pose of a link in the world, in memory used again by the next call."""
-        entry = self._jacobians.get((link, "pose"))  # type: ignore[call-overload]
-        if entry is None:
-            entry = kernel(self.model, "link_pose", link=self.model.link_index(link)), np.empty((4, 4))
-            self._jacobians[(link, "pose")] = entry  # type: ignore[index]
-        run, out = entry
-        run(q, out)
-        result: Array = out
-        return result
+        run = self._poses.get(link)
+        if run is None:
+            run = self._poses[link] = kernel(self.model, "link_pose", link=self.model.link_index(link))
+        run(q, self._pose)
+        return self._pose
 
     def to_link(self, q: Array, link: str, wrench: Array) -> Array:
         """(6,) a wrench about a link's origin turned from world into link axes."""
@@ -226,11 +226,14 @@ class JointSystem:
         Raises:
             SimulationError: it is not positive definite.
         """
-        try:
-            out: Array = cho_solve(cho_factor(M, lower=True, check_finite=False), np.eye(self.nv), check_finite=False)
-        except np.linalg.LinAlgError:
+        # LAPACK itself: SciPy's wrappers around it cost more than the work on matrices of this size
+        factor, bad = dpotrf(M, lower=1)
+        if not bad:
+            half, bad = dpotri(factor, lower=1)
+        if bad or not np.isfinite(half[0, 0]):
             raise SimulationError("the mass matrix is not positive definite", where=f"robot {self.model.name!r}",
-                                  remedy="Check masses, inertias and armatures for negative or missing values.") from None
+                                  remedy="Check masses, inertias and armatures for negative or missing values.")
+        out: Array = np.where(self._lower, half, half.T)
         return out
 
     def _checked_user_effort(self, t: float, q: Array, v: Array) -> Array:

@@ -129,7 +129,7 @@ class TimeStepper:
             if not (below.any() or above.any()):
                 break
             for i in np.flatnonzero(below | above):
-                self._add_stop(i, -1 if below[i] else 1, position, v, h, bound, low, high, target, limit)
+                self._add_stop(int(i), -1 if below[i] else 1, position, v, h, bound, low, high, target, limit)
         return v1, limit
 
     def _add_stop(

@@ -287,7 +287,7 @@ def test_divergence_on_the_way_is_named_and_leaves_the_last_good_state():
         return np.array([-1e9 * (q[0] - 1.0) if q[0] > 1.0 else 0.0])
 
     plant = Plant(model, 1e-2, integrator="rk4", user_effort=wall, v0=[1.0])
-    with pytest.raises(SimulationError, match="rail.*too large for the stiffness"):
+    with pytest.raises(SimulationError, match=r"rail.*too large for the stiffness"):
         for _ in range(1000):
             plant.step([0.0])
     assert np.isfinite(plant.q).all() and np.isfinite(plant.v).all()
@@ -296,7 +296,7 @@ def test_divergence_on_the_way_is_named_and_leaves_the_last_good_state():
 
 def test_digital_controller_too_stiff_for_its_period_is_named():
     plant = Plant(slider(mass=1.0), 1e-2, integrator="rk4", v0=[0.1])
-    with pytest.raises(SimulationError, match="too large for the stiffness of .* the control law"):
+    with pytest.raises(SimulationError, match=r"too large for the stiffness of .* the control law"):
         for _ in range(2000):
             plant.step(-220.0 * plant.v)
 

@@ -1,0 +1,108 @@
+"""Many robots, one experiment: run it over random model errors and collect the figures in a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.model_error import random_model_error
+
+__all__ = ["BatchResult", "monte_carlo"]
+
+Experiment = Callable[[RobotModel, int], Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchResult:
+    """What came out.
+
+    Attributes:
+        figures: name → (N,) values, NaN for runs that failed.
+        failures: run number → message of the error it ended with.
+    """
+
+    figures: Mapping[str, np.ndarray]
+    failures: Mapping[int, str]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.figures.values()))) if self.figures else len(self.failures)
+
+    def table(self) -> str:
+        """Mean, spread, 5th, 50th and 95th percentile and extremes of every figure, one a line."""
+        columns = ("mean", "std", "min", "5 %", "50 %", "95 %", "max")
+        width = max([len(name) for name in self.figures] + [6])
+        lines = [f"{'figure':{width}}" + "".join(f"{c:>12}" for c in columns)]
+        for name, values in self.figures.items():
+            good = values[np.isfinite(values)]
+            if not len(good):
+                lines.append(f"{name:{width}}  no run finished")
+                continue
+            numbers = (good.mean(), good.std(), good.min(), *np.percentile(good, (5, 50, 95)), good.max())
+            lines.append(f"{name:{width}}" + "".join(f"{x:12.4g}" for x in numbers))
+        if self.failures:
+            first = next(iter(self.failures.items()))
+            lines.append(f"{len(self.failures)} of {len(self)} runs failed, the first of them run {first[0]}: {first[1]}")
+        return "\n".join(lines)
+
+
+def monte_carlo(
+    model: RobotModel,
+    experiment: Experiment,
+    runs: int,
+    *,
+    seed: int = 0,
+    spread: Mapping[str, float] | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> BatchResult:
+    """Run an experiment on ``runs`` robots that differ from ``model`` by random errors.
+
+    Args:
+        model: the robot as drawn.
+        experiment: ``experiment(robot, number) -> {figure: value}``; usually a simulation of ``robot`` under a control
+            law made for ``model``.  Errors of this package it raises are recorded; others end the batch.
+        runs: how many.
+        seed: run k depends on ``seed`` and k alone, whatever runs beside it.
+        spread: see :func:`~robot_dynamics_ros.simulation.model_error.random_model_error`.
+        executor: runs experiments side by side, for example a ``concurrent.futures.ProcessPoolExecutor`` (the experiment
+            must then be importable); ``None`` runs them here, one after the other.
+        progress: called with (runs done, runs) after every run.
+
+    Raises:
+        ArgumentError: no runs.
+    """
+    if runs < 1:
+        raise ArgumentError("must be at least 1", where="runs", got=runs)
+    tasks = [(model, experiment, k, seed, dict(spread or {})) for k in range(runs)]
+    outcomes: list[Any] = []
+    results = executor.map(_one, tasks) if executor is not None else map(_one, tasks)
+    for outcome in results:
+        outcomes.append(outcome)
+        if progress is not None:
+            progress(len(outcomes), runs)
+    return _collect(outcomes)
+
+
+def _one(task: tuple[RobotModel, Experiment, int, int, dict[str, float]]) -> Mapping[str, float] | str:
+    model, experiment, number, seed, spread = task
+    robot = random_model_error(model, np.random.default_rng((seed, number)), **spread)
+    try:
+        return dict(experiment(robot, number))
+    except RobotDynamicsError as error:
+        return str(error)
+
+
+def _collect(outcomes: Sequence[Mapping[str, float] | str]) -> BatchResult:
+    names = list(dict.fromkeys(name for o in outcomes if not isinstance(o, str) for name in o))
+    figures = {
+        name: np.array([math.nan if isinstance(o, str) else float(o.get(name, math.nan)) for o in outcomes])
+        for name in names
+    }
+    return BatchResult(figures, {k: o for k, o in enumerate(outcomes) if isinstance(o, str)})

@@ -1,0 +1,104 @@
+"""A model that is wrong on purpose: what a controller knows of its robot, or a robot that is not as drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Inertia, Joint, Link
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["random_model_error", "robot_model_error"]
+
+Factor = float | Mapping[str, float]
+
+
+def robot_model_error(
+    model: RobotModel,
+    *,
+    mass: Factor = 1.0,
+    com: Factor = 1.0,
+    inertia: Factor = 1.0,
+    damping: Factor = 1.0,
+    friction: Factor = 1.0,
+    armature: Factor = 1.0,
+) -> RobotModel:
+    """The robot with its figures multiplied; each factor a number for all, or a mapping of names (others 1).
+
+    Args:
+        model: the robot.
+        mass: factor of link masses (by link name); rotational inertias about the centre of mass scale along.
+        com: factor of the distance of the centres of mass from their link's origin.
+        inertia: further factor of the rotational inertias about the centre of mass.
+        damping, friction, armature: factors by joint name.
+
+    Raises:
+        ArgumentError: a factor that is negative or not finite.
+        UnknownNameError: a name the robot does not have.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.robot_model_error(rd.limb(3), mass=1.1).total_mass / rd.limb(3).total_mass
+    1.1
+    """
+    links = tuple(link.name for link in model.description.links)
+    joints = tuple(joint.name for joint in model.description.joints)
+    m, c, i = (_factors(f, links, "link", w) for f, w in ((mass, "mass"), (com, "com"), (inertia, "inertia")))
+    d, f, a = (
+        _factors(x, joints, "joint", w) for x, w in ((damping, "damping"), (friction, "friction"), (armature, "armature"))
+    )
+
+    def changed_link(link: Link) -> Link:
+        old = link.inertia
+        new = Inertia(m[link.name] * old.mass, c[link.name] * old.com, m[link.name] * i[link.name] * old.rotational)
+        return dataclasses.replace(link, inertia=new)
+
+    def changed_joint(joint: Joint) -> Joint:
+        name = joint.name
+        return dataclasses.replace(
+            joint, damping=d[name] * joint.damping, friction=f[name] * joint.friction, armature=a[name] * joint.armature
+        )
+
+    description = dataclasses.replace(
+        model.description,
+        links=tuple(changed_link(link) for link in model.description.links),
+        joints=tuple(changed_joint(joint) for joint in model.description.joints),
+        source="",
+    )
+    return model.replace(description=description)
+
+
+def random_model_error(
+    model: RobotModel, seed: int | np.random.Generator, *, mass: float = 0.0, com: float = 0.0, inertia: float = 0.0,
+    damping: float = 0.0, friction: float = 0.0, armature: float = 0.0,
+) -> RobotModel:
+    """A robot drawn at random around this one: every figure times exp(s z), z standard normal, s its spread.
+
+    Args:
+        model: the robot.
+        seed: seed or generator.
+        mass, com, inertia, damping, friction, armature: spreads s; 0.1 is about ten percent.
+    """
+    rng = np.random.default_rng(seed)
+    factors: dict[str, Factor] = {}
+    spreads = {"mass": mass, "com": com, "inertia": inertia, "damping": damping, "friction": friction, "armature": armature}
+    for word, spread in spreads.items():
+        if not 0.0 <= spread < 10.0:
+            raise ArgumentError("must be a spread of at least 0", where=word, got=spread)
+        of_links = word in ("mass", "com", "inertia")
+        names = [x.name for x in (model.description.links if of_links else model.description.joints)]
+        factors[word] = dict(zip(names, np.exp(spread * rng.standard_normal(len(names))).tolist(), strict=True))
+    return robot_model_error(model, **factors)
+
+
+def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> dict[str, float]:
+    given = factor if isinstance(factor, Mapping) else dict.fromkeys(names, factor)
+    for name, value in given.items():
+        if name not in names:
+            raise UnknownNameError(kind, name, names, where=f"model error of {word}")
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ArgumentError("a factor must be finite and not negative", where=f"model error of {word}", got=value,
+                                remedy="1 leaves the figure as it is.")
+    return {name: float(given.get(name, 1.0)) for name in names}

@@ -1,0 +1,157 @@
+"""Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, and all of it can be undone."""
+
+import numpy as np
+import pytest
+from support.closed_loop import mid, sampled
+
+import robot_dynamics_ros as rd
+
+START = 1_700_000_000_000_000_000
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return rd.load_urdf("urdf/seven_axis.urdf")
+
+
+def make(arm, law=None, **options):
+    return rd.JointController(arm, law or rd.ComputedTorque(kp=400.0, kd=40.0), options=rd.ControllerOptions(**options))
+
+
+def run(control, arm, events, steps=1100, offset=0.05, external=None):
+    """Efforts of a run that starts with a move, with ``events`` at step numbers."""
+    q0 = mid(arm)
+    control.activate(START, q0, np.zeros(7))
+    control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.3, duration=0.8), START)
+    efforts = []
+    for k, (t, q, v, tau) in enumerate(
+        sampled(arm, control.update, q0 + offset, np.zeros(7), steps, external=external)
+    ):
+        efforts.append(tau)
+        if k in events:
+            events[k](t)
+    return np.array(efforts), q, v
+
+
+LAWS = {
+    "pd_gravity": rd.PDGravity(kp=60.0, kd=(3, 3, 3, 3, 0.3, 0.3, 0.03)),
+    "gravity_compensation": rd.GravityCompensation(damping=0.5),
+    "feedforward_pd": rd.FeedforwardPD(kp=60.0, kd=(3, 3, 3, 3, 0.3, 0.3, 0.03)),
+    "joint_impedance": rd.JointImpedance(stiffness=30.0),
+    "cartesian_impedance": rd.CartesianImpedance(link="flange"),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
+    """Switched under way and out of the reference's way, the change at the switch is no larger than a usual one."""
+    control = make(arm)
+    efforts, *_ = run(control, arm, {
+        200: lambda t: control.set_law(LAWS[name]), 700: lambda t: control.set_law(rd.ComputedTorque(kp=400.0, kd=40.0)),
+    })
+    steps = np.abs(np.diff(efforts, axis=0))
+    usual = np.abs(np.diff(efforts[50:200], axis=0)).max(axis=0)
+    for k in (200, 700):
+        assert (steps[k] <= 2 * usual + 0.02).all()  # the first effort of the new law
+        assert (steps[k + 1 : k + 20] <= 0.02 * arm.effort_limit).all()  # the arm is caught, but not with a blow
+    assert not control.counts
+
+    abrupt = make(arm, blend_time=0.0)
+    efforts, *_ = run(abrupt, arm, {60: lambda t: abrupt.set_law(LAWS[name])}, steps=70)
+    assert np.abs(efforts[61] - efforts[60]).max() > 0.5  # there is something to blend
+
+
+def test_gains_change_without_a_step_and_nonsense_changes_nothing(arm):
+    control = make(arm, rd.ComputedTorque(kp=400.0, kd=40.0, ki=100.0))
+    efforts, *_ = run(control, arm, {60: lambda t: control.set_gains(kp={"joint2": 100.0}, ki=50.0)})
+    assert control.law.kp.tolist() == [400, 100, 400, 400, 400, 400, 400]
+    assert np.abs(efforts[61] - efforts[60]).max() < 0.5
+    law = control.law
+    for bad in ({"kp": -1.0}, {"kp": [1.0, 2.0]}, {"kd": np.nan}, {"kx": 1.0}, {"kp": {"elbow": 1.0}}):
+        with pytest.raises(rd.RobotDynamicsError):
+            control.set_gains(**bad)
+        assert control.law is law
+
+
+def test_a_change_of_the_integral_gain_keeps_what_it_holds(arm):
+    control = make(arm, rd.ComputedTorque(kp=400.0, kd=40.0, ki=200.0), blend_time=0.0)
+    efforts, *_ = run(control, arm, {950: lambda t: control.set_gains(ki=50.0)}, offset=0.0)
+    np.testing.assert_allclose(efforts[951], efforts[950], atol=1e-3)
+
+
+def test_from_hand_guiding_the_arm_holds_where_it_was_left(arm):
+    control = make(arm, rd.GravityCompensation(damping=1.0))
+    q0 = mid(arm)
+    control.activate(START, q0, np.zeros(7))
+    assert control.mode is rd.Mode.FREE
+    with pytest.raises(rd.TrajectoryRejected, match="follows no reference"):
+        control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.1), START)
+    push = {"flange": np.array([0, 0, 0, 3.0, 0, 0])}
+    for _t, q, _v, _ in sampled(arm, control.update, q0, np.zeros(7), 300, external=push):
+        pass
+    assert np.abs(q - q0).max() > 0.01
+    control.set_law(rd.ComputedTorque(kp=400.0, kd=40.0))
+    left = q.copy()
+    for _t, q, v, _ in sampled(arm, control.update, q, np.zeros(7), 600, start=START + 300 * MS):
+        pass
+    assert control.mode is rd.Mode.HOLD
+    np.testing.assert_allclose(q, left, atol=0.02)
+    np.testing.assert_allclose(v, 0.0, atol=1e-3)
+
+
+def test_a_payload_is_carried_and_clearing_it_restores_the_same_bits(arm):
+    control = make(arm, blend_time=0.0)
+    q, v = mid(arm) + 0.1, np.full(7, 0.2)
+    control.activate(START, q, v)
+    before = control.update(START, q, v).copy()
+    control.set_payload(rd.Payload("flange", 2.0, np.array([0.0, 0.0, 0.1])))
+    loaded = control.update(START + 1, q, v).copy()
+    model = rd.carrying(arm, rd.Payload("flange", 2.0, np.array([0.0, 0.0, 0.1])))
+    a = control.reference[2] + 400.0 * control.error[0] + 40.0 * control.error[1]
+    np.testing.assert_allclose(loaded, rd.inverse_dynamics(model, q, v, a), rtol=1e-9, atol=1e-9)
+    assert np.abs(loaded - before).max() > 1.0
+    with pytest.raises(rd.UnknownNameError):
+        control.set_payload(rd.Payload("hand", 1.0))
+    assert control.payload.mass == 2.0
+    control.set_payload(None)
+    control.activate(START, q, v)
+    np.testing.assert_array_equal(control.update(START, q, v), before)
+
+
+def test_picking_up_and_putting_down_a_known_load_does_not_disturb_the_arm(arm):
+    """Controller told: the effort fades over; and in the end it holds the load exactly."""
+    control = make(arm, rd.ComputedTorque(kp=400.0, kd=40.0))
+    load = rd.Payload("flange", 2.0)
+    loaded = rd.carrying(arm, load)
+    q0 = mid(arm)
+    control.activate(START, q0, np.zeros(7))
+    control.set_payload(load)
+    for _t, q, _v, tau in sampled(loaded, control.update, q0, np.zeros(7), 1500):
+        pass
+    np.testing.assert_allclose(tau, rd.gravity_forces(loaded, q), atol=1e-6)
+    np.testing.assert_allclose(q, q0, atol=1e-6)
+
+
+def test_a_known_wrench_is_fed_forward_until_it_is_too_old(arm):
+    control = make(arm, wrench_timeout=0.05)
+    q0 = mid(arm)
+    wrench = np.array([0.5, -0.2, 0.1, 10.0, -5.0, 8.0])
+    control.activate(START, q0, np.zeros(7))
+    for t, q, v, tau in sampled(arm, control.update, q0, np.zeros(7), 1200, external={"flange": wrench}):
+        if t - START < 1000 * MS and (t - START) % (10 * MS) == 0:
+            control.set_external_wrench("flange", wrench, t)
+        if t == START + 1000 * MS:
+            np.testing.assert_allclose(q, q0, atol=1e-6)
+            J, R = rd.jacobian(arm, q, "flange"), rd.link_pose(arm, q, "flange")[:3, :3]
+            world = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
+            np.testing.assert_allclose(tau, rd.gravity_forces(arm, q) - J.T @ world, atol=1e-4)
+            np.testing.assert_allclose(
+                control.wrenches, rd.joint_wrenches(arm, q, v, np.zeros(7), external={"flange": wrench}), atol=1e-2
+            )
+    assert control.counts["external_wrench_expired"] == 1
+    assert np.abs(q - q0).max() > 1e-3
+    with pytest.raises(rd.ArgumentError, match="six finite numbers"):
+        control.set_external_wrench("flange", [1, 2, 3], t)
+    with pytest.raises(rd.UnknownNameError):
+        control.set_external_wrench("world", wrench, t)

@@ -1,0 +1,161 @@
+"""Bad states and bad times: nothing that is not finite leaves, and recovery is by itself where that is safe."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.closed_loop import mid
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.laws.base import Law
+
+ARM = rd.load_urdf("urdf/seven_axis.urdf")
+START = 1_700_000_000_000_000_000
+MS = 1_000_000
+Q, V = mid(ARM), np.zeros(7)
+
+
+def active(law=None, **options):
+    control = rd.JointController(ARM, law or rd.ComputedTorque(), options=rd.ControllerOptions(**options))
+    control.activate(START, Q, V)
+    control.update(START, Q, V)
+    return control
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_state_that_is_not_finite_is_rejected_and_the_last_command_stands(value):
+    control = active()
+    before = control.command.copy()
+    for q, v in ((np.where(np.arange(7) == 3, value, Q), V), (Q, np.where(np.arange(7) == 6, value, V))):
+        np.testing.assert_array_equal(control.update(START + MS, q, v), before)
+    assert control.counts["non_finite_state"] == 2
+    assert control.mode is rd.Mode.HOLD
+    # it does not count as a sign of life
+    assert control.watch(START + 101 * MS) is not None
+
+
+def test_a_stale_state_brings_the_safe_command_and_the_next_state_recovers():
+    control = active(safe_command="gravity")
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    assert control.watch(START + 100 * MS) is None
+    safe = control.watch(START + 101 * MS)
+    np.testing.assert_allclose(safe, rd.gravity_forces(ARM, Q))
+    assert control.mode is rd.Mode.SAFE
+    assert goal.status is rd.GoalStatus.ABORTED and "stale" in goal.text
+    assert control.watch(START + 500 * MS) is not None
+    assert control.counts["stale_state"] == 1
+    with pytest.raises(rd.TrajectoryRejected, match="safe"):
+        control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START + 500 * MS)
+    sagged = Q + 0.1
+    control.update(START + 600 * MS, sagged, V)
+    assert control.mode is rd.Mode.HOLD
+    np.testing.assert_allclose(control.reference[0], sagged)
+    assert control.watch(START + 650 * MS) is None
+
+
+def test_zero_is_the_safe_command_unless_asked_otherwise():
+    control = active()
+    assert not control.watch(START + 200 * MS).any()
+    assert not control.deactivate().any()
+
+
+def test_a_gap_that_nobody_watched_is_noticed_too():
+    control = active()
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    control.update(START + 300 * MS, Q + 0.2, V)
+    assert goal.status is rd.GoalStatus.ABORTED
+    np.testing.assert_allclose(control.reference[0], Q + 0.2)
+
+
+def test_time_that_stands_still_or_is_a_little_late_is_ignored():
+    control = active()
+    control.update(START + 5 * MS, Q, V)
+    before = control.command.copy()
+    np.testing.assert_array_equal(control.update(START + 5 * MS, Q + 0.01, V), before)
+    np.testing.assert_array_equal(control.update(START + 4 * MS, Q + 0.01, V), before)
+    assert (control.counts["time_still"], control.counts["time_late"]) == (1, 1)
+    # a clock that stands is a dead state
+    assert control.watch(START + 200 * MS) is not None
+
+
+def test_time_that_jumps_back_starts_afresh_where_the_arm_is():
+    control = active()
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    control.update(50 * MS, Q - 0.2, V)
+    assert goal.status is rd.GoalStatus.ABORTED and "backwards" in goal.text
+    assert control.counts["time_backwards"] == 1
+    np.testing.assert_allclose(control.reference[0], Q - 0.2)
+    control.update(51 * MS, Q - 0.2, V)
+    assert control.mode is rd.Mode.HOLD
+
+
+@dataclass(frozen=True, eq=False)
+class Broken(Law):
+    """Fails on demand."""
+
+    how: str = "nan"
+
+    def __call__(self, work, out):
+        if self.how == "raise":
+            raise np.linalg.LinAlgError("singular")
+        out[:] = np.nan if work.q[0] > Q[0] + 0.5 else 0.0
+        return out
+
+
+@pytest.mark.parametrize("how", ["nan", "raise"])
+def test_a_law_that_fails_is_a_fault_until_activated_again(how):
+    control = rd.JointController(ARM, Broken(how))
+    control.activate(START, Q, V)
+    command = control.update(START + MS, Q + 1.0, V)
+    assert not command.any()
+    assert control.mode is rd.Mode.SAFE and control.fault and control.counts["fault"] == 1
+    assert not control.update(START + 2 * MS, Q, V).any()
+    assert control.mode is rd.Mode.SAFE
+    assert not control.watch(START + 3 * MS).any()
+    control.activate(START + 4 * MS, Q, V)
+    assert control.mode is rd.Mode.HOLD and not control.fault
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_whatever_arrives_the_command_is_finite_and_within_limits(data):
+    control = rd.JointController(
+        ARM, rd.ComputedTorque(kp=900.0, kd=60.0, ki=100.0), guards=rd.GuardSettings(effort_rate=500.0)
+    )
+    control.activate(START, Q, V)
+    number = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))
+    t = START
+    for _ in range(data.draw(st.integers(1, 8))):
+        t += data.draw(st.sampled_from([0, MS, -MS, 5 * MS, 10**9, -(10**9), 10**17]))
+        q = np.array(data.draw(st.lists(number, min_size=7, max_size=7)))
+        v = np.array(data.draw(st.lists(number, min_size=7, max_size=7)))
+        with np.errstate(all="ignore"):
+            command = control.update(t, q, v)
+        assert np.isfinite(command).all()
+        assert (np.abs(command) <= ARM.effort_limit + 1e-9).all()
+
+
+def test_deactivated_it_sends_the_safe_command_and_ends_goals():
+    control = active(safe_command="gravity")
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    np.testing.assert_allclose(control.deactivate(), rd.gravity_forces(ARM, Q))
+    assert goal.status is rd.GoalStatus.ABORTED and control.mode is rd.Mode.INACTIVE
+    np.testing.assert_allclose(control.update(START + MS, Q, V), rd.gravity_forces(ARM, Q))
+    assert control.watch(START + 10**10) is None
+
+
+def test_efforts_are_limited_through_the_controller_and_counted():
+    control = rd.JointController(
+        ARM, rd.ComputedTorque(kp=1000.0, kd=60.0), guards=rd.GuardSettings(effort_scale=0.5, effort_rate=2000.0)
+    )
+    control.activate(START, Q, V)
+    control.update(START, Q, V)
+    previous = control.command.copy()
+    for k in range(1, 200):
+        command = control.update(START + k * MS, Q + 0.5 * np.sin(k), V)
+        assert (np.abs(command) <= 0.5 * ARM.effort_limit + 1e-12).all()
+        assert (np.abs(command - previous) <= 2.0 + 1e-9).all()
+        previous = command.copy()
+    assert control.counts["effort_rate"] > 0

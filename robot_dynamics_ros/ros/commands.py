@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.cdr import Template
-from robot_dynamics_ros.ros.qos import COMMAND, NEWEST
+from robot_dynamics_ros.ros.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 __all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic"]
 
@@ -54,7 +54,7 @@ class CommandPublisher:
         else:
             message = Float64MultiArray(data=zeros)
         self._template = Template(message, n)
-        self.publisher = node.create_publisher(type(message), command_topic(command_format), COMMAND)
+        self.publisher = node.create_publisher(type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER)
 
     def publish(self, effort: Array, stamp: int) -> None:
         """Send (nv,) efforts in model order.

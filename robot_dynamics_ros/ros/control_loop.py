@@ -23,7 +23,7 @@ from robot_dynamics_ros.ros.controller_report import ControllerReport
 from robot_dynamics_ros.ros.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.laws import make_law
 from robot_dynamics_ros.ros.parameters import ParameterSet
-from robot_dynamics_ros.ros.qos import NEWEST
+from robot_dynamics_ros.ros.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.robot import load_robot_model
@@ -99,7 +99,9 @@ class ControlLoop:
             node, model, model.moving_joint_names, divisor=values["joint_wrenches.rate_divisor"]
         )
         self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
-        self._subscription = node.create_subscription(JointState, "joint_states", self._on_joint_state, NEWEST, raw=True)
+        self._subscription = node.create_subscription(
+            JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
+        )
 
     def enable(self) -> None:
         """Hold from the next joint state on."""

@@ -20,7 +20,7 @@ from robot_dynamics_ros.ros.controller_report import ControllerReport
 from robot_dynamics_ros.ros.description_source import DescriptionSource
 from robot_dynamics_ros.ros.laws import make_law
 from robot_dynamics_ros.ros.parameters import ParameterSet
-from robot_dynamics_ros.ros.qos import EVENT, NEWEST
+from robot_dynamics_ros.ros.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.trajectory_messages import point_from_message, trajectory_from_message
@@ -89,8 +89,10 @@ class ControllerNode(LifecycleNode):
         self.loop = loop
         inputs = (
             self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT),
-            self.create_subscription(JointTrajectoryPoint, "~/joint_references", self._on_reference, NEWEST),
-            self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST),
+            self.create_subscription(JointTrajectoryPoint, "~/joint_references", self._on_reference, NEWEST,
+                                     event_callbacks=QUIET_SUBSCRIPTION),
+            self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST,
+                                     event_callbacks=QUIET_SUBSCRIPTION),
         )
         hold = self.create_service(Trigger, "~/hold", self._on_hold)
         self._take_down = [

@@ -9,7 +9,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from robot_dynamics_ros.ros.qos import STATE
+from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["Diagnostics", "Window"]
 
@@ -56,7 +56,7 @@ class Diagnostics:
 
     def __init__(self, node: Node, hardware_id: str) -> None:
         self._node = node
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
         self.hardware_id = hardware_id
         self._last_counts: dict[str, int] = {}
 

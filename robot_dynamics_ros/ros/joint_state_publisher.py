@@ -12,7 +12,7 @@ from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.cdr import Template
-from robot_dynamics_ros.ros.qos import STATE
+from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["JointStatePublisher"]
 
@@ -45,7 +45,7 @@ class JointStatePublisher:
         self._template = Template(message, 3 * n + 2)
         values = self._template.values
         self._position, self._velocity, self._effort = values[:n], values[n + 1 : 2 * n + 1], values[2 * n + 2 :]
-        self._publisher = node.create_publisher(JointState, "joint_states", STATE)
+        self._publisher = node.create_publisher(JointState, "joint_states", STATE, event_callbacks=QUIET_PUBLISHER)
 
     def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:
         """Send (nq,) positions, (nv,) velocities and (nv,) efforts in model order, of the time ``stamp``, ns."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "EVENT", "LATCHED", "NEWEST", "STATE"]
+__all__ = ["COMMAND", "EVENT", "LATCHED", "NEWEST", "QUIET_PUBLISHER", "QUIET_SUBSCRIPTION", "STATE"]
 
 
 def _keep_last(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
@@ -27,3 +28,8 @@ EVENT = _keep_last(10, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 #: robot_description: late joiners get the last one.
 LATCHED = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
+
+#: Without handlers for incompatible partners, which these qualities of service do not have: every handler is one more
+#: thing that the executor looks at in every cycle.
+QUIET_PUBLISHER = PublisherEventCallbacks(use_default_callbacks=False)
+QUIET_SUBSCRIPTION = SubscriptionEventCallbacks(use_default_callbacks=False)

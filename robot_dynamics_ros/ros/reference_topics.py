@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.ros.joint_state_reader import JointStateReader
-from robot_dynamics_ros.ros.qos import STATE
+from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 try:
     from control_msgs.msg import JointTrajectoryControllerState
@@ -40,10 +40,10 @@ class ReferenceTopics:
         self._period = round(1e9 / rate)
         self._due = 0
         self._names = list(controller.model.joint_names)
-        self._reference = node.create_publisher(JointState, "~/reference", STATE)
-        self._error = node.create_publisher(JointState, "~/error", STATE)
+        self._reference = node.create_publisher(JointState, "~/reference", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._error = node.create_publisher(JointState, "~/error", STATE, event_callbacks=QUIET_PUBLISHER)
         self._state = (
-            node.create_publisher(JointTrajectoryControllerState, "~/controller_state", STATE)
+            node.create_publisher(JointTrajectoryControllerState, "~/controller_state", STATE, event_callbacks=QUIET_PUBLISHER)
             if JointTrajectoryControllerState is not None
             else None
         )

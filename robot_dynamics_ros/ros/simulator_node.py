@@ -24,7 +24,7 @@ from robot_dynamics_ros.ros.description_source import DescriptionSource
 from robot_dynamics_ros.ros.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.joint_state_publisher import JointStatePublisher
 from robot_dynamics_ros.ros.parameters import ParameterSet
-from robot_dynamics_ros.ros.qos import EVENT, LATCHED, NEWEST, STATE
+from robot_dynamics_ros.ros.qos import EVENT, LATCHED, NEWEST, QUIET_PUBLISHER, QUIET_SUBSCRIPTION, STATE
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.robot import load_robot_model
@@ -100,13 +100,19 @@ class SimulatorNode(Node):
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
         self._origin_ns = 0
-        self._clock_publisher = self.create_publisher(ClockMessage, "/clock", STATE) if values["publish_clock"] else None
+        self._clock_publisher = (
+            self.create_publisher(ClockMessage, "/clock", STATE, event_callbacks=QUIET_PUBLISHER)
+            if values["publish_clock"]
+            else None
+        )
         self._clock_template = Template(ClockMessage(), 0)
         CommandReader(
             self, values["command_format"], self._states.joints, self._on_command, self._on_refused,
             NEWEST if self._lockstep is None else EVENT,
         )
-        self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST)
+        self.create_subscription(
+            WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+        )
         self.create_service(SetBool, "~/set_pause", self._on_pause)
         self.create_service(Trigger, "~/reset_world", self._on_reset)
         self.model = model

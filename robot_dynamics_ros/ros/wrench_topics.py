@@ -17,7 +17,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.cdr import Template
-from robot_dynamics_ros.ros.qos import STATE
+from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["WrenchTopics", "spatial_wrench", "topic_token"]
 
@@ -71,7 +71,9 @@ class WrenchTopics:
                     where="joint_wrenches", got=joint, remedy="Rename one of them in the URDF.",
                 )
             taken[token] = joint
-            self._publishers.append(node.create_publisher(WrenchStamped, prefix + token, STATE))
+            self._publishers.append(
+                node.create_publisher(WrenchStamped, prefix + token, STATE, event_callbacks=QUIET_PUBLISHER)
+            )
             message = WrenchStamped()
             message.header.frame_id = model.joint(joint).child
             self._templates.append(Template(message, 6))

@@ -1,4 +1,8 @@
-"""The whole stack in separate processes: simulator, controller, and this process as the third."""
+"""The whole stack in separate processes: simulator, controller, and this process as the third.
+
+The runs are in lockstep, one simulated period for each command, so that their numbers do not depend on how busy the
+machine is.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,12 @@ def in_model_order(model, message: JointState, field: str) -> np.ndarray:
     return np.array([values[name] for name in model.joint_names])
 
 
-def follow(peer, model, states, duration=3.0, lead=300_000_000):
+LOCKSTEP = {"time_mode": "lockstep", "holding_brakes": True}
+#: in lockstep every command is a step, so the watchdog must not send any of its own
+PATIENT = {"state_timeout": 30.0}
+
+
+def follow(peer, model, states, duration=3.0, lead=2_000_000_000):
     """Send a motion and wait for its end; returns the motion, its start and the states heard on the way."""
     peer.wait(lambda: states, "joint states")
     trajectories = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
@@ -82,9 +91,14 @@ def stiff(model, p=400.0, d=40.0) -> dict[str, float]:
     return {f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", p), ("d", d))}
 
 
+def geared(model) -> dict[str, float]:
+    """Inertia of gears; without it the wrist would weigh nothing beside its friction."""
+    return {f"armature__{name}": 0.1 for name in model.joint_names}
+
+
 def test_a_shuffled_robot_follows_a_trajectory_and_both_nodes_end_cleanly(peer, start, model):
-    simulator = start("simulator", robot_description_file=ROBOT, joints=SHUFFLED, holding_brakes=True)
-    controller = start("controller", joints=SHUFFLED, **stiff(model))  # its description comes by topic
+    simulator = start("simulator", robot_description_file=ROBOT, joints=SHUFFLED, **LOCKSTEP, **geared(model))
+    controller = start("controller", joints=SHUFFLED, **PATIENT, **stiff(model), **geared(model))  # its description comes by topic
     states = peer.listen(JointState, "joint_states")
     descriptions = peer.listen(String, "robot_description", LATCHED)
     controlling(peer)
@@ -95,8 +109,8 @@ def test_a_shuffled_robot_follows_a_trajectory_and_both_nodes_end_cleanly(peer, 
     assert descriptions[0].data == robot_path(ROBOT).read_text()
     error = errors(model, motion, begun, states)
     # the model is exact, friction included: what remains is the delay of one period and the breakaway from rest
-    assert np.abs(error).max() < 0.02
-    assert np.abs(error[-1]).max() < 5e-3
+    assert np.abs(error).max() < 5e-3
+    assert np.abs(error[-1]).max() < 2e-3
 
     state = peer.call(GetState, f"{CONTROLLER}/get_state", GetState.Request())
     assert state.current_state.id == State.PRIMARY_STATE_ACTIVE
@@ -106,9 +120,9 @@ def test_a_shuffled_robot_follows_a_trajectory_and_both_nodes_end_cleanly(peer, 
 
 def test_the_order_of_joint_states_may_change_from_message_to_message(peer, start, model):
     """This process stands between the nodes and shuffles every message, with a stranger's joint among them."""
-    start("simulator", robot_description_file=ROBOT, update_rate=200.0, holding_brakes=True,
-          remap={"joint_states": "true_joint_states"})
-    start("controller", robot_description_file=ROBOT, **stiff(model))
+    start("simulator", robot_description_file=ROBOT, update_rate=200.0,
+          remap={"joint_states": "true_joint_states"}, **LOCKSTEP, **geared(model))
+    start("controller", robot_description_file=ROBOT, **PATIENT, **stiff(model), **geared(model))
     relayed = peer.publisher(JointState, "joint_states", qos_profile_sensor_data)
     states: list[JointState] = []
     dice = random.Random(3)
@@ -126,24 +140,24 @@ def test_the_order_of_joint_states_may_change_from_message_to_message(peer, star
             JointState(header=message.header, name=name, position=position, velocity=velocity, effort=effort)
         )
 
-    peer.node.create_subscription(JointState, "true_joint_states", relay, 1)
+    peer.node.create_subscription(JointState, "true_joint_states", relay, 10)
     controlling(peer)
     motion, begun = follow(peer, model, states, duration=2.5)
     error = errors(model, motion, begun, states)
-    assert np.abs(error).max() < 0.03
+    assert np.abs(error).max() < 0.01
     assert np.abs(error[-1]).max() < 5e-3
 
 
 def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axis(peer, start, model):
-    start("simulator", robot_description_file=ROBOT, friction=False, holding_brakes=True, command_format="joint_state")
-    start("controller", friction_compensation="none", command_format="joint_state", **stiff(model))
+    start("simulator", robot_description_file=ROBOT, friction=False, command_format="joint_state", **LOCKSTEP)
+    start("controller", **PATIENT, friction_compensation="none", command_format="joint_state", **stiff(model))
     states = peer.listen(JointState, "joint_states")
     commands = peer.listen(JointState, "robot_joint_commands")
     wrenches = {name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}") for name in model.joint_names}
     true_wrenches = {name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}") for name in model.joint_names}
     peer.wait(lambda: commands, "commands")
     peer.wait(lambda: all(wrenches.values()), "joint wrenches")
-    follow(peer, model, states, duration=2.0)
+    _, begun = follow(peer, model, states, duration=2.0)
 
     command_at = {stamp_of(m): in_model_order(model, m, "effort") for m in commands}
     effort_at = {stamp_of(m): in_model_order(model, m, "effort") for m in states}
@@ -153,8 +167,8 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
             compared = 0
             for message in messages:
                 assert message.header.frame_id == joint.child
-                if stamp_of(message) not in effort:
-                    continue  # best effort: either message may have been lost
+                if stamp_of(message) < begun or stamp_of(message) not in effort:
+                    continue  # the brakes were on, or a message was lost
                 t = message.wrench.torque
                 assert np.dot(joint.axis, (t.x, t.y, t.z)) == pytest.approx(effort[stamp_of(message)][i], abs=1e-9)
                 compared += 1
@@ -162,23 +176,24 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
 
 
 def test_hold_stops_the_arm_where_it_is(peer, start, model):
-    start("simulator", robot_description_file=ROBOT, holding_brakes=True)
-    start("controller", **stiff(model))
+    start("simulator", robot_description_file=ROBOT, **LOCKSTEP, **geared(model))
+    start("controller", **PATIENT, **stiff(model), **geared(model))
     states = peer.listen(JointState, "joint_states")
     controlling(peer)
     peer.wait(lambda: states, "joint states")
     trajectories = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     peer.subscribed(trajectories)
     start_position = in_model_order(model, states[-1], "position")
-    goal = start_position + 0.8
+    goal = start_position + 1.5
     trajectories.publish(
-        trajectory_message(model.joint_names, np.array([4.0]), goal[None], np.zeros((1, 6)), np.zeros((1, 6)), 0)
+        trajectory_message(model.joint_names, np.array([20.0]), goal[None], np.zeros((1, 6)), np.zeros((1, 6)), 0)
     )
-    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "position") - start_position).max() > 0.2, "motion")
+    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "position") - start_position).max() > 0.05, "motion")
     response = peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request())
     assert response.success, response.message
-    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "velocity")).max() < 1e-3, "standstill")
+    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "velocity")).max() < 1e-4, "standstill")
     where = in_model_order(model, states[-1], "position")
     assert np.abs(where - goal).min() > 0.1
-    peer.spin_for(0.5)
+    stopped = stamp_of(states[-1])
+    peer.wait(lambda: stamp_of(states[-1]) > stopped + 10**9, "a second of holding")
     assert np.abs(in_model_order(model, states[-1], "position") - where).max() < 5e-3

@@ -1,0 +1,196 @@
+"""Bring up the controller with a robot: simulated, behind ros2_control, topic-based, or one that is already there.
+
+ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axis
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import yaml
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.resources import share_directory
+
+PACKAGE = "robot_dynamics_ros"
+ROBOTS = ("sim", "none", "ros2_control", "topic_based")
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The arguments, and one function that decides what to start."""
+    return LaunchDescription([
+        DeclareLaunchArgument(
+            "robot", default_value="sim", choices=ROBOTS,
+            description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
+            "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
+            "JointState of efforts on robot_joint_commands",
+        ),
+        DeclareLaunchArgument(
+            "description", default_value="",
+            description="URDF or xacro file, or the name of a robot that ships with the package; empty: six_axis with "
+            "robot:=sim, else the topic robot_description",
+        ),
+        DeclareLaunchArgument("controller_params", default_value="", description="parameter file of the controller"),
+        DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
+        DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
+        DeclareLaunchArgument(
+            "state_publisher", default_value="auto", choices=("auto", "true", "false"),
+            description="start robot_state_publisher; auto: with rviz:=true, or where ros2_control needs it",
+        ),
+        DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
+        DeclareLaunchArgument(
+            "use_sim_time", default_value="false", choices=("true", "false"),
+            description="time from /clock; with robot:=sim the simulator publishes it",
+        ),
+        OpaqueFunction(function=_bring_up),
+    ])
+
+
+def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    def argument(name: str) -> str:
+        return LaunchConfiguration(name).perform(context)
+
+    robot, namespace = argument("robot"), argument("namespace")
+    sim_time = argument("use_sim_time") == "true"
+    path = _description_path(argument("description"), robot)
+    text, model = _read(path) if path is not None else ("", None)
+    entities: list[LaunchDescriptionEntity] = []
+
+    rviz = argument("rviz") == "true"
+    wanted = {"true": True, "false": False, "auto": rviz or robot == "ros2_control"}[argument("state_publisher")]
+    publisher = wanted and path is not None and _installed("robot_state_publisher")
+    if wanted and not publisher:
+        reason = "there is no description" if path is None else "it is not installed"
+        entities.append(LogInfo(msg=f"robot_state_publisher is not started: {reason}"))
+    if publisher:
+        entities.append(
+            Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=namespace,
+                 output="screen", parameters=[{"robot_description": text, "use_sim_time": sim_time}])
+        )
+    if rviz:
+        entities += _rviz(model, namespace, sim_time)
+    if robot == "sim":
+        entities += _simulator(path, argument("simulator_params"), namespace, sim_time, not publisher)
+    elif robot == "ros2_control":
+        entities += _ros2_control(model, text, namespace, sim_time)
+    command_format = "joint_state" if robot == "topic_based" else "multi_array"
+    entities.append(
+        _ours("controller", namespace, [
+            *_files("controller", path, argument("controller_params")),
+            {"use_sim_time": sim_time},
+            *([{"command_format": command_format}] if robot != "none" else []),
+            *([{"robot_description_file": str(path)}] if path is not None else []),
+        ])
+    )
+    return entities
+
+
+def _description_path(description: str, robot: str) -> Path | None:
+    if not description:
+        return robot_path("six_axis") if robot == "sim" else None
+    path = Path(description).expanduser()
+    if path.is_file():
+        return path.resolve()
+    if description in robot_names():
+        return robot_path(description)
+    raise RobotDynamicsError(
+        f"{description!r} is neither a file nor a robot that ships with the package", where="launch argument description",
+        remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
+    )
+
+
+def _read(path: Path) -> tuple[str, RobotModel]:
+    model = load_urdf(path)
+    return model.description.source, model
+
+
+def _installed(package: str) -> bool:
+    try:
+        get_package_prefix(package)
+    except (PackageNotFoundError, LookupError):
+        return False
+    return True
+
+
+def _files(node: str, path: Path | None, given: str) -> list[str]:
+    """Parameter files: the node's, the robot's where the package has some, the user's; later ones win."""
+    share = share_directory()
+    files = [share / "config" / f"{node}.yaml"]
+    if path is not None and path.parent == share / "urdf":
+        files.append(share / "config" / f"{path.stem}.yaml")
+    if given:
+        if not Path(given).is_file():
+            raise RobotDynamicsError(f"there is no file {given!r}", where=f"launch argument {node}_params",
+                                     remedy="Give the path of a parameter file.")
+        files.append(Path(given))
+    return [str(file) for file in files if file.is_file()]
+
+
+def _ours(executable: str, namespace: str, parameters: list) -> Node:
+    return Node(package=PACKAGE, executable=executable, namespace=namespace, output="screen", parameters=parameters,
+                sigterm_timeout="5", sigkill_timeout="5")
+
+
+def _simulator(
+    path: Path | None, params: str, namespace: str, sim_time: bool, publish_description: bool
+) -> list[LaunchDescriptionEntity]:
+    node = _ours("simulator", namespace, [
+        *_files("simulator", path, params),
+        {"robot_description_file": str(path), "publish_description": publish_description, "publish_clock": sim_time},
+    ])
+    end = OnProcessExit(target_action=node, on_exit=[EmitEvent(event=Shutdown(reason="the simulator has ended"))])
+    return [node, RegisterEventHandler(end)]
+
+
+def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+    if not _installed("rviz2"):
+        return [LogInfo(msg="RViz is not started: it is not installed")]
+    frame = ["-f", model.root_link] if model is not None else []
+    config = share_directory() / "config" / "robot.rviz"
+    return [
+        Node(package="rviz2", executable="rviz2", namespace=namespace, output="log",
+             arguments=["-d", str(config), *frame], parameters=[{"use_sim_time": sim_time}])
+    ]
+
+
+def _ros2_control(
+    model: RobotModel | None, text: str, namespace: str, sim_time: bool
+) -> list[LaunchDescriptionEntity]:
+    """controller_manager with a joint state broadcaster and an effort controller for all joints."""
+    for package in ("controller_manager", "joint_state_broadcaster", "effort_controllers"):
+        if not _installed(package):
+            raise RobotDynamicsError(f"{package} is not installed", where="launch argument robot:=ros2_control",
+                                     remedy="Install ros2_control and ros2_controllers, or choose another robot.")
+    if model is None:
+        raise RobotDynamicsError("is empty", where="launch argument description",
+                                 remedy="robot:=ros2_control needs a description with a <ros2_control> element.")
+    if "<ros2_control" not in text:
+        raise RobotDynamicsError("has no <ros2_control> element", where=f"robot {model.name!r}",
+                                 remedy="Add one, or use robot:=sim or robot:=none.")
+    settings = {
+        "controller_manager": {"ros__parameters": {
+            "update_rate": 500,
+            "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
+            "effort_controller": {"type": "effort_controllers/JointGroupEffortController"},
+        }},
+        "effort_controller": {"ros__parameters": {"joints": list(model.joint_names)}},
+    }
+    with tempfile.NamedTemporaryFile("w", prefix="robot_dynamics_ros_", suffix=".yaml", delete=False) as file:
+        yaml.safe_dump({"/**": settings} if namespace else settings, file)
+    return [
+        Node(package="controller_manager", executable="ros2_control_node", namespace=namespace, output="screen",
+             parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}]),
+        Node(package="controller_manager", executable="spawner", namespace=namespace, output="screen",
+             arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name]),
+    ]

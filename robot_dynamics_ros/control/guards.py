@@ -62,7 +62,8 @@ def allowed_velocity(
     Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking curve before it.
     """
     return (
-        -_approach(q - lower, limit, margin, rate, deceleration), _approach(upper - q, limit, margin, rate, deceleration)
+        -_approach(q - lower, limit, margin, rate, deceleration),
+        _approach(upper - q, limit, margin, rate, deceleration),
     )
 
 
@@ -71,7 +72,9 @@ def _approach(d: Array, limit: Array, margin: Array, rate: float, deceleration: 
     return np.clip(np.where(d < margin, rate * d, braking), -limit, limit)
 
 
-def motion_bounds(v: Array, slowest: Array, fastest: Array, bias: Array, inertia: Array, rate: float) -> tuple[Array, Array]:
+def motion_bounds(
+    v: Array, slowest: Array, fastest: Array, bias: Array, inertia: Array, rate: float
+) -> tuple[Array, Array]:
     """(n,) efforts between which the velocity is not driven out of [``slowest``, ``fastest``].
 
     Measured from the effort that keeps the velocity (``bias`` = C q̇ + g), so that gravity is held in a soft zone too:
@@ -105,7 +108,9 @@ class Guards:
         saturated: (n,) sign of the last command's excess over what was let through, 0 where nothing was cut.
     """
 
-    def __init__(self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None) -> None:
+    def __init__(
+        self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None
+    ) -> None:
         """Check the settings against the model.
 
         Raises:

@@ -21,7 +21,8 @@ HARDEST = 10.0
 
 def default_deceleration(velocity_limit: Array) -> Array:
     """(n,) deceleration that takes each joint from its velocity limit to rest in 0.25 s; 5 where there is no limit."""
-    return np.where(np.isfinite(velocity_limit) & (velocity_limit > 0.0), velocity_limit / STOP_TIME, PLAIN_DECELERATION)
+    usable = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
+    return np.where(usable, velocity_limit / STOP_TIME, PLAIN_DECELERATION)
 
 
 def stop_path(

@@ -97,7 +97,9 @@ def plan_move(
     )
 
 
-def _time_for_efforts(model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int) -> float:
+def _time_for_efforts(
+    model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
+) -> float:
     """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at ``start`` and T
     raised until it fits with its own."""
     limit = model.effort_limit * effort_scale

@@ -103,7 +103,7 @@ class Path:
         return polynomial.shifted(self.effort_coefficients[i], x)
 
     def overlaid(self, new: Path, columns: Sequence[int] | np.ndarray, now: int) -> Path:
-        """This path, with ``new`` taking over the joints ``columns`` when it begins; what is over by ``now`` is dropped.
+        """This path, with ``new`` taking over the joints ``columns`` when it begins; what is over ``now`` is dropped.
 
         Args:
             new: a path of ``len(columns)`` joints.

@@ -1,4 +1,4 @@
-"""Polynomials between two points of a trajectory, as (6, n) coefficients of 1, τ, … τ⁵, τ in s since the segment's start.
+"""Polynomials between two points of a trajectory: (6, n) coefficients of 1, τ, … τ⁵, τ in s since the first point.
 
 The coefficients are the unique Hermite interpolants; see e.g. Biagiotti and Melchiorri, Trajectory Planning for
 Automatic Machines and Robots (2008), chapter 2.

@@ -134,7 +134,8 @@ class Verdict:
 
     def text(self, joints: Sequence[str]) -> str:
         """A sentence."""
-        return f"{self.quantity} error of joint {joints[self.joint]!r} is {self.error:.6g}, tolerance {self.tolerance:g}"
+        joint = joints[self.joint]
+        return f"{self.quantity} error of joint {joint!r} is {self.error:.6g}, tolerance {self.tolerance:g}"
 
 
 def check(error_position: Array, error_velocity: Array, position: Array, velocity: Array) -> Verdict | None:

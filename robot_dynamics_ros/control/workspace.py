@@ -31,7 +31,8 @@ def check_controllable(model: RobotModel) -> RobotModel:
                 remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
             )
     if model.nv == 0:
-        raise ArgumentError("it has no moving joint to control", where=f"robot {model.name!r}", remedy="Check the URDF.")
+        raise ArgumentError("it has no moving joint to control", where=f"robot {model.name!r}",
+                            remedy="Check the URDF.")
     return model
 
 

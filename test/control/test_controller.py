@@ -41,7 +41,8 @@ def waypoints(arm, *rows, times=None, stamp=0, names=None, **fields):
 
 def test_it_starts_by_holding_where_the_arm_is(arm):
     control, q0 = controller(arm), mid(arm) + 0.1
-    for t, q, _, tau in sampled(arm, driver(control), q0, np.zeros(7), 300):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 300):
+        t, q, _, tau = now
         if t == START:
             np.testing.assert_allclose(tau, rd.gravity_forces(arm, q0), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(q, q0, atol=1e-12)
@@ -52,7 +53,8 @@ def test_it_starts_by_holding_where_the_arm_is(arm):
 def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
     control, v0 = controller(arm), np.linspace(-0.5, 0.5, 7)
     accelerations = []
-    for _t, q, v, _ in sampled(arm, driver(control), mid(arm), v0, 1000):
+    for now in sampled(arm, driver(control), mid(arm), v0, 1000):
+        _t, q, v, _ = now
         accelerations.append(control.reference[2].copy())
         assert (np.abs(control.error[1]) <= control.guards.deceleration * 2e-3).all()  # two periods' worth
     assert (np.abs(accelerations) <= control.guards.deceleration * (1 + 1e-9)).all()
@@ -63,7 +65,8 @@ def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
 def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
     control, q0 = controller(arm), mid(arm)
     goal = None
-    for t, q, v, _ in sampled(arm, driver(control), q0, np.zeros(7), 2500):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 2500):
+        t, q, _v, _ = now
         if t == s(0.05):
             goal = control.accept_trajectory(
                 rd.plan_move(arm, q0, q0 + 0.4), t, rd.Tolerances.uniform(7, path=0.01, goal=1e-3, goal_time=1.0)
@@ -78,7 +81,8 @@ def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
 
 def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
     control, q0 = controller(arm), mid(arm)
-    for t, q, v, tau in sampled(arm, driver(control), q0, np.zeros(7), 400):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 400):
+        t, q, v, tau = now
         if t == START:
             control.accept_trajectory(rd.plan_move(arm, q0, q0 - 0.3), t)
     a = rd.forward_dynamics(arm, q, v, tau)
@@ -99,7 +103,8 @@ def test_every_source_of_the_wrench_acceleration_is_right_in_steady_tracking(arm
         return control.update(t, q, v, control.effort.copy())
 
     worst = 0.0
-    for t, q, v, tau in sampled(arm, step, q0, np.zeros(7), 1500):
+    for now in sampled(arm, step, q0, np.zeros(7), 1500):
+        t, q, v, tau = now
         true = rd.joint_wrenches(arm, q, v, rd.forward_dynamics(arm, q, v, tau))
         if t > s(0.1):
             worst = max(worst, np.abs(control.wrenches - true).max())
@@ -110,7 +115,8 @@ def test_replacement_while_moving_leaves_no_step_in_the_effort(arm):
     control, q0 = controller(arm), mid(arm)
     rest = np.zeros(7)
     efforts = []
-    for t, _q, _v, tau in sampled(arm, driver(control), q0, np.zeros(7), 1500):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 1500):
+        t, _q, _v, tau = now
         efforts.append(tau)
         if t == START:
             control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.5, duration=1.0), t)
@@ -205,7 +211,8 @@ def test_hold_stops_within_the_deceleration_limits(arm):
     control, q0 = controller(arm), mid(arm)
     goal = None
     speeds = []
-    for t, _, v, _ in sampled(arm, driver(control), q0, np.zeros(7), 900):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 900):
+        t, _, v, _ = now
         if t == START:
             goal = control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.6), t)
         if t == s(0.3):
@@ -219,11 +226,13 @@ def test_hold_stops_within_the_deceleration_limits(arm):
 def test_streamed_points_are_followed_and_their_end_is_a_stop(arm):
     control, q0 = controller(arm, stream_timeout=0.05), mid(arm)
     w = 2.0
-    for t, q, v, _ in sampled(arm, driver(control), q0, np.zeros(7), 3000):
+    for now in sampled(arm, driver(control), q0, np.zeros(7), 3000):
+        t, q, v, _ = now
         x = (t - START) * 1e-9
         if (t - START) % (10 * MS) == 0 and x < 1.5:
             point = rd.TrajectoryPoint(
-                0, q0 + 0.1 * (1 - np.cos(w * x)), np.full(7, 0.1 * w * np.sin(w * x)), np.full(7, 0.1 * w * w * np.cos(w * x))
+                0, q0 + 0.1 * (1 - np.cos(w * x)), np.full(7, 0.1 * w * np.sin(w * x)),
+                np.full(7, 0.1 * w * w * np.cos(w * x)),
             )
             control.accept_point(arm.joint_names, point, t)
             assert control.mode is rd.Mode.STREAM
@@ -241,7 +250,7 @@ def test_joints_that_are_not_commanded_get_no_effort_and_cost_no_error(arm):
     control.activate(START, q0, np.zeros(7))
     command = control.update(START, q0, np.zeros(7))
     assert not command[5:].any() and command[1] != 0.0
-    drifted = q0 + [0, 0, 0, 0, 0, 0.3, -0.2]
+    drifted = q0 + np.array([0, 0, 0, 0, 0, 0.3, -0.2])
     control.update(START + MS, drifted, np.zeros(7))
     np.testing.assert_array_equal(control.error[:, 5:], 0.0)
     with pytest.raises(rd.UnknownNameError, match="joint99"):
@@ -296,8 +305,8 @@ def test_a_state_of_the_wrong_size_cannot_activate(arm):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"safe_command": "freeze"}, {"gravity_compensated_by": "nobody"}, {"state_timeout": 0.0}, {"blend_time": -1.0},
-            {"max_step": np.nan}, {"wrench_acceleration": "magic"}],
+    "bad", [{"safe_command": "freeze"}, {"gravity_compensated_by": "nobody"}, {"state_timeout": 0.0},
+            {"blend_time": -1.0}, {"max_step": np.nan}, {"wrench_acceleration": "magic"}],
 )
 def test_nonsense_options_are_refused(bad):
     with pytest.raises(rd.ArgumentError, match=next(iter(bad))):

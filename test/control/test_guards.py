@@ -22,7 +22,8 @@ def arm():
 def test_the_smaller_effort_limit_counts_and_is_derated(arm):
     np.testing.assert_allclose(Guards(arm).effort_limit, [60, 25])
     np.testing.assert_allclose(Guards(arm, rd.GuardSettings(effort_limit=[40, 100])).effort_limit, [40, 25])
-    np.testing.assert_allclose(Guards(arm, rd.GuardSettings(effort_limit=30.0, effort_scale=0.5)).effort_limit, [15, 12.5])
+    derated = Guards(arm, rd.GuardSettings(effort_limit=30.0, effort_scale=0.5))
+    np.testing.assert_allclose(derated.effort_limit, [15, 12.5])
 
 
 def test_effort_is_clipped_and_counted():

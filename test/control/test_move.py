@@ -38,7 +38,7 @@ def test_velocity_acceleration_and_effort_stay_within_limits(way, scale):
 
 
 def test_a_heavy_load_makes_it_slower_and_a_too_heavy_one_impossible():
-    goal, fast = HOME + [0.2, 1.0, -0.5, 0, 0, 0], {"scale": 1.0, "acceleration": 100.0}
+    goal, fast = HOME + np.array([0.2, 1.0, -0.5, 0, 0, 0]), {"scale": 1.0, "acceleration": 100.0}
     durations = [
         rd.plan_move(rd.carrying(SIX, rd.Payload("tool0", mass)), HOME, goal, **fast).duration for mass in (0, 5, 8, 10)
     ]
@@ -66,7 +66,8 @@ def test_no_way_to_go_is_a_short_hold():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"q0": HOME[:3]}, "q0: expected 6"), ({"q1": HOME * np.nan}, "q1: expected 6"), ({"q1": HOME + 7}, "outside its limits"),
+        ({"q0": HOME[:3]}, "q0: expected 6"), ({"q1": HOME * np.nan}, "q1: expected 6"),
+        ({"q1": HOME + 7}, "outside its limits"),
         ({"scale": 0.0}, "scale"), ({"scale": 1.1}, "scale"), ({"acceleration": -1.0}, "acceleration"),
         ({"acceleration": [1.0]}, "acceleration"), ({"effort_scale": np.nan}, "effort_scale"),
     ],

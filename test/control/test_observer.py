@@ -19,7 +19,8 @@ def arm():
 def observed(arm, push, steps, gain=50.0, move=0.4, friction=None, **kwargs):
     """Yield (s, q, estimate) of an arm on the move, pushed at the flange."""
     observer = rd.MomentumObserver(arm, gain, friction)
-    control = rd.JointController(arm, rd.ComputedTorque(kp=400.0, kd=40.0, friction=friction), observer=observer, **kwargs)
+    law = rd.ComputedTorque(kp=400.0, kd=40.0, friction=friction)
+    control = rd.JointController(arm, law, observer=observer, **kwargs)
     q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     control.accept_trajectory(rd.plan_move(arm, q0, q0 + move, duration=0.8), START)
@@ -77,8 +78,8 @@ def test_a_collision_raises_the_flag_and_the_arm_gives_way_or_holds(arm):
     for reaction, mode in (("hold", rd.Mode.HOLD), ("gravity", rd.Mode.FREE), ("none", rd.Mode.TRAJECTORY)):
         flagged = None
         for x, _, _, control in observed(
-            arm, {"flange": np.array([0, 0, 0, 0, 0, -60.0])}, 600, options=rd.ControllerOptions(collision_reaction=reaction),
-            collision=rd.CollisionMonitor(arm, 8.0),
+            arm, {"flange": np.array([0, 0, 0, 0, 0, -60.0])}, 600, collision=rd.CollisionMonitor(arm, 8.0),
+            options=rd.ControllerOptions(collision_reaction=reaction),
         ):
             if control.collision.flag and flagged is None:
                 flagged = x

@@ -13,7 +13,8 @@ def arm():
 
 def test_it_equals_a_link_welded_on(arm):
     rng = np.random.default_rng(0)
-    com, moments = np.array([0.02, -0.05, 0.11]), np.array([[0.03, 0.002, -0.001], [0.002, 0.02, 0.0], [-0.001, 0.0, 0.025]])
+    com = np.array([0.02, -0.05, 0.11])
+    moments = np.array([[0.03, 0.002, -0.001], [0.002, 0.02, 0.0], [-0.001, 0.0, 0.025]])
     loaded = rd.carrying(arm, rd.Payload("flange", 2.5, com, moments))
     text = arm.description.source
     body = (
@@ -32,7 +33,8 @@ def test_it_equals_a_link_welded_on(arm):
 
 @pytest.mark.parametrize(
     "bad", [{"mass": -1.0}, {"mass": np.nan}, {"com": [0, 0]}, {"com": [0, 0, np.inf]}, {"inertia": np.eye(2)},
-            {"inertia": -np.eye(3)}, {"inertia": np.diag([1.0, 1.0, 3.0])}, {"inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}],
+            {"inertia": -np.eye(3)}, {"inertia": np.diag([1.0, 1.0, 3.0])},
+            {"inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}],
 )
 def test_bodies_that_do_not_exist_are_refused(bad):
     with pytest.raises(rd.ArgumentError, match="payload"):

@@ -1,4 +1,4 @@
-"""Tolerances: defaults, requests of an action goal, and their check; the cases that joint_trajectory_controller names."""
+"""Tolerances: defaults, requests of an action goal, and their check; the cases of joint_trajectory_controller."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,9 @@ def test_invalid_requests_are_refused(request_):
         defaults().with_requests(NAMES, **request_)
 
 
-@pytest.mark.parametrize("bad", [{"path": -1.0}, {"goal": [1.0, 2.0]}, {"stopped_velocity": np.nan}, {"goal_time": -1.0}])
+@pytest.mark.parametrize(
+    "bad", [{"path": -1.0}, {"goal": [1.0, 2.0]}, {"stopped_velocity": np.nan}, {"goal_time": -1.0}]
+)
 def test_invalid_defaults_are_refused(bad):
     with pytest.raises(rd.ArgumentError):
         rd.Tolerances.uniform(3, **bad)

@@ -19,13 +19,16 @@ from robot_dynamics_ros.model.description import Array
 __all__ = ["boxed_lcp"]
 
 
-def boxed_lcp(A: Array, b: Array, lo: Array, hi: Array) -> tuple[Array, Array, np.ndarray]:
+def boxed_lcp(
+    A: Array, b: Array, lo: Array, hi: Array, guess: np.ndarray | None = None
+) -> tuple[Array, Array, np.ndarray]:
     """Solve it by block principal pivoting, falling back on least-index single pivots, which cannot cycle.
 
     Args:
         A: (n, n) symmetric positive definite.
         b: (n,).
         lo, hi: (n,) bounds, lo ≤ hi, possibly infinite.
+        guess: (n,) which side each row will be on, as in the third result; by the sign of ``b`` if not given.
 
     Returns:
         x, w, and (n,) int where −1 marks x = lo, +1 marks x = hi and 0 a row with w = 0 (then w is exactly zero).
@@ -36,8 +39,8 @@ def boxed_lcp(A: Array, b: Array, lo: Array, hi: Array) -> tuple[Array, Array, n
     n = len(b)
     x: Array = np.zeros(n)
     # without any x, w = b: rows that want to move one way are pushed back by the bound on the other side
-    side = np.where(b > 0.0, -1, 1)
-    side[(b == 0.0) | ((side < 0) & np.isneginf(lo)) | ((side > 0) & np.isposinf(hi))] = 0
+    side = -np.sign(b).astype(np.int64) if guess is None else guess.astype(np.int64)
+    side[((side < 0) & np.isneginf(lo)) | ((side > 0) & np.isposinf(hi))] = 0
     scale = 1e-13 * (1.0 + float(np.max(np.abs(b), initial=0.0)))
     fewest, patience = n + 1, 10
     for _ in range(50 + 20 * n):

@@ -79,7 +79,7 @@ class HybridStepper:
         a, inverse = system.free_acceleration(t, q, v, z)
         low = np.where(at_high[rows], -np.inf, -friction.static[rows])
         high = np.where(at_low[rows], np.inf, friction.static[rows])
-        _, _, side = boxed_lcp(inverse[np.ix_(rows, rows)], a[rows], low, high)
+        _, _, side = boxed_lcp(inverse[np.ix_(rows, rows)], a[rows], low, high, np.zeros(len(rows)))
         slip[rows] = np.where(friction.dry[rows], -side, 0)  # friction at its lower bound: the joint moves forward
         held = side == 0
         system.set_modes(slip, rows[held])

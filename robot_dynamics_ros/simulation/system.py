@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
@@ -70,7 +70,7 @@ class JointSystem:
         self._poses: dict[str, Any] = {}
         self._pose = np.empty((4, 4))
         self._free: np.ndarray = np.arange(self.nv)
-        self._lower = np.tri(self.nv, dtype=bool)
+        self._identity = np.eye(self.nv)
 
     # -- what integrators ask ------------------------------------------------------------------------------------
 
@@ -226,14 +226,13 @@ class JointSystem:
         Raises:
             SimulationError: it is not positive definite.
         """
-        # LAPACK itself: SciPy's wrappers around it cost more than the work on matrices of this size
+        # LAPACK itself: SciPy's wrappers cost more than the work on matrices of this size.  Not potri, which OpenBLAS
+        # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
         factor, bad = dpotrf(M, lower=1)
-        if not bad:
-            half, bad = dpotri(factor, lower=1)
-        if bad or not np.isfinite(half[0, 0]):
+        if bad:
             raise SimulationError("the mass matrix is not positive definite", where=f"robot {self.model.name!r}",
                                   remedy="Check masses, inertias and armatures for negative or missing values.")
-        out: Array = np.where(self._lower, half, half.T)
+        out: Array = dpotrs(factor, self._identity, lower=1)[0]
         return out
 
     def _checked_user_effort(self, t: float, q: Array, v: Array) -> Array:

@@ -49,3 +49,12 @@ def test_it_is_the_minimum_of_the_quadratic(seed):
 def test_an_indefinite_matrix_is_not_endless():
     with pytest.raises(SimulationError, match="positive definite"):
         boxed_lcp(np.array([[-1.0]]), np.array([-1.0]), np.array([0.0]), np.array([np.inf]))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 8))
+@settings(max_examples=50, deadline=None)
+def test_the_guess_does_not_matter(seed, n):
+    A, b, lo, hi = problem(seed, n)
+    expected, _, _ = boxed_lcp(A, b, lo, hi)
+    guess = np.random.default_rng(seed).integers(-1, 2, n)
+    np.testing.assert_allclose(boxed_lcp(A, b, lo, hi, guess)[0], expected, atol=1e-8 * (1.0 + np.abs(expected).max()))

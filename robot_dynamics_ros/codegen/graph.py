@@ -210,10 +210,13 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-def count_operations(outputs: Sequence[Expr]) -> dict[str, int]:
-    """How many operations of each kind the outputs take, and their ``"total"`` (negations and leaves are free)."""
+def count_operations(outputs: Sequence[Any]) -> dict[str, int]:
+    """How many operations of each kind the outputs take, and their ``"total"`` (negations and leaves are free).
+
+    Plain numbers among the outputs take none.
+    """
     counts: dict[str, int] = {}
-    for node in reachable(outputs):
+    for node in reachable(x for x in outputs if isinstance(x, Expr)):
         if node.op not in ("const", "leaf", "neg"):
             counts[node.op] = counts.get(node.op, 0) + 1
     counts["total"] = sum(counts.values())

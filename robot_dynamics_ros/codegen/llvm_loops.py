@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from robot_dynamics_ros.codegen.graph import Expr, reachable
 from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, batch_function, python_entry
 from robot_dynamics_ros.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
-from robot_dynamics_ros.codegen.loop_program import INT_FIELDS, AncestorLoop, Block, BodyLoop, DegreeLoop, LoopProgram, Store
+from robot_dynamics_ros.codegen.loop_program import (
+    INT_FIELDS,
+    AncestorLoop,
+    Block,
+    BodyLoop,
+    DegreeLoop,
+    LoopProgram,
+    Store,
+)
 
 __all__ = ["loop_module"]
 

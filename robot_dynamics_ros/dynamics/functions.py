@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from robot_dynamics_ros.dynamics.centroid import centroidal_matrix, mass_center, mass_center_motion
+from robot_dynamics_ros.dynamics.composite import composite_rigid_body_best
 from robot_dynamics_ros.dynamics.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.derivatives import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.energy import kinetic_energy, potential_energy
@@ -13,7 +14,6 @@ from robot_dynamics_ros.dynamics.forward import articulated_body
 from robot_dynamics_ros.dynamics.inverse import newton_euler
 from robot_dynamics_ros.dynamics.kinematics import jacobian_and_rate, link_placement, motion_of_point, placements
 from robot_dynamics_ros.dynamics.linear import back_substitute, factorize, inverse_of_factors, solve_symmetric
-from robot_dynamics_ros.dynamics.mass_matrix import composite_rigid_body
 from robot_dynamics_ros.dynamics.regressor import joint_torque_regressor
 from robot_dynamics_ros.dynamics.table import TABLE, Options, enter, sizes
 from robot_dynamics_ros.spatial import Force, Transform, Vec3
@@ -84,18 +84,18 @@ def _forward_dynamics(tree: Any, options: Any, q: Any, v: Any, tau: Any, ext: An
     if not tree.model.has_mimic:
         return [articulated_body(tree, q, v, tau, forces)]
     bias, _ = newton_euler(tree, q, v, _zeros(tree), forces)
-    M = composite_rigid_body(tree, q)
+    M = composite_rigid_body_best(tree, q)
     return [solve_symmetric(M.rows, [t - b for t, b in zip(tau, bias, strict=True)])]
 
 
 @enter("mass_matrix", "q", M=("nv", "nv"))
 def _mass_matrix(tree: Any, options: Any, q: Any) -> Any:
-    return [composite_rigid_body(tree, q).flat()]
+    return [composite_rigid_body_best(tree, q).flat()]
 
 
 @enter("mass_matrix_factors", "q", L=("nv", "nv"), D=("nv",))
 def _mass_matrix_factors(tree: Any, options: Any, q: Any) -> Any:
-    L, inverse = factorize(composite_rigid_body(tree, q).rows)
+    L, inverse = factorize(composite_rigid_body_best(tree, q).rows)
     n = tree.nv
     full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
     return [_flat(full), [1.0 / d for d in inverse]]
@@ -103,12 +103,12 @@ def _mass_matrix_factors(tree: Any, options: Any, q: Any) -> Any:
 
 @enter("mass_matrix_inverse", "q", Minv=("nv", "nv"))
 def _mass_matrix_inverse(tree: Any, options: Any, q: Any) -> Any:
-    return [_flat(inverse_of_factors(*factorize(composite_rigid_body(tree, q).rows)))]
+    return [_flat(inverse_of_factors(*factorize(composite_rigid_body_best(tree, q).rows)))]
 
 
 @enter("mass_matrix_solve", "q tau", x=("nv",))
 def _mass_matrix_solve(tree: Any, options: Any, q: Any, tau: Any) -> Any:
-    return [back_substitute(*factorize(composite_rigid_body(tree, q).rows), tau)]
+    return [back_substitute(*factorize(composite_rigid_body_best(tree, q).rows), tau)]
 
 
 @enter("coriolis_matrix", "q v", C=("nv", "nv"))

@@ -498,7 +498,7 @@ def _forward(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
 
 
 def _mass(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.mass_matrix import composite_rigid_body_world
+    from robot_dynamics_ros.dynamics.composite import composite_rigid_body_world
 
     composite_rigid_body_world(tree, x["q"])
 

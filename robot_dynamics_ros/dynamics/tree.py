@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.codegen.graph import Expr
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import (
@@ -340,6 +341,11 @@ class NumericTree:
     def square(self) -> list[list[Scalar]]:
         """A zero matrix over the velocity coordinates, for any entries."""
         return [[0.0] * self.nv for _ in range(self.nv)]
+
+    @staticmethod
+    def symbolic(q: Sequence[Scalar]) -> bool:
+        """Whether coordinates are symbols of a trace."""
+        return len(q) > 0 and isinstance(q[0], Expr)
 
     @staticmethod
     def exact(values: np.ndarray) -> Any:

@@ -66,8 +66,9 @@ class Oracle:
             theirs = T.T @ pin.computeCoriolisMatrix(P, D, qp, vp) @ T
             yield "rate of the mass matrix", C + C.T, theirs + theirs.T
 
-        yield from self._wrenches(q, v, a, T, qp, vp, ap, rng)
-        yield from self._frames(q, v, a, T, qp, vp, ap, rng)
+        if model.nv:  # Pinocchio's frame functions crash on a robot without joints
+            yield from self._wrenches(q, v, a, T, qp, vp, ap, rng)
+            yield from self._frames(q, v, a, T, qp, vp, ap, rng)
         yield from self._totals(q, v, a, T, qp, vp, ap)
         if not self.planar:
             by_q, by_v, _ = pin.computeRNEADerivatives(P, D, qp, vp, ap)
@@ -100,6 +101,7 @@ class Oracle:
         pin.computeJointJacobiansTimeVariation(P, D, qp, vp)
         aligned, local = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
         ids = [P.getFrameId(name, pin.BODY) for name in model.link_names]
+        assert max(ids) < P.nframes, "Pinocchio lacks a link"
         yield "link placements", rd.link_poses(model, q), np.array([D.oMf[k].homogeneous for k in ids])
         velocity = [pin.getFrameVelocity(P, D, k, aligned).vector[SWAP] for k in ids]
         yield "link velocities", rd.link_velocities(model, q, v), np.array(velocity)

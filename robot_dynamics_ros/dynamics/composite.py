@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from robot_dynamics_ros.codegen.graph import count_operations
 from robot_dynamics_ros.spatial import Motion, RigidInertia, Transform
 
-__all__ = ["composite_rigid_body", "composite_rigid_body_world"]
+__all__ = ["composite_rigid_body", "composite_rigid_body_best", "composite_rigid_body_world"]
 
 
 def composite_rigid_body(tree: Any, q: Any) -> Any:
@@ -65,3 +66,11 @@ def composite_rigid_body_world(tree: Any, q: Any) -> Any:
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
     return M
+
+
+def composite_rigid_body_best(tree: Any, q: Any) -> Any:
+    """M(q) by whichever form takes fewer operations for this tree; only a tree on symbols can tell beforehand."""
+    if not tree.symbolic(q):
+        return composite_rigid_body(tree, q)
+    forms = [composite_rigid_body(tree, q), composite_rigid_body_world(tree, q)]
+    return min(forms, key=lambda M: count_operations(M.flat())["total"])

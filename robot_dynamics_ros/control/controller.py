@@ -110,7 +110,7 @@ class JointController(ControllerParts):
         """
         if self.mode is Mode.INACTIVE:
             return self.safe_command()
-        if not math.isfinite(float(q.sum()) + float(v.sum())):
+        if not math.isfinite(q.dot(q) + v.dot(v)):
             self.counts["non_finite_state"] += 1
             return self.command
         w = self._work
@@ -181,7 +181,7 @@ class JointController(ControllerParts):
                 self.counts["collision"] += 1
                 self._react(t)
         if self.want_wrenches:
-            altered = altered or self._blend.active or bool(self.guards.saturated.any())
+            altered = altered or self._blend.active or self.guards.cut
             self._wrench_pass.compute(
                 w, tau, altered, measured, getattr(self.law, "friction", None), self._external.values, dt
             )

@@ -68,9 +68,9 @@ class ControllerParts:
         self.law: Law = (law if law is not None else ComputedTorque()).check(model)
         self.law.prepare(self._work)
         self.counts: Counter[str] = Counter()
-        self.guards = Guards(model, guards, self.counts)
         table = JointTable.of(model, self.options.joints)
         self._idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
+        self.guards = Guards(model, guards, self.counts, self._idle)
         self._reference = ReferenceGenerator(table, self.options, self.guards.deceleration)
         self._tolerances = tolerances if tolerances is not None else Tolerances.uniform(n, stopped_velocity=0.0)
         self._watchdog = Watchdog(nanoseconds(self.options.state_timeout))
@@ -93,7 +93,7 @@ class ControllerParts:
         self._inertia = np.zeros((n, n))
         self._fresh_start = True
         self._robot_gravity = self.options.gravity_compensated_by == "robot"
-        self._integrates = self._has_integral()
+        self._integrates = self.law.integrates
 
     # -- changes between two cycles ------------------------------------------------------------------------------
 
@@ -118,12 +118,8 @@ class ControllerParts:
                 old, new = self.law.ki, law.ki  # type: ignore[attr-defined]
                 self._work.integral *= np.where(new > 0.0, old / new, 0.0)
         self.law = law
-        self._integrates = self._has_integral()
+        self._integrates = self.law.integrates
         self._blend.start()
-
-    def _has_integral(self) -> bool:
-        ki = getattr(self.law, "ki", None)
-        return ki is not None and bool(np.any(ki))
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
         """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Friction:
     breakaway: Array
     stribeck_speed: Array
     smoothing: Array
+    _stribeck: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_stribeck", bool((self.breakaway != self.coulomb).any()))
 
     @classmethod
     def of(
@@ -90,12 +94,16 @@ class Friction:
         """(n,) F(v) for velocities ``v``, written to ``out`` if given (which must not be ``v``)."""
         if out is None:
             out = np.empty_like(self.viscous)
-        np.divide(v, self.stribeck_speed, out=out)
-        np.multiply(out, out, out=out)
-        np.negative(out, out=out)
-        np.exp(out, out=out)
-        out *= self.breakaway - self.coulomb
-        out += self.coulomb
-        out *= np.tanh(v / self.smoothing)
+        np.divide(v, self.smoothing, out=out)
+        np.tanh(out, out=out)
+        if self._stribeck:
+            decay = np.divide(v, self.stribeck_speed)
+            decay *= -decay
+            np.exp(decay, out=decay)
+            decay *= self.breakaway - self.coulomb
+            decay += self.coulomb
+            out *= decay
+        else:
+            out *= self.coulomb
         out += self.viscous * v
         return out

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
+from robot_dynamics_ros.control.columns import any_of, column
 from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -86,7 +86,7 @@ def motion_bounds(
 def clip_effort(tau: Array, limit: Array) -> np.ndarray:
     """Clip ``tau`` (n,) in place to ± ``limit``; returns (n,) which joints were."""
     hit = np.abs(tau) > limit
-    if hit.any():
+    if any_of(hit):
         np.clip(tau, -limit, limit, out=tau)
     return hit
 
@@ -94,7 +94,7 @@ def clip_effort(tau: Array, limit: Array) -> np.ndarray:
 def clip_rate(tau: Array, previous: Array, step: Array) -> np.ndarray:
     """Clip ``tau`` (n,) in place to within ``step`` of ``previous``; returns (n,) which joints were."""
     hit = np.abs(tau - previous) > step
-    if hit.any():
+    if any_of(hit):
         np.clip(tau, previous - step, previous + step, out=tau)
     return hit
 
@@ -105,13 +105,20 @@ class Guards:
     Attributes:
         effort_limit, velocity_limit, deceleration, margin: (n,) what is in force.
         counts: cause → how often a joint was touched.
+        cut: whether anything was cut since :meth:`begin`.
         saturated: (n,) sign of the last command's excess over what was let through, 0 where nothing was cut.
     """
 
     def __init__(
-        self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None
+        self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None,
+        idle: np.ndarray | None = None,
     ) -> None:
         """Check the settings against the model.
+
+        Args:
+            settings: the URDF's limits alone if not given.
+            counts: to count in.
+            idle: indices of joints that are not commanded, whose motion is not this robot's to limit.
 
         Raises:
             ArgumentError: a setting of the wrong length, negative, or a scale above 1.
@@ -141,22 +148,32 @@ class Guards:
                         remedy="A joint that cannot brake cannot be stopped.")
         )
         self.lower, self.upper = np.array(model.lower), np.array(model.upper)
-        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
         self._reach = 0.75 / self.deceleration  # v²/2a, and half as much again
-        self._near_velocity = 0.95 * self.velocity_limit
+        self._near_speed = (0.95 * self.velocity_limit) ** 2
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        one_sided = np.isfinite(self.lower) ^ np.isfinite(self.upper)
+        low, high = np.where(bounded, self.lower, 0.0), np.where(bounded, self.upper, 0.0)
+        self._centre = 0.5 * (low + high)
+        half = np.where(bounded, 0.5 * (high - low), np.inf) - self.margin
+        self._half = np.where(one_sided, -np.inf, half)  # always looked at closely; no URDF has such a joint
+        if idle is not None:
+            self.lower[idle], self.upper[idle] = -np.inf, np.inf
+            self.velocity_limit = np.array(self.velocity_limit)
+            self.velocity_limit[idle] = np.inf
+        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
         self._limited_rate = bool(np.isfinite(self.effort_rate).any())
         self.saturated = np.zeros(n)
+        self.cut, self._clear = False, True
         self._asked, self._scratch = np.zeros(n), np.zeros(n)
 
     def near_limits(self, q: Array, v: Array) -> bool:
         """Whether a joint is in a soft zone, about to brake for one, or close to (above 95 % of) its velocity limit."""
-        reach = np.multiply(v, v, out=self._scratch)
-        reach *= self._reach
-        reach += self.margin
-        return bool(
-            (q - reach < self.lower).any() or (q + reach > self.upper).any()
-            or (np.abs(v) > self._near_velocity).any()
-        )
+        speed = np.multiply(v, v, out=self._scratch)
+        if any_of(speed > self._near_speed):
+            return True
+        speed *= self._reach
+        speed += np.abs(q - self._centre)
+        return any_of(speed > self._half)
 
     def limit_motion(self, tau: Array, q: Array, v: Array, bias: Array, inertia: Array) -> None:
         """Keep ``tau`` (n,), in place, from driving a joint on towards a limit; see :func:`motion_bounds`.
@@ -170,8 +187,10 @@ class Guards:
             q, self.lower, self.upper, self.velocity_limit, self.margin, s.zone_rate, self.deceleration
         )
         low, high = motion_bounds(v, slowest, fastest, bias, inertia, s.braking_rate)
-        hit = (tau < low) | (tau > high)
-        if hit.any():
+        slack = 1e-6 * (1.0 + np.abs(bias))  # rounding is no hit
+        hit = (tau < low - slack) | (tau > high + slack)
+        if any_of(hit):
+            self.cut = True
             zone = hit & ((slowest > -self.velocity_limit) | (fastest < self.velocity_limit))
             self.counts["position_zone"] += int(zone.sum())
             self.counts["velocity_limit"] += int((hit & ~zone).sum())
@@ -186,22 +205,30 @@ class Guards:
         """
         if self._limited_rate:
             hit = clip_rate(tau, previous, self.effort_rate * dt)
-            if hit.any():
+            if any_of(hit):
+                self.cut = True
                 self.counts["effort_rate"] += int(hit.sum())
         hit = clip_effort(tau, self.effort_limit)
-        if hit.any():
+        if any_of(hit):
+            self.cut = True
             self.counts["effort_limit"] += int(hit.sum())
 
     def begin(self, tau: Array) -> bool:
         """Note what a law asked for; False (and counted) if any of it is not finite."""
-        if not np.isfinite(tau).all():
+        if not math.isfinite(tau.dot(tau)):
             self.counts["non_finite_effort"] += 1
             return False
+        self.cut = False
         np.copyto(self._asked, tau)
         return True
 
     def finish(self, tau: Array) -> None:
         """Note what is let through, for anti-windup."""
-        np.subtract(self._asked, tau, out=self.saturated)
-        np.sign(self.saturated, out=self.saturated)
+        if self.cut:
+            np.subtract(self._asked, tau, out=self.saturated)
+            np.sign(self.saturated, out=self.saturated)
+            self._clear = False
+        elif not self._clear:
+            self.saturated[:] = 0.0
+            self._clear = True
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
+from robot_dynamics_ros.control.columns import any_of, column
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
@@ -143,10 +143,10 @@ def check(error_position: Array, error_velocity: Array, position: Array, velocit
     for quantity, error, tolerance in (
         ("position", error_position, position), ("velocity", error_velocity, velocity),
     ):
-        if tolerance.any():
-            size = np.abs(error)
+        size = np.abs(error)
+        if any_of(size > tolerance):
             bad = (size > tolerance) & (tolerance > 0.0)
-            if bad.any():
+            if any_of(bad):
                 i = int(np.argmax(np.where(bad, size / np.where(tolerance > 0.0, tolerance, 1.0), 0.0)))
                 return Verdict(i, quantity, float(error[i]), float(tolerance[i]))
     return None

@@ -112,7 +112,7 @@ class Workspace:
     """
 
     __slots__ = (
-        "J", "J_d", "X", "X_d", "_spare", "a", "a_d", "continuous", "e", "ed", "error", "integral", "kernels", "m", "n",
+        "J", "J_d", "X", "X_d", "_wraps", "a", "a_d", "continuous", "e", "ed", "error", "integral", "kernels", "m", "n",
         "q", "q_d", "reference", "s0", "s1", "s2", "v", "v_d", "want_wrenches", "wrenches", "wrenches_current",
     )
 
@@ -120,7 +120,7 @@ class Workspace:
         check_controllable(model)
         n = self.n = model.nv
         self.kernels = Kernels.of(model)
-        self.q, self.v, self.integral, self.a, self.s0, self.s1, self.s2, self._spare = (np.zeros(n) for _ in range(8))
+        self.q, self.v, self.integral, self.a, self.s0, self.s1, self.s2 = (np.zeros(n) for _ in range(7))
         self.reference = np.zeros((3, n))
         self.q_d, self.v_d, self.a_d = self.reference
         self.error = np.zeros((2, n))
@@ -130,6 +130,7 @@ class Workspace:
         self.J, self.J_d = np.zeros((6, n)), np.zeros((6, n))
         self.X, self.X_d = np.zeros((4, 4)), np.zeros((4, 4))
         self.continuous = np.array([model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names])
+        self._wraps = bool(self.continuous.any())
         self.want_wrenches = False
         self.wrenches_current = False
 
@@ -149,7 +150,7 @@ class Workspace:
         """Fill ``error`` from the state and the reference."""
         np.subtract(self.q_d, self.q, out=self.e)
         np.subtract(self.v_d, self.v, out=self.ed)
-        if self.continuous.any():
+        if self._wraps:
             wrapped = np.remainder(self.e + np.pi, 2.0 * np.pi) - np.pi
             self.e[self.continuous] = wrapped[self.continuous]
         self.wrenches_current = False

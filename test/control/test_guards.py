@@ -82,6 +82,19 @@ def test_limits_that_do_not_exist_bound_nothing():
     np.testing.assert_allclose(tau, 1e3)  # far below 20 rad/s × 50 / s
 
 
+def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm):
+    q, v = np.array([0.3, 2.8]), np.zeros(2)
+    bias, inertia = rd.bias_forces(arm, q, v), np.ones(2)
+    guards, tau = Guards(arm), bias * (1 + 1e-12)
+    assert guards.near_limits(q, v)
+    guards.limit_motion(tau, q, v, bias, inertia)
+    assert not guards.counts
+    idle, tau = Guards(arm, idle=np.array([1])), bias + 9.0
+    assert not idle.near_limits(q, v)
+    idle.limit_motion(tau, q, v, bias, inertia)
+    np.testing.assert_array_equal(tau, bias + 9.0)
+
+
 def test_driving_into_a_position_limit_is_stopped(arm):
     """A law that pushes the elbow with full effort against its limit: the guard brings it to rest inside."""
     guards, kernels = Guards(arm), rd.control.workspace.Kernels.of(arm)

@@ -33,10 +33,12 @@ class Law:
     """A frozen value that turns the state and reference in a workspace into efforts.
 
     Attributes:
+        integrates: whether it uses the integral of the error.
         tracks: whether the law drives the arm to its reference; one that does not leaves the arm to be led by hand.
     """
 
     tracks: ClassVar[bool] = True
+    integrates: ClassVar[bool]  # set by each instance
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -45,6 +47,7 @@ class Law:
                 if value is None and f.metadata["optional"]:
                     continue
                 object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
+        object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         at = getattr(self, "friction_at", "measured")
         if at not in FRICTION_AT:
             raise ArgumentError(f"expected one of {FRICTION_AT}, got {at!r}", where="friction_at", got=at,
@@ -133,11 +136,12 @@ def add_friction(work: Workspace, friction: Friction | None, at: str, out: Array
         out += friction.effort(work.v if at == "measured" else work.v_d, work.s2)
 
 
-def add_pd(work: Workspace, kp: Array, kd: Array, ki: Array, out: Array) -> None:
-    """Add Kp e + Kd ė + Ki ∫e."""
-    np.multiply(kp, work.e, out=work.s0)
+def add_pd(work: Workspace, law: Any, out: Array) -> None:
+    """Add Kp e + Kd ė + Ki ∫e with the gains of ``law``."""
+    np.multiply(law.kp, work.e, out=work.s0)
     out += work.s0
-    np.multiply(kd, work.ed, out=work.s0)
+    np.multiply(law.kd, work.ed, out=work.s0)
     out += work.s0
-    np.multiply(ki, work.integral, out=work.s0)
-    out += work.s0
+    if law.integrates:
+        np.multiply(law.ki, work.integral, out=work.s0)
+        out += work.s0

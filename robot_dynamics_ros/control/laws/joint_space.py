@@ -48,7 +48,7 @@ class ComputedTorque(Law):
     def __call__(self, work: Workspace, out: Array) -> Array:
         """See :class:`ComputedTorque`."""
         np.copyto(work.a, work.a_d)
-        add_pd(work, self.kp, self.kd, self.ki, work.a)
+        add_pd(work, self, work.a)
         work.inverse_dynamics(out)
         add_friction(work, self.friction, self.friction_at, out)
         return out
@@ -80,7 +80,7 @@ class PDGravity(Law):
     def __call__(self, work: Workspace, out: Array) -> Array:
         """See :class:`PDGravity`."""
         work.kernels.gravity_forces(work.q, out)
-        add_pd(work, self.kp, self.kd, self.ki, out)
+        add_pd(work, self, out)
         add_friction(work, self.friction, self.friction_at, out)
         return out
 
@@ -132,7 +132,7 @@ class FeedforwardPD(Law):
         """See :class:`FeedforwardPD`."""
         work.kernels.inverse_dynamics(work.q_d, work.v_d, work.a_d, out)
         np.copyto(work.a, work.a_d)
-        add_pd(work, self.kp, self.kd, self.ki, out)
+        add_pd(work, self, out)
         add_friction(work, self.friction, "reference", out)
         return out
 

@@ -148,6 +148,11 @@ class Guards:
                         remedy="A joint that cannot brake cannot be stopped.")
         )
         self.lower, self.upper = np.array(model.lower), np.array(model.upper)
+        if idle is not None:
+            self.lower[idle], self.upper[idle] = -np.inf, np.inf
+            self.velocity_limit = np.array(self.velocity_limit)
+            self.velocity_limit[idle] = np.inf
+        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
         self._reach = 0.75 / self.deceleration  # v²/2a, and half as much again
         self._near_speed = (0.95 * self.velocity_limit) ** 2
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
@@ -156,11 +161,6 @@ class Guards:
         self._centre = 0.5 * (low + high)
         half = np.where(bounded, 0.5 * (high - low), np.inf) - self.margin
         self._half = np.where(one_sided, -np.inf, half)  # always looked at closely; no URDF has such a joint
-        if idle is not None:
-            self.lower[idle], self.upper[idle] = -np.inf, np.inf
-            self.velocity_limit = np.array(self.velocity_limit)
-            self.velocity_limit[idle] = np.inf
-        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
         self._limited_rate = bool(np.isfinite(self.effort_rate).any())
         self.saturated = np.zeros(n)
         self.cut, self._clear = False, True

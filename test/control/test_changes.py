@@ -12,7 +12,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/seven_axis.urdf")
+    return rd.load_robot("seven_axis")
 
 
 def make(arm, law=None, **options):

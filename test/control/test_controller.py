@@ -13,7 +13,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/seven_axis.urdf")
+    return rd.load_robot("seven_axis")
 
 
 def s(seconds):

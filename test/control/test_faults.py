@@ -11,7 +11,7 @@ from support.closed_loop import mid
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.laws.base import Law
 
-ARM = rd.load_urdf("urdf/seven_axis.urdf")
+ARM = rd.load_robot("seven_axis")
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
 Q, V = mid(ARM), np.zeros(7)

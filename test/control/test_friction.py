@@ -10,7 +10,7 @@ import robot_dynamics_ros as rd
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/two_link.urdf")
+    return rd.load_robot("two_link")
 
 
 def test_the_parts_by_hand(arm):
@@ -46,4 +46,4 @@ def test_it_is_odd_smooth_at_zero_and_always_resists(v, viscous, coulomb, extra)
 )
 def test_nonsense_is_refused(bad):
     with pytest.raises(rd.ArgumentError, match="friction"):
-        rd.Friction.of(rd.load_urdf("urdf/seven_axis.urdf"), **bad)
+        rd.Friction.of(rd.load_robot("seven_axis"), **bad)

@@ -16,7 +16,7 @@ from robot_dynamics_ros.control.watchdog import Arrival, Freshness, Watchdog
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/two_link.urdf")  # 60 and 25 N m, 6 and 8 rad/s, ± 3.14 and ± 2.8 rad
+    return rd.load_robot("two_link")  # 60 and 25 N m, 6 and 8 rad/s, ± 3.14 and ± 2.8 rad
 
 
 def test_the_smaller_effort_limit_counts_and_is_derated(arm):
@@ -74,7 +74,7 @@ def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, bias, inertia)
 
 
 def test_limits_that_do_not_exist_bound_nothing():
-    model = rd.load_urdf("urdf/pendulum.urdf").replace()
+    model = rd.load_robot("pendulum").replace()
     guards = Guards(model)
     tau = np.array([1e3])
     assert not guards.near_limits(np.array([1e3]), np.zeros(1))

@@ -12,17 +12,15 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.laws.damped import damped_inverse, rotation_error, task_inertia
 
-URDF = "urdf/{}.urdf"
-
 
 @pytest.fixture(scope="module", params=["two_link", "seven_axis", "two_arm_torso"])
-def model(request, pytestconfig):
-    return rd.load_urdf(pytestconfig.rootpath / URDF.format(request.param))
+def model(request):
+    return rd.load_robot(request.param)
 
 
 @pytest.fixture(scope="module")
-def seven(pytestconfig):
-    return rd.load_urdf(pytestconfig.rootpath / "urdf/seven_axis.urdf")
+def seven():
+    return rd.load_robot("seven_axis")
 
 
 def wave(model, t):
@@ -53,7 +51,7 @@ def test_computed_torque_makes_the_error_dynamics_linear_and_decoupled(model):
 
 def test_computed_torque_integral_removes_a_constant_disturbance():
     """With Ki the error under a constant effort goes to zero: e‴ + Kd e″ + Kp e′ + Ki e = 0 for a constant load."""
-    model = rd.load_urdf("urdf/two_link.urdf")
+    model = rd.load_robot("two_link")
     law = rd.ComputedTorque(kp=100.0, kd=20.0, ki=300.0)
     work, tau = rd.control.workspace.Workspace(model), np.empty(2)
     q, v, z, dt = np.zeros(2), np.zeros(2), np.zeros(2), 1e-3
@@ -95,7 +93,7 @@ def test_gravity_compensation_keeps_kinetic_energy_and_damping_takes_it(model):
 
 
 def test_pd_gravity_loses_energy_until_it_stands_at_the_reference():
-    model = rd.load_urdf("urdf/two_link.urdf")
+    model = rd.load_robot("two_link")
     kp, kd = np.array([80.0, 30.0]), np.array([12.0, 4.0])
     law, goal = rd.bind(model, rd.PDGravity(kp=kp, kd=kd)), np.array([0.7, -1.0])
     q, v = continuous(model, lambda t, q, v: law(q, v, goal), np.zeros(2), np.zeros(2), np.linspace(0, 8, 801))
@@ -171,7 +169,7 @@ def test_cartesian_impedance_settles_at_its_target(seven):
 
 @pytest.mark.parametrize("q", [np.zeros(2), np.array([0.3, 0.0]), np.array([0.3, 1e-9]), np.array([0.3, 1e-4])])
 def test_cartesian_impedance_stays_bounded_in_singular_poses(q):
-    model = rd.load_urdf("urdf/two_link.urdf")
+    model = rd.load_robot("two_link")
     tau = rd.cartesian_impedance(model, q, np.array([1.0, -1.0]), q + 0.2, link="tip")
     assert np.isfinite(tau).all()
     assert np.abs(tau).max() < 500.0
@@ -212,7 +210,7 @@ def test_task_inertia_is_exact_away_from_singularities_and_bounded_in_them(seven
         J, M = rd.jacobian(seven, q, "flange"), rd.mass_matrix(seven, q)
         got = task_inertia(J, np.linalg.solve(M, J.T), threshold=1e-9)
         np.testing.assert_allclose(got @ (J @ np.linalg.solve(M, J.T)), np.eye(6), atol=1e-6)
-    two = rd.load_urdf("urdf/two_link.urdf")
+    two = rd.load_robot("two_link")
     sizes = []
     for elbow in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-6, 0.0):
         J, M = rd.jacobian(two, [0.0, elbow], "tip"), rd.mass_matrix(two, [0.0, elbow])
@@ -223,7 +221,7 @@ def test_task_inertia_is_exact_away_from_singularities_and_bounded_in_them(seven
 
 
 def test_continuous_joints_take_the_short_way_round():
-    model = rd.load_urdf("urdf/pendulum.urdf").replace(gravity=(0, 0, 0))
+    model = rd.load_robot("pendulum").replace(gravity=(0, 0, 0))
     tau = rd.pd_gravity(model, [3.0], [0.0], [-3.0], kp=1.0, kd=0.0)
     np.testing.assert_allclose(tau, 2 * np.pi - 6.0)
     np.testing.assert_allclose(rd.pd_gravity(model, [0.1], [0.0], [0.1 + 8 * np.pi], kp=1.0, kd=0.0), 0.0, atol=1e-12)

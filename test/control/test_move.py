@@ -10,7 +10,7 @@ from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.control.path import Path
 from robot_dynamics_ros.control.splice import JointTable, splice
 
-SIX = rd.load_urdf("urdf/six_axis.urdf")
+SIX = rd.load_robot("six_axis")
 HOME = np.array([0.0, -1.2, 1.3, -0.5, 0.6, 0.0])
 
 
@@ -54,7 +54,7 @@ def test_a_duration_is_kept_or_refused():
 
 
 def test_continuous_joints_take_the_short_way():
-    model = rd.load_urdf("urdf/pendulum.urdf")
+    model = rd.load_robot("pendulum")
     trajectory = rd.plan_move(model, [3.0], [-3.0])
     np.testing.assert_allclose(trajectory.positions[:, 0], [3.0, 2 * np.pi - 3.0])
 

@@ -13,7 +13,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/seven_axis.urdf")
+    return rd.load_robot("seven_axis")
 
 
 def observed(arm, push, steps, gain=50.0, move=0.4, friction=None, **kwargs):
@@ -55,7 +55,7 @@ def test_a_constant_push_is_found_with_the_delay_of_a_low_pass(arm):
 
 
 def test_a_pure_force_is_found_with_three_joints():
-    arm = rd.load_urdf("urdf/three_link.urdf")
+    arm = rd.load_robot("three_link")
     q, force = np.array([0.3, 0.5, -0.9]), np.array([3.0, -4.0, 5.0])
     J, R = rd.jacobian(arm, q, "tool0"), rd.link_pose(arm, q, "tool0")[:3, :3]
     found, left = rd.contact_wrench(arm, q, "tool0", J[3:].T @ R @ force, force_only=True)
@@ -64,7 +64,7 @@ def test_a_pure_force_is_found_with_three_joints():
 
 
 def test_what_cannot_be_felt_is_returned_as_zero_and_nothing_explodes():
-    arm = rd.load_urdf("urdf/two_link.urdf")
+    arm = rd.load_robot("two_link")
     for elbow in (0.0, 1e-9, 1e-5, 1e-3):
         found, _ = rd.contact_wrench(arm, np.array([0.0, elbow]), "tip", np.array([1.0, 1.0]), force_only=True)
         assert np.abs(found).max() < 100.0

@@ -8,7 +8,7 @@ import robot_dynamics_ros as rd
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_urdf("urdf/seven_axis.urdf")
+    return rd.load_robot("seven_axis")
 
 
 def test_it_equals_a_link_welded_on(arm):

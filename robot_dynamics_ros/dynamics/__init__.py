@@ -3,7 +3,7 @@
 from robot_dynamics_ros.dynamics import api, configuration, configuration_space, frames, parameters
 from robot_dynamics_ros.dynamics.api import *  # noqa: F403
 from robot_dynamics_ros.dynamics.arguments import check_finite
-from robot_dynamics_ros.dynamics.backends import available_backends, kernel
+from robot_dynamics_ros.dynamics.backends import available_backends, kernel, prepare
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.frames import *  # noqa: F403
@@ -13,6 +13,7 @@ __all__ = [
     "available_backends",
     "check_finite",
     "kernel",
+    "prepare",
     *api.__all__,
     *parameters.__all__,
     *configuration.__all__,

@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
+import logging
 import math
 import os
 import threading
@@ -23,10 +25,10 @@ from robot_dynamics_ros.codegen.python_source import python_source
 from robot_dynamics_ros.dynamics.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
 from robot_dynamics_ros.dynamics.functions import TABLE, Options
 from robot_dynamics_ros.dynamics.trace import trace
-from robot_dynamics_ros.errors import BackendError, UnknownNameError
+from robot_dynamics_ros.errors import BackendError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "with_backend"]
+__all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "prepare", "with_backend"]
 
 BACKENDS = ("native", "loops", "numpy", "interpreted")
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
@@ -49,6 +51,7 @@ def backend_of(model: RobotModel) -> str:
     if own is None:
         wanted = os.environ.get(ENVIRONMENT, "auto")
         own = available_backends()[0] if wanted == "auto" else _checked(wanted, ENVIRONMENT)
+        model._cache["insisted"] = wanted != "auto"
         model._cache["backend"] = own
     return own
 
@@ -60,7 +63,7 @@ def with_backend(model: RobotModel, backend: str) -> RobotModel:
         UnknownNameError: no such backend.
         BackendError: it cannot run here.
     """
-    return dataclasses.replace(model, _cache={"backend": _checked(backend, "backend")})
+    return dataclasses.replace(model, _cache={"backend": _checked(backend, "backend"), "insisted": True})
 
 
 def _checked(name: str, where: str) -> str:
@@ -99,6 +102,38 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
     return _entry(model, name, tuple(sorted(options.items())))[1]
 
 
+def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
+    """Make functions ready before they are needed, so that nothing is compiled when time matters.
+
+    Args:
+        names: functions as for :func:`kernel`; the common ones if none are given.
+        background: do it in a thread and return at once; until it is done, first calls wait for it.
+
+    Returns:
+        the thread, if in the background.
+
+    Raises:
+        UnknownNameError: no such function (raised at once, in the background too).
+    """
+    wanted = names or ("inverse_dynamics_wrenches", "inverse_dynamics", "forward_dynamics", "mass_matrix",
+                       "bias_forces", "gravity_forces")  # fmt: skip
+    for name in wanted:
+        if name not in TABLE:
+            raise UnknownNameError("function", name, TABLE)
+
+    def work() -> None:
+        for name in wanted:
+            if not (name in SOLVERS and model.massless_joint_names):
+                _entry(model, name, ())
+
+    if not background:
+        work()
+        return None
+    thread = threading.Thread(target=work, name="robot_dynamics_prepare", daemon=True)
+    thread.start()
+    return thread
+
+
 def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
     key = (name, options)
     found = model._cache.get(key)
@@ -112,22 +147,60 @@ def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, A
     return found
 
 
-def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
-    backend = _suited(model, name, options)
-    engine: Engine
-    if backend in ("native", "loops"):
+def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any:
+    """A compiled engine; ``None``, said once in the log, where the compiler turns out not to work and nobody insisted.
+
+    Raises:
+        BackendError: the backend was asked for by name.
+    """
+    try:
         from robot_dynamics_ros.dynamics.native_engine import NativeEngine
 
-        native = NativeEngine(model, name, options, loops=backend == "loops")
+        return NativeEngine(model, name, options, loops=backend == "loops")
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        if model._cache.get("insisted"):
+            raise BackendError(
+                f"the compiler does not work on this machine: {error}", where="backend", got=backend,
+                remedy="Install llvmlite 0.44 or later, or use the backend 'numpy'.",
+            ) from error
+        _warn_once(f"no machine code ({type(error).__name__}: {error}); using the slower numpy backend")
+        return None
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    logging.getLogger(__name__).warning(text)
+
+
+SOLVERS = ("forward_dynamics", "mass_matrix_factors", "mass_matrix_inverse", "mass_matrix_solve")
+"""Functions that divide by the mass matrix."""
+
+
+def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    if name in SOLVERS and model.massless_joint_names:
+        joints = ", ".join(model.massless_joint_names[:10])
+        raise ModelError(
+            f"nothing that these joints move has any inertia: {joints}; the mass matrix is singular",
+            where=f"{name} of robot {model.name!r}", got=model.massless_joint_names,
+            remedy="Give their links masses, give the joints armature, or lock them: model.lock(model.massless_joint_names).",
+        )
+    backend = _suited(model, name, options)
+    engine: Engine
+    if backend in ("native", "loops") and (native := _native(model, name, options, backend)) is not None:
         made = Evaluator(model, name, options, native)
-        return made, native.entry(made)
+        entry = native.entry(made)
+        made.entry = None if entry is made else entry
+        return made, entry
+    if backend in ("native", "loops"):
+        backend = _without_compiler(estimated_operations(model, name))
     engine = InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
     made = Evaluator(model, name, options, engine)
     return made, made
 
 
-UNROLL_NATIVE, UNROLL_SOURCE = 25_000, 400_000
-"""Operations up to which a robot is unrolled: by the compiler, whose time grows faster than that, and in Python."""
+UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
+"""Operations up to which a robot is unrolled: where loops would do as well, where they cannot (the compiler's time grows
+faster than the number of operations), and in Python."""
 
 
 def _suited(model: RobotModel, name: str, options: Options) -> str:
@@ -135,23 +208,27 @@ def _suited(model: RobotModel, name: str, options: Options) -> str:
     backend = backend_of(model)
     if backend == "interpreted":
         return backend
-    from robot_dynamics_ros.dynamics.loops import supported
-
     size = estimated_operations(model, name)
-    if backend == "loops":
-        return backend if supported(model, name, options) else "native" if size <= UNROLL_NATIVE else "interpreted"
-    if backend == "native" and size > UNROLL_NATIVE:
-        if supported(model, name, options):
+    if backend != "numpy":
+        from robot_dynamics_ros.dynamics.loops import supported
+
+        if supported(model, name, options) and (backend == "loops" or size > UNROLL_RATHER_THAN_LOOP):
             return "loops"
-        backend = "numpy"
-    return "interpreted" if backend == "numpy" and size > UNROLL_SOURCE else backend
+        if size <= UNROLL_NATIVE:
+            return "native"
+    return _without_compiler(size)
 
 
-PAIRWISE = {
+def _without_compiler(size: int) -> str:
+    return "numpy" if size <= UNROLL_SOURCE else "interpreted"
+
+
+PER_BODY = {"mass_matrix": 60}
+PER_PAIR = {
     "mass_matrix": 25, "mass_matrix_factors": 40, "mass_matrix_inverse": 60, "mass_matrix_solve": 45,
     "coriolis_matrix": 60, "inverse_dynamics_derivatives": 120, "joint_torque_regressor": 110,
 }  # fmt: skip
-"""Operations for each pair of a joint and an ancestor; other functions have none."""
+"""Operations for each body (320 unless listed) and for each pair of a joint and an ancestor (none unless listed)."""
 
 
 def estimated_operations(model: RobotModel, name: str) -> int:
@@ -159,7 +236,7 @@ def estimated_operations(model: RobotModel, name: str) -> int:
     depth = np.zeros(model.nb, dtype=np.int64)
     for i, parent in enumerate(model.parent):
         depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
-    return int(320 * model.nb + PAIRWISE.get(name, 0) * depth.sum())
+    return int(PER_BODY.get(name, 320) * model.nb + PER_PAIR.get(name, 0) * depth.sum())
 
 
 def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:

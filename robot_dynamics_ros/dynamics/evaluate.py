@@ -52,6 +52,10 @@ class Evaluator:
         self._sizes_in = [math.prod(shape) for _, shape in self.signature.inputs]
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
+        self._shapes_in = [shape for _, shape in self.signature.inputs]
+        self._shapes_out = [shape for _, shape in self.signature.outputs]
+        self.entry: Callable[..., Any] | None = None
+        """A compiled entry that takes inputs and outputs of exact shape, where the engine has one."""
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
@@ -71,6 +75,16 @@ class Evaluator:
             ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
         """
         n, m = self._n_in, self._n_out
+        if self.entry is not None and len(arguments) == n:
+            for value, shape in zip(arguments, self._shapes_in, strict=True):
+                if type(value) is not np.ndarray or value.shape != shape:
+                    break
+            else:
+                results = [np.empty(shape) for shape in self._shapes_out]
+                self.entry(*arguments, *results)
+                if m > 1:
+                    return tuple(results)
+                return results[0] if self._shapes_out[0] else float(results[0])
         if len(arguments) not in (n, n + m):
             raise ArgumentError(
                 f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then nothing or {m} "

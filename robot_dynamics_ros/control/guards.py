@@ -87,7 +87,8 @@ def clip_effort(tau: Array, limit: Array) -> np.ndarray:
     """Clip ``tau`` (n,) in place to ± ``limit``; returns (n,) which joints were."""
     hit = np.abs(tau) > limit
     if any_of(hit):
-        np.clip(tau, -limit, limit, out=tau)
+        np.minimum(tau, limit, out=tau)
+        np.maximum(tau, -limit, out=tau)
     return hit
 
 
@@ -95,7 +96,8 @@ def clip_rate(tau: Array, previous: Array, step: Array) -> np.ndarray:
     """Clip ``tau`` (n,) in place to within ``step`` of ``previous``; returns (n,) which joints were."""
     hit = np.abs(tau - previous) > step
     if any_of(hit):
-        np.clip(tau, previous - step, previous + step, out=tau)
+        np.minimum(tau, previous + step, out=tau)
+        np.maximum(tau, previous - step, out=tau)
     return hit
 
 

@@ -17,6 +17,8 @@ STOP_TIME = 0.25
 PLAIN_DECELERATION = 5.0
 #: How much harder than asked a joint may brake in order to stop before its position limit.
 HARDEST = 10.0
+#: No stop is planned to take longer, s; it keeps absurd velocities within the range of integer times.
+LONGEST = 1e6
 
 
 def default_deceleration(velocity_limit: Array) -> Array:
@@ -48,7 +50,7 @@ def stop_path(
         with np.errstate(divide="ignore"):
             needed = np.where(room > 0.0, 0.5 * v * v / np.where(room > 0.0, room, 1.0), np.inf)
         a = np.where(short, np.minimum(needed, HARDEST * a), a)
-    duration = np.abs(v) / a
+    duration = np.minimum(np.abs(v) / a, LONGEST)
     stop = t + np.rint(duration * NANOSECONDS).astype(np.int64)
     rest = q + 0.5 * v * duration
     moving = polynomial.extrapolation(q, v, -np.sign(v) * a)

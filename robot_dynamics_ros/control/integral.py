@@ -25,4 +25,5 @@ def advance_integral(z: Array, e: Array, dt: float, ki: Array, clamp: Array, sat
     np.add(z, step, out=z)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.where(ki > 0.0, clamp / ki, 0.0)
-    np.clip(z, -bound, bound, out=z)
+    np.minimum(z, bound, out=z)
+    np.maximum(z, -bound, out=z)

@@ -9,6 +9,7 @@ goes the slow way, through a message object.
 
 from __future__ import annotations
 
+import array
 import re
 import struct
 import sys
@@ -20,7 +21,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointStateLayout", "Template", "plain"]
+__all__ = ["JointStateLayout", "Template", "marks", "plain"]
 
 _HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
@@ -128,18 +129,30 @@ class JointStateLayout:
         return (self._data[field] - min(self._data)) // 8
 
 
+def marks(n: int, first: int = 1) -> array.array:
+    """``n`` numbers that occur nowhere else, to be put where the changing numbers of a :class:`Template` are."""
+    return array.array("d", [(first + i) * 1.0123456789e-200 for i in range(n)])
+
+
 class Template:
-    """A serialized message in which only the stamp and the doubles at its end change.
+    """A serialized message in which only the stamp and some blocks of doubles change.
+
+    Args:
+        message: the message, :func:`marks` where the numbers change.
+        blocks: these marks, one array a block of consecutive numbers.
 
     Attributes:
-        values: (doubles,) the last doubles of the message, writable.
+        blocks: writable views of the blocks in the serialized message.
     """
 
-    def __init__(self, message: Any, doubles: int) -> None:
+    def __init__(self, message: Any, *blocks: array.array) -> None:
         self._raw = bytearray(serialize_message(message))
         if bytes(self._raw[:2]) != _NATIVE:
             raise RuntimeError("the middleware serializes in a foreign byte order")
-        self.values: Array = np.frombuffer(self._raw, np.float64, doubles, len(self._raw) - 8 * doubles)
+        # looked for, not computed: the buffer may be longer than what the message fills
+        self.blocks: tuple[Array, ...] = tuple(
+            np.frombuffer(self._raw, np.float64, len(block), self._raw.index(block.tobytes())) for block in blocks
+        )
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""

@@ -6,7 +6,6 @@ takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, a
 
 from __future__ import annotations
 
-import array
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.ros.cdr import Template
+from robot_dynamics_ros.ros.cdr import Template, marks
 from robot_dynamics_ros.ros.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 __all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic"]
@@ -47,13 +46,14 @@ class CommandPublisher:
         self._node = node
         self._index = np.array(index, dtype=np.intp)
         self._stamped = command_format == "joint_state"
-        zeros = array.array("d", [0.0] * n)
+        effort = marks(n)
         message: Any
         if self._stamped:
-            message = JointState(name=list(joints), effort=zeros)
+            message = JointState(name=list(joints), effort=effort)
         else:
-            message = Float64MultiArray(data=zeros)
-        self._template = Template(message, n)
+            message = Float64MultiArray(data=effort)
+        self._template = Template(message, effort)
+        (self._effort,) = self._template.blocks
         self.publisher = node.create_publisher(type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER)
 
     def publish(self, effort: Array, stamp: int) -> None:
@@ -62,11 +62,10 @@ class CommandPublisher:
         Args:
             stamp: ns, of the joint state that the efforts answer.
         """
-        template = self._template
-        effort.take(self._index, out=template.values, mode="clip")
+        effort.take(self._index, out=self._effort, mode="clip")
         if self._stamped:
-            template.stamp(stamp)
-        self.publisher.publish(template.bytes())
+            self._template.stamp(stamp)
+        self.publisher.publish(self._template.bytes())
 
     def wait_until_sent(self, timeout: float = 0.5) -> None:
         """Wait until every listener has what was published, or ``timeout`` seconds have passed."""

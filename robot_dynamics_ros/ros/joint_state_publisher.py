@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Sequence
 
 from rclpy.node import Node
@@ -11,7 +10,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.cdr import Template
+from robot_dynamics_ros.ros.cdr import Template, marks
 from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["JointStatePublisher"]
@@ -39,12 +38,10 @@ class JointStatePublisher:
         self.q_index = [model.q_slice(name).start for name in self.joints]
         self.v_index = [model.v_slice(name).start for name in self.joints]
         n = len(self.joints)
-        zeros = array.array("d", [0.0] * n)
-        message = JointState(name=list(self.joints), position=zeros, velocity=zeros, effort=zeros)
-        # between two fields stand the next one's count and its padding, together the size of one number
-        self._template = Template(message, 3 * n + 2)
-        values = self._template.values
-        self._position, self._velocity, self._effort = values[:n], values[n + 1 : 2 * n + 1], values[2 * n + 2 :]
+        position, velocity, effort = marks(n), marks(n, n + 1), marks(n, 2 * n + 1)
+        message = JointState(name=list(self.joints), position=position, velocity=velocity, effort=effort)
+        self._template = Template(message, position, velocity, effort)
+        self._position, self._velocity, self._effort = self._template.blocks
         self._publisher = node.create_publisher(JointState, "joint_states", STATE, event_callbacks=QUIET_PUBLISHER)
 
     def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:

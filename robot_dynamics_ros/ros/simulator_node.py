@@ -105,7 +105,7 @@ class SimulatorNode(Node):
             if values["publish_clock"]
             else None
         )
-        self._clock_template = Template(ClockMessage(), 0)
+        self._clock_template = Template(ClockMessage())
         CommandReader(
             self, values["command_format"], self._states.joints, self._on_command, self._on_refused,
             NEWEST if self._lockstep is None else EVENT,

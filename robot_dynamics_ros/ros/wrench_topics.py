@@ -16,7 +16,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.cdr import Template
+from robot_dynamics_ros.ros.cdr import Template, marks
 from robot_dynamics_ros.ros.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["WrenchTopics", "spatial_wrench", "topic_token"]
@@ -76,7 +76,10 @@ class WrenchTopics:
             )
             message = WrenchStamped()
             message.header.frame_id = model.joint(joint).child
-            self._templates.append(Template(message, 6))
+            numbers = marks(6)
+            force, torque = message.wrench.force, message.wrench.torque
+            force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
+            self._templates.append(Template(message, numbers))
         #: rows that somebody listens to; brought up to date by :meth:`look_for_listeners`
         self.wanted: list[int] = []
 
@@ -95,8 +98,9 @@ class WrenchTopics:
         for i in self.wanted:
             template = self._templates[i]
             row = wrenches[i]
-            template.values[:3] = row[3:]
-            template.values[3:] = row[:3]
+            (numbers,) = template.blocks
+            numbers[:3] = row[3:]
+            numbers[3:] = row[:3]
             template.stamp(stamp)
             self._publishers[i].publish(template.bytes())
 

@@ -18,7 +18,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.ros.cdr import JointStateLayout, Template, plain
+from robot_dynamics_ros.ros.cdr import JointStateLayout, Template, marks, plain
 from robot_dynamics_ros.ros.joint_state_reader import JointStateReader, StateRejected
 
 names = st.lists(st.text("abcdefghij_0123456789é", min_size=1, max_size=9), min_size=1, max_size=8, unique=True)
@@ -37,7 +37,7 @@ def joint_state(joints, position=None, velocity=None, effort=None, frame="", sta
 
 @given(names, st.text(max_size=9), st.data())
 def test_every_joint_lands_in_its_place_whatever_the_order(joints, frame, data):
-    published = data.draw(st.permutations(joints)) + ["a foreign joint"]
+    published = [*data.draw(st.permutations(joints)), "a foreign joint"]
     wanted = data.draw(st.lists(st.sampled_from(joints), min_size=1, unique=True))
     rng = np.random.default_rng(len(frame))
     values = rng.standard_normal((3, len(published)))
@@ -138,17 +138,36 @@ def test_garbage_is_refused(garbage):
 
 
 def test_templates_write_what_the_middleware_reads():
-    message = WrenchStamped()
+    message, numbers = WrenchStamped(), marks(6)
     message.header.frame_id = "a link"
-    template = Template(message, 6)
-    template.values[:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    for vector, first in ((message.wrench.force, 0), (message.wrench.torque, 3)):
+        vector.x, vector.y, vector.z = numbers[first : first + 3]
+    template = Template(message, numbers)
+    template.blocks[0][:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     template.stamp(12_000_000_034)
     read = deserialize_message(template.bytes(), WrenchStamped)
     force, torque = read.wrench.force, read.wrench.torque
     assert [force.x, force.y, force.z, torque.x, torque.y, torque.z] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert (read.header.frame_id, read.header.stamp.sec, read.header.stamp.nanosec) == ("a link", 12, 34)
 
-    template = Template(Float64MultiArray(data=array.array("d", [0.0] * 3)), 3)
-    template.values[:] = [1.0, 2.0, 3.0]
+    template = Template(Float64MultiArray(data=marks(3)), marks(3))
+    template.blocks[0][:] = [1.0, 2.0, 3.0]
     assert deserialize_message(template.bytes(), Float64MultiArray).data.tolist() == [1.0, 2.0, 3.0]
     assert plain(template.bytes(), Float64MultiArray) == template.bytes()
+
+
+@given(names, st.booleans(), st.booleans())
+def test_templates_of_joint_states_with_empty_fields(joints, with_position, with_velocity):
+    n = len(joints)
+    fields = {"effort": marks(n)}
+    if with_position:
+        fields["position"] = marks(n, n + 1)
+    if with_velocity:
+        fields["velocity"] = marks(n, 2 * n + 1)
+    template = Template(JointState(name=joints, **fields), *fields.values())
+    for k, block in enumerate(template.blocks):
+        block[:] = np.arange(n) + 100.0 * k
+    read = deserialize_message(template.bytes(), JointState)
+    for k, field in enumerate(fields):
+        assert getattr(read, field).tolist() == (np.arange(n) + 100.0 * k).tolist()
+    assert list(read.name) == joints

@@ -17,9 +17,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.peer import CONTROLLER, SIMULATOR
 from trajectory_msgs.msg import JointTrajectory
@@ -52,33 +51,77 @@ def in_model_order(model, message: JointState, field: str) -> np.ndarray:
     return np.array([values[name] for name in model.joint_names])
 
 
-LOCKSTEP = {"time_mode": "lockstep", "holding_brakes": True}
-#: in lockstep every command is a step, so the watchdog must not send any of its own
-PATIENT = {"state_timeout": 30.0}
+class Relay:
+    """Hands every joint state on to the controller, so that time goes on only as fast as this process listens.
+
+    Args:
+        peer: this process.
+        shuffle: put every message in another order, with a stranger's joint in it.
+    """
+
+    def __init__(self, peer, shuffle: bool = False) -> None:
+        self.peer = peer
+        self.states: list[JointState] = []
+        self._dice = random.Random(3) if shuffle else None
+        self._publisher = peer.publisher(JointState, "joint_states")
+        peer.node.create_subscription(JointState, "true_joint_states", self._on_state, 10)
+        peer.subscribed(self._publisher)
+
+    def _on_state(self, message: JointState) -> None:
+        self.states.append(message)
+        self._publisher.publish(message if self._dice is None else self._shuffled(message))
+
+    def _shuffled(self, message: JointState) -> JointState:
+        order = list(range(len(message.name) + 1))
+        self._dice.shuffle(order)
+        fields = (
+            [*message.name, "gripper_of_somebody_else"], [*message.position, float("nan")],
+            [*message.velocity, float("nan")], [*message.effort, float("nan")],
+        )
+        name, position, velocity, effort = ([values[i] for i in order] for values in fields)
+        return JointState(header=message.header, name=name, position=position, velocity=velocity, effort=effort)
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ns."""
+        return stamp_of(self.states[-1]) if self.states else 0
+
+    def until(self, time: int, what: str) -> None:
+        self.peer.wait(lambda: self.now >= time, what, 90.0)
 
 
-def follow(peer, model, states, duration=3.0, lead=2_000_000_000):
-    """Send a motion and wait for its end; returns the motion, its start and the states heard on the way."""
-    peer.wait(lambda: states, "joint states")
+def begin(start, model, *, joints=None, robot=None, controller=None):
+    """Both nodes, in lockstep; the wrist of the robot has the inertia of its gears, or it would weigh nothing."""
+    armature = {f"armature__{name}": 0.1 for name in model.joint_names}
+    gains = {f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))}
+    shared = {**armature, **({"joints": joints} if joints else {})}
+    return (
+        start("simulator", remap={"joint_states": "true_joint_states"}, robot_description_file=ROBOT,
+              time_mode="lockstep", holding_brakes=True, **shared, **(robot or {})),
+        # every command is a step, so the watchdog must not send any of its own
+        start("controller", state_timeout=60.0, **shared, **gains, **(controller or {})),
+    )
+
+
+def to_controller(peer):
+    """A publisher of trajectories that the controller listens to; time goes on while the two find each other."""
     trajectories = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     peer.subscribed(trajectories)
-    motion = plan_motion(model, in_model_order(model, states[-1], "position"), waypoints=2, duration=duration)
-    states.clear()
-    peer.wait(lambda: states, "joint states")
-    start = stamp_of(states[-1]) + lead
-    times = motion.times
+    return trajectories
+
+
+def follow(peer, model, relay, duration=3.0):
+    """Send a motion and wait for its end; returns the motion and its start."""
+    second = 10**9
+    relay.until(relay.now + second // 10, "the controller to hold")
+    trajectories = to_controller(peer)
+    motion = plan_motion(model, in_model_order(model, relay.states[-1], "position"), waypoints=2, duration=duration)
+    start, times = relay.now + second, motion.times
     trajectories.publish(
         trajectory_message(motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), start)
     )
-    end = start + round(motion.duration * 1e9) + 300_000_000
-    peer.wait(lambda: stamp_of(states[-1]) > end, "the end of the trajectory", 60.0)
+    relay.until(start + round((motion.duration + 0.3) * second), "the end of the trajectory")
     return motion, start
-
-
-def controlling(peer) -> None:
-    """Wait until commands flow."""
-    commands = peer.listen(Float64MultiArray, "effort_controller/commands")
-    peer.wait(lambda: commands, "commands")
 
 
 def errors(model, motion, start, states) -> np.ndarray:
@@ -87,27 +130,16 @@ def errors(model, motion, start, states) -> np.ndarray:
     return (motion.at(t) - q)[t >= 0.0]
 
 
-def stiff(model, p=400.0, d=40.0) -> dict[str, float]:
-    return {f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", p), ("d", d))}
-
-
-def geared(model) -> dict[str, float]:
-    """Inertia of gears; without it the wrist would weigh nothing beside its friction."""
-    return {f"armature__{name}": 0.1 for name in model.joint_names}
-
-
-def test_a_shuffled_robot_follows_a_trajectory_and_both_nodes_end_cleanly(peer, start, model):
-    simulator = start("simulator", robot_description_file=ROBOT, joints=SHUFFLED, **LOCKSTEP, **geared(model))
-    controller = start("controller", joints=SHUFFLED, **PATIENT, **stiff(model), **geared(model))  # its description comes by topic
-    states = peer.listen(JointState, "joint_states")
+def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly(peer, start, model):
+    simulator, controller = begin(start, model, joints=SHUFFLED)  # the controller's description comes by topic
+    relay = Relay(peer)
     descriptions = peer.listen(String, "robot_description", LATCHED)
-    controlling(peer)
-    motion, begun = follow(peer, model, states)
+    motion, begun = follow(peer, model, relay)
 
-    assert list(states[0].name) == SHUFFLED
-    assert all(len(m.position) == len(m.velocity) == len(m.effort) == 6 for m in states)
+    assert all(list(m.name) == SHUFFLED for m in relay.states)
+    assert all(len(m.position) == len(m.velocity) == len(m.effort) == 6 for m in relay.states)
     assert descriptions[0].data == robot_path(ROBOT).read_text()
-    error = errors(model, motion, begun, states)
+    error = errors(model, motion, begun, relay.states)
     # the model is exact, friction included: what remains is the delay of one period and the breakaway from rest
     assert np.abs(error).max() < 5e-3
     assert np.abs(error[-1]).max() < 2e-3
@@ -119,81 +151,66 @@ def test_a_shuffled_robot_follows_a_trajectory_and_both_nodes_end_cleanly(peer, 
 
 
 def test_the_order_of_joint_states_may_change_from_message_to_message(peer, start, model):
-    """This process stands between the nodes and shuffles every message, with a stranger's joint among them."""
-    start("simulator", robot_description_file=ROBOT, update_rate=200.0,
-          remap={"joint_states": "true_joint_states"}, **LOCKSTEP, **geared(model))
-    start("controller", robot_description_file=ROBOT, **PATIENT, **stiff(model), **geared(model))
-    relayed = peer.publisher(JointState, "joint_states", qos_profile_sensor_data)
-    states: list[JointState] = []
-    dice = random.Random(3)
-
-    def relay(message: JointState) -> None:
-        states.append(message)
-        order = list(range(7))
-        dice.shuffle(order)
-        fields = (
-            [*message.name, "gripper_of_somebody_else"], [*message.position, float("nan")],
-            [*message.velocity, float("nan")], [*message.effort, float("nan")],
-        )
-        name, position, velocity, effort = ([values[i] for i in order] for values in fields)
-        relayed.publish(
-            JointState(header=message.header, name=name, position=position, velocity=velocity, effort=effort)
-        )
-
-    peer.node.create_subscription(JointState, "true_joint_states", relay, 10)
-    controlling(peer)
-    motion, begun = follow(peer, model, states, duration=2.5)
-    error = errors(model, motion, begun, states)
+    begin(start, model, robot={"update_rate": 200.0})
+    relay = Relay(peer, shuffle=True)
+    motion, begun = follow(peer, model, relay, duration=2.5)
+    error = errors(model, motion, begun, relay.states)
     assert np.abs(error).max() < 0.01
     assert np.abs(error[-1]).max() < 5e-3
 
 
 def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axis(peer, start, model):
-    start("simulator", robot_description_file=ROBOT, friction=False, command_format="joint_state", **LOCKSTEP)
-    start("controller", **PATIENT, friction_compensation="none", command_format="joint_state", **stiff(model))
-    states = peer.listen(JointState, "joint_states")
-    commands = peer.listen(JointState, "robot_joint_commands")
-    wrenches = {name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}") for name in model.joint_names}
-    true_wrenches = {name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}") for name in model.joint_names}
-    peer.wait(lambda: commands, "commands")
-    peer.wait(lambda: all(wrenches.values()), "joint wrenches")
-    _, begun = follow(peer, model, states, duration=2.0)
+    begin(
+        start, model, robot={"friction": False, "command_format": "joint_state"},
+        controller={"friction_compensation": "none", "command_format": "joint_state"},
+    )
+    commands = peer.listen(JointState, "robot_joint_commands", 10)
+    wrenches = {name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}", 10) for name in model.joint_names}
+    true_wrenches = {
+        name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}", 10) for name in model.joint_names
+    }
+    relay = Relay(peer)
+    peer.wait(lambda: all(wrenches.values()) and all(true_wrenches.values()), "joint wrenches")
+    _, begun = follow(peer, model, relay, duration=4.0)
 
+    robot = rd.load_urdf(robot_path(ROBOT), armature={name: 0.1 for name in model.joint_names})
+    states = {stamp_of(m): [in_model_order(model, m, f) for f in ("position", "velocity", "effort")] for m in relay.states}
     command_at = {stamp_of(m): in_model_order(model, m, "effort") for m in commands}
-    effort_at = {stamp_of(m): in_model_order(model, m, "effort") for m in states}
-    for i, name in enumerate(model.joint_names):
-        joint = model.joint(name)
-        for messages, effort in ((wrenches[name], command_at), (true_wrenches[name], effort_at)):
-            compared = 0
-            for message in messages:
+    effort_at = {stamp: effort for stamp, (_, _, effort) in states.items()}
+    for messages_of, efforts in ((wrenches, command_at), (true_wrenches, effort_at)):
+        for i, name in enumerate(model.joint_names):
+            joint, compared = model.joint(name), 0
+            for message in messages_of[name][::7]:
                 assert message.header.frame_id == joint.child
-                if stamp_of(message) < begun or stamp_of(message) not in effort:
-                    continue  # the brakes were on, or a message was lost
-                t = message.wrench.torque
-                assert np.dot(joint.axis, (t.x, t.y, t.z)) == pytest.approx(effort[stamp_of(message)][i], abs=1e-9)
+                stamp = stamp_of(message)
+                if stamp < begun or stamp not in efforts or stamp not in states:
+                    continue  # the brakes were on, or the newest message is ahead of the others
+                q, v, _ = states[stamp]
+                a = rd.forward_dynamics(robot, q, v, efforts[stamp])
+                t, f = message.wrench.torque, message.wrench.force
+                # what accelerates the rotors does not pass through the links
+                along_axis = efforts[stamp][i] - robot.armature[i] * a[i]
+                assert np.dot(joint.axis, (t.x, t.y, t.z)) == pytest.approx(along_axis, abs=1e-7)
+                expected = rd.joint_wrenches(robot, q, v, a)[i]
+                np.testing.assert_allclose([t.x, t.y, t.z, f.x, f.y, f.z], expected, atol=1e-7)
                 compared += 1
             assert compared > 100
 
 
-def test_hold_stops_the_arm_where_it_is(peer, start, model):
-    start("simulator", robot_description_file=ROBOT, **LOCKSTEP, **geared(model))
-    start("controller", **PATIENT, **stiff(model), **geared(model))
-    states = peer.listen(JointState, "joint_states")
-    controlling(peer)
-    peer.wait(lambda: states, "joint states")
-    trajectories = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
-    peer.subscribed(trajectories)
-    start_position = in_model_order(model, states[-1], "position")
-    goal = start_position + 1.5
-    trajectories.publish(
-        trajectory_message(model.joint_names, np.array([20.0]), goal[None], np.zeros((1, 6)), np.zeros((1, 6)), 0)
-    )
-    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "position") - start_position).max() > 0.05, "motion")
+def test_hold_stops_the_arm_on_its_way(peer, start, model):
+    begin(start, model)
+    relay = Relay(peer)
+    second = 10**9
+    relay.until(second // 10, "the controller to hold")
+    home = in_model_order(model, relay.states[-1], "position")
+    goal = home + 1.0
+    at_rest = np.zeros((1, 6))
+    to_controller(peer).publish(trajectory_message(model.joint_names, np.array([8.0]), goal[None], at_rest, at_rest, 0))
+    peer.wait(lambda: np.abs(in_model_order(model, relay.states[-1], "position") - home).max() > 0.05, "motion")
     response = peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request())
     assert response.success, response.message
-    peer.wait(lambda: np.abs(in_model_order(model, states[-1], "velocity")).max() < 1e-4, "standstill")
-    where = in_model_order(model, states[-1], "position")
+    relay.until(relay.now + second, "standstill")
+    where = in_model_order(model, relay.states[-1], "position")
     assert np.abs(where - goal).min() > 0.1
-    stopped = stamp_of(states[-1])
-    peer.wait(lambda: stamp_of(states[-1]) > stopped + 10**9, "a second of holding")
-    assert np.abs(in_model_order(model, states[-1], "position") - where).max() < 5e-3
+    relay.until(relay.now + second, "a second of holding")
+    assert np.abs(in_model_order(model, relay.states[-1], "position") - where).max() < 1e-3

@@ -27,6 +27,8 @@ __all__ = [
     "Transform",
     "Vec3",
     "cos",
+    "maximum",
+    "minimum",
     "rotation_about_z",
     "rotation_of_quaternion",
     "sin",
@@ -55,6 +57,20 @@ def _elementary(name: str) -> Any:
 sin = _elementary("sin")
 cos = _elementary("cos")
 sqrt = _elementary("sqrt")
+
+
+def minimum(x: Scalar, bound: Scalar) -> Scalar:
+    """The smaller of two; a NaN in ``x`` stays."""
+    if isinstance(x, float):
+        return bound if x > bound else x
+    return np.minimum(x, bound) if isinstance(x, np.ndarray) else x.minimum(bound)
+
+
+def maximum(x: Scalar, bound: Scalar) -> Scalar:
+    """The larger of two; a NaN in ``x`` stays."""
+    if isinstance(x, float):
+        return bound if x < bound else x
+    return np.maximum(x, bound) if isinstance(x, np.ndarray) else x.maximum(bound)
 
 
 class Vec3:

@@ -13,8 +13,6 @@ from typing import Any
 
 __all__ = ["Expr", "Graph", "count_operations", "reachable"]
 
-_COMMUTATIVE = frozenset(("add", "mul"))
-
 
 class Expr:
     """One node.  ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes."""
@@ -68,6 +66,12 @@ class Expr:
 
     def sqrt(self) -> Expr:
         return self.graph.unary("sqrt", self, math.sqrt)
+
+    def minimum(self, other: Any) -> Expr:
+        return self.graph.extremum("min", self, self.graph.lift(other))
+
+    def maximum(self, other: Any) -> Expr:
+        return self.graph.extremum("max", self, self.graph.lift(other))
 
 
 class Graph:
@@ -186,6 +190,11 @@ class Graph:
         if x.op == "neg":
             return self.neg(self.odd(op, x.a))
         return self.unary(op, x, getattr(math, op))
+
+    def extremum(self, op: str, x: Expr, y: Expr) -> Expr:
+        if x.op == "const" and y.op == "const":
+            return self.const(min(x.a, y.a) if op == "min" else max(x.a, y.a))
+        return self._node(op, x, y)
 
     def cos(self, x: Expr) -> Expr:
         return self.unary("cos", x.a if x.op == "neg" else x, math.cos)

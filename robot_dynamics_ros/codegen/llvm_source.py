@@ -112,11 +112,19 @@ class Emitter:
                 name = self.binary(node.op, self.text(node.a), self.text(node.b))
             elif node.op == "neg":
                 name = self.put(f"fneg {self.type} {self.text(node.a)}")
+            elif node.op in ("min", "max"):
+                name = self.extremum(node.op, self.text(node.a), self.text(node.b))
             elif node.op == "sqrt":
                 name = self.put(f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {self.text(node.a)})")
             else:  # sine or cosine of something that was not foreseen as an angle
                 name = self._library(node.op, self.text(node.a))
             self.names[node.id] = name
+
+    def extremum(self, op: str, a: str, b: str) -> str:
+        """The smaller or larger; a NaN in ``a`` stays."""
+        flag = self.put(f"fcmp {'ogt' if op == 'min' else 'olt'} {self.type} {a}, {b}")
+        kind = "i1" if self.width == 1 else f"<{self.width} x i1>"
+        return self.put(f"select {kind} {flag}, {self.type} {b}, {self.type} {a}")
 
     def _library(self, function: str, x: str) -> str:
         if self.width == 1:

@@ -45,6 +45,8 @@ def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], 
             right = leaf(node.a)
         elif node.op in _BINARY:
             right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
+        elif node.op in ("min", "max"):
+            right = f"{node.op}imum({text(node.a)}, {text(node.b)})"
         elif node.op == "neg":
             right = f"-{text(node.a)}"
         else:

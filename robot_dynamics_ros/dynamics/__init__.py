@@ -8,12 +8,14 @@ from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.frames import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
+from robot_dynamics_ros.dynamics.rollout import rollout
 
 __all__ = [
     "available_backends",
     "check_finite",
     "kernel",
     "prepare",
+    "rollout",
     *api.__all__,
     *parameters.__all__,
     *configuration.__all__,

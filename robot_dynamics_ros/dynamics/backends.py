@@ -27,6 +27,7 @@ from robot_dynamics_ros.dynamics.functions import TABLE, Options
 from robot_dynamics_ros.dynamics.trace import trace
 from robot_dynamics_ros.errors import BackendError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import maximum, minimum
 
 __all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "prepare", "with_backend"]
 
@@ -246,7 +247,7 @@ def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngi
     code = compile(source, f"<{name} of {model.name}>", "exec")
 
     def bound(module: Any) -> Any:
-        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt}
+        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt, "minimum": minimum, "maximum": maximum}
         exec(code, space)
         return space["evaluate"]
 

@@ -14,6 +14,7 @@ from robot_dynamics_ros.dynamics.forward import articulated_body
 from robot_dynamics_ros.dynamics.inverse import newton_euler
 from robot_dynamics_ros.dynamics.kinematics import jacobian_and_rate, link_placement, motion_of_point, placements
 from robot_dynamics_ros.dynamics.linear import back_substitute, factorize, inverse_of_factors, solve_symmetric
+from robot_dynamics_ros.dynamics.motion_rate import applied_efforts, configuration_rate
 from robot_dynamics_ros.dynamics.regressor import joint_torque_regressor
 from robot_dynamics_ros.dynamics.table import TABLE, Options, enter, sizes
 from robot_dynamics_ros.spatial import Force, Transform, Vec3
@@ -183,3 +184,11 @@ def _jacobian(tree: Any, options: Any, q: Any, point: Any) -> Any:
 def _jacobian_rate(tree: Any, options: Any, q: Any, v: Any, point: Any) -> Any:
     _, rate = jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
     return [_flat(rate)]
+
+
+@enter("motion_rate", "q v tau friction stops step", q_rate=("nq",), v_rate=("nv",))
+def _motion_rate(tree: Any, options: Any, q: Any, v: Any, tau: Any, friction: Any, stops: Any, step: Any) -> Any:
+    efforts, inertia = applied_efforts(tree, q, v, tau, friction, stops, step[0])
+    tree.add_armature(inertia)
+    (acceleration,) = _forward_dynamics(tree, options, q, v, efforts, [], [])
+    return [configuration_rate(tree, q, v), acceleration]

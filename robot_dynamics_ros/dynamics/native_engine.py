@@ -16,6 +16,7 @@ import numpy as np
 from robot_dynamics_ros.codegen import cache
 from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, kernel_module
 from robot_dynamics_ros.codegen.llvm_loops import loop_module
+from robot_dynamics_ros.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.codegen.native import NativeLibrary, compile_module, entry_supported, target_key, vector_width
 from robot_dynamics_ros.dynamics.evaluate import quaternion_starts
 from robot_dynamics_ros.dynamics.functions import Options
@@ -77,7 +78,12 @@ class NativeEngine:
                 cache.store(key, code)
         elif code is None:
             traced = trace(model, name, options)
-            code = compile_module(kernel_module(self._arguments, traced.outputs, vector_width()))
+            if name == "motion_rate":
+                starts = quaternion_starts(model)
+                source = rollout_module(self._arguments, traced.outputs, vector_width(), starts)
+            else:
+                source = kernel_module(self._arguments, traced.outputs, vector_width())
+            code = compile_module(source)
             cache.store(key, code)
         self._library = NativeLibrary(code)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
@@ -97,17 +103,25 @@ class NativeEngine:
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         count = len(outputs[0])
         addresses = [x.ctypes.data for x in (*inputs, *outputs)]
-        parts = min(threads(), 1 + count * self._bytes // PARALLEL_BYTES)
-        if parts == 1:
-            self._run(0, count, addresses)
-            return
-        # ends of whole vectors, so that no state is computed one way alone and another way in company
-        edges = [count * k // parts // 64 * 64 for k in range(parts)] + [count]
-        pool = _pool(parts)
-        jobs = [pool.submit(self._run, a, b, addresses) for a, b in itertools.pairwise(edges[1:])]
-        self._run(edges[0], edges[1], addresses)
+        self.share(count, lambda a, b: self._run(a, b, addresses), worth=count * self._bytes > PARALLEL_BYTES)
+
+    def share(self, count: int, work: Callable[[int, int], None], *, worth: bool) -> None:
+        """Run ``work(begin, end)`` over ``count`` states, in several threads if that is worth their trouble.
+
+        Parts end at multiples of any vector's width, so that no state is computed one way by one thread and another way
+        by two.
+        """
+        parts = threads() if worth and count > 1 else 1
+        grain = 64 if count > 64 * parts else 1
+        edges = [count * k // parts // grain * grain for k in range(parts)] + [count]
+        jobs = [_pool(parts).submit(work, a, b) for a, b in itertools.pairwise(edges[1:])]
+        work(edges[0], edges[1])
         for job in jobs:
             job.result()
+
+    def address(self, name: str) -> int:
+        """Address of a further function of the compiled module."""
+        return self._library.address(name)
 
     def entry(self, slow: Callable[..., Any]) -> Any:
         """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise.

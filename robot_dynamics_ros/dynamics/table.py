@@ -25,8 +25,16 @@ SHAPES: dict[str, tuple[Dimension, ...]] = {
     "external": ("nx", 6),
     "base": ("nm", 6),
     "point": (3,),
+    "friction": (3,),
+    "stops": (2,),
+    "step": (1,),
+    "observer": ("no", 3),
+    "axes": ("na", 3),
+    "about": ("nt", 3),
 }
-"""Inputs by name: coordinates, wrenches on links, the base's [velocity, acceleration], a point in a link's frame."""
+"""Inputs by name: coordinates, wrenches on links, the base's [velocity, acceleration], a point in a link's frame;
+friction's (viscous scale, Coulomb scale, smoothing speed) and the stops' (stiffness, dissipation); placement and motion
+of an observer relative to a link, the axes to express results in, the point to reduce them to."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,8 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
     """The numbers behind the size words, for a model and the options of a call.
 
     ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``nx`` links with
-    external wrenches, ``nm`` 2 if the base moves, else 0.
+    external wrenches, ``nm`` 2 if the base moves, else 0; ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt``
+    rows of an observer that is not simply a link, of axes and of a point that are not simply a link's, else 0.
     """
     return {
         "nq": model.nq,
@@ -62,6 +71,10 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
         "np": 10 * model.nb,
         "nx": len(options.get("external", ())),
         "nm": 2 if options.get("moving_base") else 0,
+        "nw": len(options.get("joints_of", ())),
+        "no": 8 if options.get("own_observer") else 0,
+        "na": 3 if options.get("own_axes") else 0,
+        "nt": 1 if options.get("own_point") else 0,
     }
 
 

@@ -288,6 +288,7 @@ class NumericTree:
             self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
         self.nv = model.nv
         self.base_motion: tuple[Motion, Motion] | None = None
+        self.added: list[Scalar] | None = None
 
     def outward(self) -> Iterator[Body]:
         """Bodies, parents first."""
@@ -374,9 +375,13 @@ class NumericTree:
         g = -(self.layout.base_rotation.T @ self.layout.gravity)
         return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
 
-    def armature(self, dof: int) -> float:
-        """Reflected rotor inertia of a degree of freedom."""
-        return float(self.layout.armature[dof])
+    def armature(self, dof: int) -> Scalar:
+        """Reflected rotor inertia of a degree of freedom, and what :meth:`add_armature` put there."""
+        return float(self.layout.armature[dof]) if self.added is None else self.added[dof]
+
+    def add_armature(self, extra: Sequence[Scalar]) -> None:
+        """Add to the rotor inertias: what a step implicit in the joints' friction comes down to."""
+        self.added = [float(a) + x for a, x in zip(self.layout.armature, extra, strict=True)]
 
     def base_transform(self) -> Transform:
         """World-to-root transform."""

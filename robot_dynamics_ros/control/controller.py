@@ -113,6 +113,8 @@ class JointController(ControllerParts):
         if not math.isfinite(q.dot(q) + v.dot(v)):
             self.counts["non_finite_state"] += 1
             return self.command
+        if self._prepared is not None:
+            self._take_over()
         w = self._work
         before = self._watchdog.last
         arrival = self._watchdog.arrive(t)

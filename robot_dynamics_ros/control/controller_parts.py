@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -41,7 +42,7 @@ class Mode(enum.Enum):
 
 
 class ControllerParts:
-    """The parts of a :class:`~robot_dynamics_ros.control.controller.JointController`, and the calls that change them."""
+    """The parts of a :class:`~robot_dynamics_ros.control.controller.JointController`, and what changes them."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class ControllerParts:
         self.model = model
         n = model.nv
         self.law: Law = (law if law is not None else ComputedTorque()).check(model)
-        self.law.prepare(self._work)
+        self.law.prepare(self._base)
         self.counts: Counter[str] = Counter()
         table = JointTable.of(model, self.options.joints)
         self._idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
@@ -82,6 +83,8 @@ class ControllerParts:
             observer.prepare(self._base)
         self.collision = collision
         self.payload: Payload | None = None
+        self._requests = 0
+        self._prepared: tuple[int, Payload | None, Kernels] | None = None
         self.mode = Mode.INACTIVE
         self.fault = ""
         self.want_wrenches = True
@@ -105,12 +108,13 @@ class ControllerParts:
         Raises:
             ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
         """
-        law.check(self.model).prepare(self._work)
+        law.check(self.model).prepare(self._work.kernels)
         if type(law) is not type(self.law):
             self._work.integral[:] = 0.0
             if law.tracks is not self.law.tracks and self.mode not in (Mode.INACTIVE, Mode.SAFE):
                 self._reference.stop_from(
-                    self._watchdog.last or 0, self._work.q, self._work.v, GoalStatus.CANCELED, text="the law was changed"
+                    self._watchdog.last or 0, self._work.q, self._work.v, GoalStatus.CANCELED,
+                    text="the law was changed",
                 )
                 self.mode = Mode.HOLD if law.tracks else Mode.FREE
         elif self._integrates:  # Ki z goes on where it was
@@ -130,19 +134,54 @@ class ControllerParts:
         """
         self.set_law(self.law.with_gains(self.model, **gains))
 
-    def set_payload(self, payload: Payload | None) -> None:
+    def set_payload(self, payload: Payload | None, *, background: bool = False) -> None:
         """Carry a payload from the next cycle on, or with ``None`` none: the very functions of before are used again.
 
-        Compiling for the loaded robot takes a moment and happens here, not in the cycle.
+        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
+        ``background`` in a thread of its own, after which the next cycle takes the payload over.
 
         Raises:
             UnknownNameError: the model has no such link; the payload of before stays.
         """
-        kernels = self._base if payload is None else Kernels.of(carrying(self.model, payload))
+        self._requests += 1
+        request = self._requests
+        if payload is None:
+            self._carry(None, self._base)
+            return
+        loaded = carrying(self.model, payload)
+        external = dict(self._external.values)
+        links = [*external, *self._work.kernels.links]
+
+        def prepare() -> None:
+            kernels = Kernels.of(loaded)
+            self.law.prepare(kernels)
+            for link in links:
+                kernels.link(link)
+            if self.observer is not None:
+                self.observer.compile(kernels)
+            if external:
+                joint_wrenches(loaded, *np.zeros((3, loaded.nv)), external=external)
+            if background:
+                self._prepared = (request, payload, kernels)  # one assignment: nothing to lock
+            else:
+                self._carry(payload, kernels)
+
+        if background:
+            threading.Thread(target=prepare, name="payload", daemon=True).start()
+        else:
+            prepare()
+
+    def _take_over(self) -> None:
+        """Use a payload that has been prepared in the background, unless another was asked for since."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared[0] == self._requests:
+            self._carry(prepared[1], prepared[2])
+
+    def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
+        self._work.kernels = kernels
+        self.law.prepare(kernels)
         for link in self._external.values:
             kernels.link(link)
-        self._work.kernels = kernels
-        self.law.prepare(self._work)
         self.payload = payload
         if self.observer is not None:
             self.observer.rebase()
@@ -162,6 +201,15 @@ class ControllerParts:
             self._blend.start()
             if self.want_wrenches and self._external:  # compile now, not in the cycle
                 joint_wrenches(w.model, w.q, w.v, w.a, external=self._external.values)
+
+    def set_guards(self, settings: GuardSettings) -> None:
+        """Use other limits from the next cycle on, e.g. derated ones.
+
+        Raises:
+            ArgumentError: settings that do not fit the model; the ones of before stay.
+        """
+        self.guards = Guards(self.model, settings, self.counts, self._idle)
+        self._reference.deceleration = self.guards.deceleration
 
     def set_tolerances(self, tolerances: Tolerances) -> None:
         """Default tolerances for trajectories accepted from now on."""

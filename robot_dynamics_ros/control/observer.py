@@ -59,9 +59,14 @@ class MomentumObserver:
         self.effort[:] = 0.0
         self._started = False
 
+    @staticmethod
+    def compile(kernels: Kernels) -> Any:
+        """The function that the observer needs beside the kernels; not for the control cycle."""
+        return kernel(kernels.model, "coriolis_matrix")
+
     def prepare(self, kernels: Kernels) -> None:
-        """Have compiled what the robot needs; not for the control cycle."""
-        self._kernels, self._coriolis = kernels, kernel(kernels.model, "coriolis_matrix")
+        """Use these kernels from now on."""
+        self._kernels, self._coriolis = kernels, self.compile(kernels)
 
     def rebase(self) -> None:
         """Go on with the estimate as it is although the robot's model changes."""

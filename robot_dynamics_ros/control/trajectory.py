@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -184,6 +184,41 @@ class Trajectory:
         return cls.from_points(
             joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
         )
+
+    def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
+        """The same points with velocities, so that the motion through them has continuous acceleration.
+
+        The velocities are those of the cubic spline through the positions that is at rest at both ends; whatever
+        velocities and accelerations were given are replaced.
+
+        Args:
+            start: (k,) positions at the start of the trajectory, where the first point is not at time 0; without it
+                the arm rests at the first point.
+
+        Raises:
+            TrajectoryRejected: fewer than two positions to go through, or ``start`` of the wrong length.
+
+        Source: de Boor, A Practical Guide to Splines (1978), chapter IV (complete spline).
+        """
+        from scipy.interpolate import CubicSpline
+
+        times, positions = self.times / NANOSECONDS, np.array(self.positions)
+        prepend = start is not None and len(self) > 0 and self.times[0] > 0
+        if prepend:
+            first = np.asarray(start, dtype=np.float64)
+            if first.shape != (len(self.joint_names),) or not np.isfinite(first).all():
+                raise TrajectoryRejected(f"expected {len(self.joint_names)} finite positions, got {start!r}",
+                                         where="start", got=start, remedy="Give one position a joint.")
+            times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
+        if len(times) < 2:
+            raise TrajectoryRejected("there is only one position", where="points",
+                                     remedy="Give at least two, or a start.")
+        velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[1 if prepend else 0 :]
+        velocities[-1] = 0.0
+        zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
+        for array in (velocities, zeros, degree):
+            array.setflags(write=False)
+        return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
 
 
 def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:

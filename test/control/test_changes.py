@@ -1,5 +1,8 @@
 """Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, all can be undone."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from support.closed_loop import mid, sampled
@@ -116,6 +119,36 @@ def test_a_payload_is_carried_and_clearing_it_restores_the_same_bits(arm):
     control.set_payload(None)
     control.activate(START, q, v)
     np.testing.assert_array_equal(control.update(START, q, v), before)
+
+
+def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
+    control = make(arm)
+    q, v = mid(arm), np.zeros(7)
+    control.activate(START, q, v)
+    control.set_payload(rd.Payload("flange", 1.7), background=True)
+    control.set_payload(rd.Payload("flange", 2.7), background=True)  # the newest request counts
+    deadline = time.monotonic() + 60.0
+    t = START
+    while control.payload is None and time.monotonic() < deadline:
+        t += MS
+        control.update(t, q, v)
+        time.sleep(0.001)
+    assert control.payload.mass == 2.7
+    for _ in range(300):
+        t += MS
+        control.update(t, q, v)
+    np.testing.assert_allclose(
+        control.command, rd.gravity_forces(rd.carrying(arm, rd.Payload("flange", 2.7)), q), rtol=1e-9, atol=1e-9
+    )
+    with pytest.raises(rd.UnknownNameError):
+        control.set_payload(rd.Payload("hand", 1.0), background=True)
+    control.set_payload(rd.Payload("flange", 1.7), background=True)
+    control.set_payload(None)
+    for thread in threading.enumerate():
+        if thread.name == "payload":
+            thread.join(60.0)
+    control.update(t + MS, q, v)
+    assert control.payload is None
 
 
 def test_picking_up_and_putting_down_a_known_load_does_not_disturb_the_arm(arm):

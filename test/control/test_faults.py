@@ -146,6 +146,17 @@ def test_deactivated_it_sends_the_safe_command_and_ends_goals():
     assert control.watch(START + 10**10) is None
 
 
+def test_limits_can_be_derated_while_running():
+    control = active(rd.ComputedTorque(kp=1000.0, kd=60.0))
+    control.set_guards(rd.GuardSettings(effort_scale=0.1))
+    command = control.update(START + MS, Q + 1.0, V)
+    assert (np.abs(command) <= 0.1 * ARM.effort_limit + 1e-12).all()
+    guards = control.guards
+    with pytest.raises(rd.ArgumentError):
+        control.set_guards(rd.GuardSettings(effort_scale=2.0))
+    assert control.guards is guards
+
+
 def test_efforts_are_limited_through_the_controller_and_counted():
     control = rd.JointController(
         ARM, rd.ComputedTorque(kp=1000.0, kd=60.0), guards=rd.GuardSettings(effort_scale=0.5, effort_rate=2000.0)

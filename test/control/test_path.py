@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics_ros.control import polynomial
 from robot_dynamics_ros.control.path import Path
+from robot_dynamics_ros.control.result import TrajectoryRejected
 from robot_dynamics_ros.control.splice import JointTable, splice
 from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
@@ -99,6 +100,27 @@ def test_a_segment_has_the_smaller_degree_of_its_ends():
     c = follow(mixed, rest).coefficients
     order = [int(np.flatnonzero(np.abs(c[i, :, 0]) > 1e-12).max()) for i in range(4)]
     assert order == [5, 3, 1, 0]
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+def test_smoothed_positions_make_a_motion_without_steps_in_velocity_or_acceleration(with_start):
+    rng = np.random.default_rng(0)
+    start = np.array([0.3, -0.2, 0.1])
+    times = np.cumsum(rng.uniform(0.2, 1.0, 6))
+    rows = rng.uniform(-1, 1, (6, 3))
+    if not with_start:
+        times, rows = np.concatenate([[0.0], times]), np.vstack([start, rows])
+    plain = Trajectory.from_waypoints(NAMES, times, rows)
+    path = follow(plain.smoothed(start if with_start else None), tuple(start))
+    assert len(path.knots) == 7
+    for i in range(len(path.knots) - 2):
+        end = polynomial.shifted(path.coefficients[i], (path.knots[i + 1] - path.knots[i]) * 1e-9)
+        np.testing.assert_allclose(end[:3], path.coefficients[i + 1, :3], atol=1e-9)
+    np.testing.assert_allclose(path.sample(T0)[1], 0.0, atol=1e-12)
+    with pytest.raises(TrajectoryRejected, match="only one"):
+        Trajectory.from_waypoints(NAMES, [1.0], [[0, 0, 0]]).smoothed()
+    with pytest.raises(TrajectoryRejected, match="start"):
+        plain.smoothed([0.0]) if with_start else Trajectory.from_waypoints(NAMES, [1.0], [[0, 0, 0]]).smoothed([0.0])
 
 
 def test_before_the_start_and_after_the_end_the_arm_stays():

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.control.workspace import Kernels, Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -85,7 +85,7 @@ class Law:
                                 where="friction", remedy="Make it with Friction.of(model).")
         return self
 
-    def prepare(self, work: Workspace) -> None:
+    def prepare(self, kernels: Kernels) -> None:
         """Have everything compiled that the law calls; not for the control cycle."""
 
     def with_gains(self, model: RobotModel, **gains: Any) -> Law:

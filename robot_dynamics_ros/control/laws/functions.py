@@ -42,7 +42,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
         ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.
     """
     work, out = Workspace(model), np.empty(model.nv)
-    law.check(model).prepare(work)
+    law.check(model).prepare(work.kernels)
 
     def efforts(q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0) -> Array:
         try:

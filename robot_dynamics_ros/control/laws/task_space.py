@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws.base import Gain, Law, add_friction, gain
 from robot_dynamics_ros.control.laws.damped import rotation_error, task_inertia
-from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.control.workspace import Kernels, Workspace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -69,9 +69,9 @@ class CartesianImpedance(Law):
         model.link_index(self.link)
         return super().check(model)
 
-    def prepare(self, work: Workspace) -> None:
+    def prepare(self, kernels: Kernels) -> None:
         """See :meth:`Law.prepare`."""
-        work.kernels.link(self.link)
+        kernels.link(self.link)
 
     def __call__(self, work: Workspace, out: Array) -> Array:
         """See :class:`CartesianImpedance`."""

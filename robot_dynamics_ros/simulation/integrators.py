@@ -159,10 +159,12 @@ def _explicit(name: str) -> Any:
 def _registry() -> dict[str, Any]:
     from robot_dynamics_ros.simulation.adaptive import Adaptive
     from robot_dynamics_ros.simulation.implicit import Rosenbrock2
+    from robot_dynamics_ros.simulation.moreau import MoreauMidpoint
     from robot_dynamics_ros.simulation.variational import VariationalMidpoint
 
     return {
         "semi_implicit_euler": SemiImplicitEuler,
+        "moreau": MoreauMidpoint,
         **{name: _explicit(name) for name in TABLEAUS},
         "dopri5": lambda **options: Adaptive("RK45", **options),
         "dop853": lambda **options: Adaptive("DOP853", **options),

@@ -9,26 +9,43 @@ import numpy as np
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators import Integrator, SemiImplicitEuler
+from robot_dynamics_ros.simulation.moreau import MoreauMidpoint
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["check_step", "describe_divergence"]
+__all__ = ["check_step", "describe_divergence", "stable_step"]
 
 
 def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) -> None:
     """Refuse a step outside the integrator's region of stability.
 
-    The eigenvalues λ of ∂f/∂y at ``y`` (by differences) that are damped or oscillating must satisfy
-    h |λ| < ``integrator.stability_limit``; compliant stops are assessed as if engaged.  Semi-implicit Euler is checked
-    only for the user's own effort: springs, stops and damping it takes implicitly.
-
     Raises:
         SimulationError: naming the joint that oscillates most, and the step that would do.
     """
+    largest, joint = stable_step(system, integrator, y)
+    if h >= largest:
+        raise SimulationError(
+            f"a step of {h:g} s is too large for the stiffness: there is a motion of rate "
+            f"{integrator.stability_limit / largest:.4g} rad/s, which {integrator.name!r} can follow only with steps below "
+            f"{largest:.3g} s",
+            where=f"joint {joint!r}",
+            got=h,
+            remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or an implicit integrator "
+            "('semi_implicit_euler', 'moreau', 'rosenbrock' or 'radau').",
+        )
+
+
+def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[float, str]:
+    """The largest step within the integrator's region of stability, s, and the joint that sets it.
+
+    The eigenvalues λ of ∂f/∂y at ``y`` (by differences) that are damped or oscillating must satisfy
+    h |λ| < ``integrator.stability_limit``; compliant stops are assessed as if engaged.  Time stepping is assessed
+    only for the user's own effort: springs, stops and damping it takes implicitly.
+    """
     if math.isinf(integrator.stability_limit) or not system.nv:
-        return
-    implicit = isinstance(integrator, SemiImplicitEuler)
+        return math.inf, ""
+    implicit = isinstance(integrator, (SemiImplicitEuler, MoreauMidpoint))
     if implicit and system.user_effort is None:
-        return
+        return math.inf, ""
     system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))
     inverse = system.inverse_mass(system.mass_matrix(np.ascontiguousarray(y[: system.nq])))
     stiffness, damping = _jacobians(system, y, implicit)
@@ -39,24 +56,17 @@ def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) 
             one = np.zeros((system.nv, system.nv))
             one[i, i] = 1.0
             matrices.append((stiffness + one * system.stops.stiffness[i], damping + one * system.stops.damping[i]))
-    nv = system.nv
+    nv, fastest, joint = system.nv, 0.0, ""
     for K, D in matrices:
         A = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])
         values, vectors = np.linalg.eig(A)
         size = np.abs(values)
         size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
         worst = int(np.argmax(size))
-        if h * size[worst] >= integrator.stability_limit:
+        if size[worst] > fastest:
+            fastest = float(size[worst])
             joint = system.coordinates.names[int(np.argmax(np.abs(vectors[nv:, worst])))]
-            good = 0.5 * integrator.stability_limit / size[worst]
-            raise SimulationError(
-                f"a step of {h:g} s is too large for the stiffness: there is a motion of rate {size[worst]:.4g} rad/s, "
-                f"which {integrator.name!r} can follow only with steps below {2.0 * good:.3g} s",
-                where=f"joint {joint!r}",
-                got=h,
-                remedy=f"Use at least {math.ceil(h / good)} times as many substeps, or an implicit integrator "
-                "('semi_implicit_euler', 'rosenbrock' or 'radau').",
-            )
+    return (integrator.stability_limit / fastest if fastest > 0.0 else math.inf), joint
 
 
 def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, Array]:

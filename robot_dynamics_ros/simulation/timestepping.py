@@ -72,14 +72,8 @@ class TimeStepper:
             diagonal[motors.index] += h * damping
             y1[nq + nv :] = current
         position = system.coordinates.positions(q)
-        stiffness = np.zeros(nv)
-        if system.springs is not None:
-            diagonal += h * system.springs.d
-            stiffness += system.springs.p
-        if system.stops is not None:
-            engaged = system.stops.engaged(position)
-            diagonal += h * np.where(engaged, system.stops.damping, 0.0)
-            stiffness += np.where(engaged, system.stops.stiffness, 0.0)
+        damped, stiffness = self._joint_stiffness(position)
+        diagonal += h * damped
 
         M = system.mass_matrix(q)
         tau -= system.bias_forces(q, v)
@@ -94,22 +88,48 @@ class TimeStepper:
         inverse = system.inverse_mass(M)
         v_free = v + inverse @ (h * tau)
         v1 = y1[nq : nq + nv]
-        v1[:], limit = self._resolve(position, v, v_free, inverse, h)
+        bound = h * friction.magnitude(v)
+        v1[:], limit = self._resolve(position, v, v_free, inverse, bound, h)
         system.integrate(q, h * v1, y1[:nq])
         for iq, iv in system.coordinates.floating:
             _fly(q[iq : iq + 7], v[iv : iv + 6], y1[iq : iq + 7], v1[iv : iv + 6], h)
-        where = system.coordinates.q_of_v
-        for i in np.flatnonzero(limit):  # rounding must not carry a joint through its stop
-            bound = self.stops.lower[i] if limit[i] < 0 else self.stops.upper[i]
-            if limit[i] * (y1[where[i]] - bound) > -self.stops.tolerance[i]:
-                y1[where[i]] = bound
+        self._hold_at_stops(y1, limit)
         return y1
 
-    def _resolve(self, position: Array, v: Array, v_free: Array, inverse: Array, h: float) -> tuple[Array, np.ndarray]:
-        """Velocity after the step and, for every joint, −1 or +1 if its lower or upper stop acted."""
+    def _joint_stiffness(self, position: Array) -> tuple[Array, Array]:
+        """(nv,), (nv,) damping and stiffness of springs and engaged stops."""
+        system = self.system
+        damping, stiffness = np.zeros(system.nv), np.zeros(system.nv)
+        if system.springs is not None:
+            damping += system.springs.d
+            stiffness += system.springs.p
+        if system.stops is not None:
+            engaged = system.stops.engaged(position)
+            damping += np.where(engaged, system.stops.damping, 0.0)
+            stiffness += np.where(engaged, system.stops.stiffness, 0.0)
+        return damping, stiffness
+
+    def _hold_at_stops(self, y1: Array, limit: np.ndarray) -> None:
+        """Put joints whose stop acted, and which rounding has carried through it, exactly on it."""
+        where = self.system.coordinates.q_of_v
+        for i in np.flatnonzero(limit):
+            stop = self.stops.lower[i] if limit[i] < 0 else self.stops.upper[i]
+            if limit[i] * (y1[where[i]] - stop) > -self.stops.tolerance[i]:
+                y1[where[i]] = stop
+
+    def _resolve(
+        self, position: Array, v: Array, v_free: Array, inverse: Array, bound: Array, h: float
+    ) -> tuple[Array, np.ndarray]:
+        """Velocity after the step and, for every joint, −1 or +1 if its lower or upper stop acted.
+
+        Args:
+            position: (nv,) from where the new velocity moves the joints for a time ``h``.
+            v, v_free: (nv,) velocity before the step, and after it without impulses.
+            inverse: (nv, nv) velocity per impulse.
+            bound: (nv,) largest friction impulse.
+        """
         friction, stops = self.system.friction, self.stops
         nv = self.system.nv
-        bound = h * friction.magnitude(v) if friction.dry.any() else np.zeros(nv)
         low, high, target = -bound, bound.copy(), np.zeros(nv)
         limit = np.zeros(nv, dtype=np.int8)
         v1 = v_free
@@ -140,7 +160,7 @@ class TimeStepper:
         """Turn joint i's friction row into one of friction and stop together."""
         stops = self.stops
         limit[i] = side
-        gap = (position[i] - stops.lower[i]) if side < 0 else (stops.upper[i] - position[i])
+        gap = max(0.0, (position[i] - stops.lower[i]) if side < 0 else (stops.upper[i] - position[i]))
         room = stops.upper[i] - stops.lower[i] - gap
         back = stops.restitution[i] * side * v[i]
         # a rebound that would cross to the other stop within the step cannot be followed: the joint is caught instead

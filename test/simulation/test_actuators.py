@@ -22,7 +22,7 @@ def closed_form(motor, J, d, V, t):
 
 @pytest.mark.parametrize(("integrator", "dt", "tolerance"), [
     ("rk4", 2e-4, 1e-9), ("dop853", 1e-2, 1e-8), ("radau", 1e-2, 1e-8), ("rosenbrock", 2e-4, 1e-4),
-    ("variational", 2e-4, 1e-4), ("semi_implicit_euler", 1e-4, 2e-2),
+    ("variational", 2e-4, 1e-4), ("moreau", 2e-4, 2e-3), ("semi_implicit_euler", 1e-4, 2e-2),
 ])
 def test_motor_runs_up_as_the_closed_form(integrator, dt, tolerance):
     model = wheel(inertia=0.5, damping=0.3)
@@ -54,7 +54,7 @@ def test_no_load_speed_is_set_by_the_back_emf():
     assert plant.currents[0] == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
 def test_voltage_and_current_limits(integrator):
     motor = DCMotor(resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, max_voltage=24.0, max_current=3.0)
     plant = Plant(wheel(inertia=50.0), 2e-4, integrator=integrator, motors={"axle": motor})

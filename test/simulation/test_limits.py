@@ -39,7 +39,7 @@ def test_bouncing_ends():
     assert plant.v[0] == 0.0
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_no_joint_passes_a_rigid_stop(integrator, restitution):
     """A tumbling arm with narrow limits and friction, for two seconds."""
@@ -74,7 +74,7 @@ def test_impact_keeps_what_it_must():
             assert after == pytest.approx(before, rel=1e-6)
 
 
-@pytest.mark.parametrize(("integrator", "dt"), [("semi_implicit_euler", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)])
+@pytest.mark.parametrize(("integrator", "dt"), [("semi_implicit_euler", 1e-2), ("moreau", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)])
 def test_compliant_stop_yields_as_its_spring(integrator, dt):
     plant = Plant(slider(limits=ONE_METRE), dt, integrator=integrator, stops=CompliantStops(1e4, 200.0), limiter=False)
     for _ in range(round(10.0 / dt)):
@@ -93,7 +93,7 @@ def test_leaves_the_stop_freely():
 
 def test_friction_and_stop_together():
     """Pushed into the stop and released: the friction left over holds a small pull, a larger one moves it."""
-    for integrator in ("semi_implicit_euler", "rk4"):
+    for integrator in ("semi_implicit_euler", "moreau", "rk4"):
         plant = Plant(slider(mass=2.0, limits=ONE_METRE), 1e-2, integrator=integrator, q0=[1.0],
                       friction=JointFriction(coulomb=3.0))
         for tau in (50.0, 2.0, 0.0, -2.9):

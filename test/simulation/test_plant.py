@@ -207,7 +207,7 @@ def test_reset_while_moving():
     np.testing.assert_array_equal(plant.q, [0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "dop853"])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4", "dop853"])
 def test_runs_repeat_bit_for_bit_and_resume(integrator):
     model = random_model(2, 4, friction=True)
 
@@ -266,9 +266,33 @@ def test_step_too_large_for_the_stiffness_is_named_beforehand(options):
         for key, value in options.items()
     }
     with pytest.raises(SimulationError, match="too large for the stiffness") as caught:
-        Plant(model, 1e-3, integrator="rk4", **options)
+        Plant(model, 1e-3, integrator="rk4", substeps=1, **options)
     assert second in str(caught.value)
     assert "substeps" in caught.value.remedy
+
+
+def test_substeps_are_chosen_where_damping_asks_for_them():
+    """A light, well damped wrist: a rate of 4000 1/s, which RK4 cannot follow at 1 ms, and does at a quarter of it."""
+    model = rd.load_robot("six_axis")
+    assert 1 < Plant(model, 1e-3, integrator="rk4").substeps <= 8
+    assert Plant(model, 1e-3).substeps == 1
+    with pytest.raises(SimulationError, match="substeps"):
+        Plant(rd.limb(2), 1e-3, integrator="rk4", springs=JointPD(p=1e12))
+
+
+def test_the_order_is_kept_through_dozens_of_events():
+    """Six joints with dry friction that stick and slip 85 times in a tenth of a second: RK4 stays of fourth order."""
+    model = rd.load_robot("six_axis")
+    ends = []
+    for substeps in (80, 20, 10):
+        plant = Plant(model, 1e-3, integrator="rk4", substeps=substeps)
+        effort = rd.gravity_forces(model, plant.q) + 5.0
+        for _ in range(100):
+            plant.step(effort)
+        assert plant.events > 50
+        ends.append(plant.q)
+    fine, coarse = (np.abs(q - ends[0]).max() for q in ends[1:])
+    assert np.log2(coarse / fine) > 3.5
 
 
 def test_stiff_stops_are_named_beforehand():
@@ -301,9 +325,10 @@ def test_digital_controller_too_stiff_for_its_period_is_named():
             plant.step(-220.0 * plant.v)
 
 
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau"])
 @pytest.mark.parametrize("option", [{"springs": JointPD(p=1e9, d=1e6)}, {"friction": JointFriction(viscous=1e6)}])
-def test_time_stepping_is_stable_for_any_stiffness(option):
-    plant = Plant(rd.limb(2), 1e-3, q0=[0.1, 0.2], v0=[1.0, -1.0], **option)
+def test_time_stepping_is_stable_for_any_stiffness(option, integrator):
+    plant = Plant(rd.limb(2), 1e-3, integrator=integrator, q0=[0.1, 0.2], v0=[1.0, -1.0], **option)
     for _ in range(500):
         plant.step([0.0, 0.0])
     assert np.abs(plant.v).max() < 0.1

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import kernel, kinetic_energy, potential_energy
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.actuators import DCMotor, MotorTable
@@ -26,14 +26,13 @@ from robot_dynamics_ros.simulation.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators import Integrator, SemiImplicitEuler, make_integrator
 from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops, limit_effort
 from robot_dynamics_ros.simulation.moreau import MoreauMidpoint, MoreauStepper
+from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
 from robot_dynamics_ros.simulation.springs import JointPD
 from robot_dynamics_ros.simulation.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.system import JointSystem
 from robot_dynamics_ros.simulation.timestepping import Stops, TimeStepper
 
 __all__ = ["Plant"]
-
-Wrenches = Mapping[str, Any] | None
 
 
 class Plant:
@@ -118,15 +117,15 @@ class Plant:
             self._stepper = TimeStepper(self.system, rigid)
         elif isinstance(self.integrator, MoreauMidpoint):
             self._stepper = MoreauStepper(self.system, rigid)
-        self._has_stops = stops is not None
+        self._arguments = PlantArguments(model, self.system.coordinates, self._bounds if stops is not None else None)
         self._wrench_kernel = kernel(model, "inverse_dynamics_wrenches")
         self.command, self.tau = np.zeros(model.nv), np.zeros(model.nv)
         self._y = np.zeros(model.nq + model.nv + self.system.nz)
         self._previous = np.zeros(model.nv)
         self._alternating = 0
         self._steps, self._t0 = 0, 0.0
-        self._start_q = self._default_start() if q0 is None else self._checked_q(q0)
-        self._start_v = np.zeros(model.nv) if v0 is None else self._checked("v0", v0, model.nv)
+        self._start_q = self._arguments.default_start() if q0 is None else self._arguments.configuration(q0)
+        self._start_v = np.zeros(model.nv) if v0 is None else self._arguments.velocity("v0", v0)
         self.substeps = self._enough_substeps() if substeps is None else int(substeps)
         self.reset()
 
@@ -195,9 +194,8 @@ class Plant:
             ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
             SimulationError: the step is too large for the stiffness of springs, stops or damping.
         """
-        model = self.model
-        q = self._start_q if q is None else self._checked_q(q)
-        v = self._start_v if v is None else self._checked("v", v, model.nv)
+        q = self._start_q if q is None else self._arguments.configuration(q)
+        v = self._start_v if v is None else self._arguments.velocity("v", v)
         if not math.isfinite(t):
             raise ArgumentError("must be finite", where="t", got=t)
         y = np.concatenate((q, v, np.zeros(self.system.nz)))
@@ -252,12 +250,8 @@ class Plant:
 
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
         """
-        given = self._checked("command", command, self.model.nv)
-        wrenches: list[tuple[str, Array, bool]] = []
-        if external:
-            wrenches += self._checked_wrenches(external, False)
-        if external_world:
-            wrenches += self._checked_wrenches(external_world, True)
+        given = self._arguments.velocity("command", command)
+        wrenches = self._arguments.wrenches(external, False) + self._arguments.wrenches(external_world, True)
         self.command[:] = given
         self.system.command[:] = self._limited(given)
         self.system.wrenches = wrenches
@@ -321,7 +315,7 @@ class Plant:
         return rate[self.model.nq : self.model.nq + self.model.nv].copy()
 
     def joint_effort(self) -> Array:
-        """(nv,) net effort at the joints now: motor less friction plus springs and stops; what the links feel."""
+        """(nv,) net effort at the joints now, M a + b: motors less friction, plus springs and stops."""
         return self._inverse()[0]
 
     def joint_wrenches(self) -> Array:
@@ -353,65 +347,6 @@ class Plant:
     def _parts(self) -> tuple[Array, Array, Array]:
         nq, nv = self.model.nq, self.model.nv
         return self._y[:nq], self._y[nq : nq + nv], self._y[nq + nv :]
-
-    # -- arguments -----------------------------------------------------------------------------------------------
-
-    def _checked(self, name: str, values: Any, n: int) -> Array:
-        try:
-            array = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty((0, 0))
-        if array.shape != (n,):
-            raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values,
-                                remedy=f"One for each of {', '.join(self.system.coordinates.names[:20])}."
-                                if n == self.model.nv else "")
-        if not np.isfinite(array).all():
-            bad = int(np.flatnonzero(~np.isfinite(array))[0])
-            raise ArgumentError(f"entry {bad} is {array[bad]}; every value must be finite", where=name, got=values)
-        return array
-
-    def _checked_q(self, values: Any) -> Array:
-        q = self._checked("q", values, self.model.nq)
-        for iq, _ in self.system.coordinates.floating:
-            if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
-                raise ArgumentError("the quaternion has no length", where=f"q[{iq + 3}:{iq + 7}]", got=values,
-                                    remedy="No rotation is (0, 0, 0, 1).")
-        self.system.coordinates.normalize(q)
-        if self._has_stops:
-            position = self.system.coordinates.positions(q)
-            lower, upper = self._bounds
-            slack = 1e-6
-            for i in np.flatnonzero((position < lower - slack) | (position > upper + slack)):
-                raise ArgumentError(
-                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
-                    where=f"joint {self.system.coordinates.names[i]!r}", got=values,
-                    remedy="Start within the limits, or make the plant with stops=None.",
-                )
-            self._clip(q)
-        return q
-
-    def _default_start(self) -> Array:
-        q = self.model.initial_configuration()
-        if self._has_stops:
-            self._clip(q)  # zero is outside the limits of many an arm
-        return q
-
-    def _clip(self, q: Array) -> None:
-        lower, upper = self._bounds
-        where = self.system.coordinates.q_of_v
-        has = self.system.coordinates.has_position
-        q[where[has]] = np.minimum(np.maximum(q[where[has]], lower[has]), upper[has])
-
-    def _checked_wrenches(self, wrenches: Mapping[str, Any], in_world: bool) -> list[tuple[str, Array, bool]]:
-        name = "external_world" if in_world else "external"
-        if not isinstance(wrenches, Mapping):
-            raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
-        out = []
-        for link, wrench in wrenches.items():
-            if link not in self.model.link_names:
-                raise UnknownNameError("link", link, self.model.link_names, where=name)
-            out.append((link, self._checked(f"{name}[{link!r}]", wrench, 6), in_world))
-        return out
 
 
 def _make_friction(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:

@@ -1,0 +1,96 @@
+"""What the plant accepts: states, commands and wrenches, checked and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.coordinates import Coordinates
+
+__all__ = ["PlantArguments", "Wrenches"]
+
+Wrenches = Mapping[str, Any] | None
+
+_SLACK = 1e-6  # rad or m that a given position may lie outside its limits, as decimals in files do
+
+
+class PlantArguments:
+    """Checks for one robot.
+
+    Args:
+        model, coordinates: the robot.
+        bounds: (nv,), (nv,) position limits to insist on; ``None`` for none.
+    """
+
+    def __init__(self, model: RobotModel, coordinates: Coordinates, bounds: tuple[Array, Array] | None) -> None:
+        self.model, self.coordinates, self.bounds = model, coordinates, bounds
+
+    def velocity(self, name: str, values: Any) -> Array:
+        """(nv,) a copy, or an :class:`ArgumentError` naming the argument."""
+        remedy = f"One for each of {', '.join(self.coordinates.names[:20])}."
+        return _vector(name, values, self.model.nv, remedy)
+
+    def configuration(self, values: Any) -> Array:
+        """(nq,) a copy with unit quaternions, within the limits; or an :class:`ArgumentError`."""
+        q = _vector("q", values, self.model.nq)
+        for iq, _ in self.coordinates.floating:
+            if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
+                raise ArgumentError("the quaternion has no length", where=f"q[{iq + 3}:{iq + 7}]", got=values,
+                                    remedy="No rotation is (0, 0, 0, 1).")
+        self.coordinates.normalize(q)
+        if self.bounds is not None:
+            position = self.coordinates.positions(q)
+            lower, upper = self.bounds
+            for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
+                raise ArgumentError(
+                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
+                    where=f"joint {self.coordinates.names[i]!r}", got=values,
+                    remedy="Start within the limits, or make the plant with stops=None.",
+                )
+            self._clip(q)
+        return q
+
+    def default_start(self) -> Array:
+        """(nq,) the model's initial configuration, brought within the limits: zero is outside those of many an arm."""
+        q = self.model.initial_configuration()
+        if self.bounds is not None:
+            self._clip(q)
+        return q
+
+    def wrenches(self, wrenches: Wrenches, in_world: bool) -> list[tuple[str, Array, bool]]:
+        """(link, (6,) wrench, whether in world axes) of a mapping; errors name the link."""
+        if not wrenches and not isinstance(wrenches, (list, tuple, np.ndarray)):
+            return []
+        name = "external_world" if in_world else "external"
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
+        out = []
+        for link, wrench in wrenches.items():
+            if link not in self.model.link_names:
+                raise UnknownNameError("link", link, self.model.link_names, where=name)
+            out.append((link, _vector(f"{name}[{link!r}]", wrench, 6), in_world))
+        return out
+
+    def _clip(self, q: Array) -> None:
+        assert self.bounds is not None
+        lower, upper = self.bounds
+        where, has = self.coordinates.q_of_v, self.coordinates.has_position
+        q[where[has]] = np.minimum(np.maximum(q[where[has]], lower[has]), upper[has])
+
+
+def _vector(name: str, values: Any, n: int, remedy: str = "") -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.shape != (n,):
+        raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)
+    if not np.isfinite(array).all():
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ArgumentError(f"entry {bad} is {array[bad]}; every value must be finite", where=name, got=values)
+    return array

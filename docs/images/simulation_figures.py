@@ -47,14 +47,14 @@ def stick_slip() -> None:
     """A joint dragged through a spring, with and without a Stribeck curve."""
     model = rd.load_robot("pendulum").replace(gravity=(0, 0, 0))
     figure, axes = plt.subplots(figsize=(7, 3.0), constrained_layout=True)
-    for static, label in ((0.3, "breakaway = Coulomb"), (0.6, "breakaway = 2 Coulomb")):
+    for static, label in ((1.0, "breakaway = Coulomb"), (3.0, "breakaway = 3 Coulomb")):
         plant = Plant(
             model, 1e-3, integrator="rk4", stops=None,
-            friction=JointFriction(viscous=0.0, coulomb=0.3, static=static, stribeck_velocity=0.02),
-            user_effort=lambda t, q, v: 3.0 * (0.2 * t - q),
+            friction=JointFriction(viscous=1.0, coulomb=1.0, static=static, stribeck_velocity=0.02),
+            user_effort=lambda t, q, v: 60.0 * (0.2 * t - q),
         )
         t, q = [], []
-        for _ in range(6000):
+        for _ in range(3000):
             plant.step([0.0])
             t.append(plant.t)
             q.append(plant.q[0])

@@ -2,7 +2,8 @@
 
 Every function takes a model first, then coordinates.  ``q`` is (..., nq); ``v``, ``a`` and ``tau`` are (..., nv);
 leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` maps link names to (..., 6) wrenches
-[moment; force] that the surroundings exert on the link, about the link's origin, in the link's axes.  ``base`` says
+[moment; force] that the surroundings exert on the link, about the link's origin, in the link's axes, or to
+:class:`Wrench` values (one or a list for each link) in any frame, about any point.  ``base`` says
 how the root link moves: a pair of (..., 6) arrays, velocity and acceleration [angular; linear] of its origin, in its axes.
 ``out`` receives the result if given: a C-contiguous float64 array of the exact shape.
 
@@ -12,16 +13,18 @@ names the model does not have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.arguments import as_input
 from robot_dynamics_ros.dynamics.backends import evaluator
+from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike
 from robot_dynamics_ros.dynamics.table import Options
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
     "bias_forces",
@@ -49,14 +52,15 @@ Wrenches = Mapping[str, Any] | None
 
 
 def _call(
-    model: RobotModel, name: str, inputs: tuple[Any, ...], external: Wrenches = None, out: Any = None, base: Any = None
+    model: RobotModel, name: str, inputs: tuple[Any, ...], external: Wrenches = None, out: Any = None, base: Any = None,
+    options: Options = (), more: tuple[Any, ...] = (),
 ) -> Any:
-    options: Options = ()
     if external:
-        links, wrenches = _stacked(model, external)
-        options, inputs = (("external", links),), (*inputs, wrenches)
+        links, wrenches = _stacked(model, external, inputs[0])
+        options, inputs = (*options, ("external", links)), (*inputs, wrenches)
     if base is not None:
         options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
+    inputs = (*inputs, *more)
     run = evaluator(model, name, options)
     return run(*inputs) if out is None else run(*inputs, out)
 
@@ -73,15 +77,23 @@ def _base_motion(base: Any) -> np.ndarray:
     return np.stack(np.broadcast_arrays(*parts), axis=-2)
 
 
-def _stacked(model: RobotModel, external: Mapping[str, Any]) -> tuple[tuple[int, ...], np.ndarray]:
+def _stacked(model: RobotModel, external: Mapping[str, Any], q: Any) -> tuple[tuple[int, ...], np.ndarray]:
     if not isinstance(external, Mapping):
         raise ArgumentError(
             f"expected a mapping from link names to wrenches, got {type(external).__name__}", where="external",
             got=external, remedy="For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes.",
         )
     links = tuple(model.link_index(name) for name in external)
-    parts = [as_input(w, (6,), f"external[{name!r}]") for name, w in external.items()]
+    parts = [as_input(_on_link(model, q, name, w), (6,), f"external[{name!r}]") for name, w in external.items()]
     return links, np.stack(np.broadcast_arrays(*parts), axis=-2) if len(parts) > 1 else parts[0][..., None, :]
+
+
+def _on_link(model: RobotModel, q: Any, link: str, value: Any) -> Any:
+    if isinstance(value, Wrench) or (isinstance(value, list | tuple) and any(isinstance(w, Wrench) for w in value)):
+        from robot_dynamics_ros.dynamics.wrenches import sum_on_link
+
+        return sum_on_link(model, q, link, value)
+    return value
 
 
 def inverse_dynamics(
@@ -162,17 +174,39 @@ def potential_energy(model: RobotModel, q: Any) -> Any:
 
 
 def joint_wrenches(
-    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None, base: Any = None
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    joints: str | Sequence[str] | None = None,
+    expressed_in: FrameLike = "child",
+    reduced_at: PointLike = "joint",
 ) -> np.ndarray:
     """What each joint carries: the wrench that the parent side exerts on the child link.
 
-    Reduced to the joint's origin and expressed in the child link's frame.  Its component along the joint axis is the
-    joint effort (less the effort that turns the rotor, where the model has one).
+    Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
+    the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
+    carries everything behind it.
+
+    Args:
+        joints: which ones, by name, fixed and mimic joints too; ``"all"``: every joint, in the order of
+            :func:`all_joint_names`; not given: ``model.joint_names``.
+        expressed_in: whose axes: ``"child"`` or ``"parent"`` link of each joint, the name of a link, ``"world"``, or a
+            :class:`Frame`.
+        reduced_at: about which point: ``"joint"``, each joint's own origin; the origin of a link by name, of the
+            ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
 
     Returns:
-        (..., len(model.joint_names), 6), [moment; force] in N m and N, in the order of ``model.joint_names``.
+        (..., number of joints, 6), [moment; force] in N m and N.
     """
-    return _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+    if joints is None and expressed_in == "child" and reduced_at == "joint":
+        return _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+    from robot_dynamics_ros.dynamics.wrenches import wrenches_of_joints
+
+    return wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
 
 
 def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:

@@ -26,7 +26,7 @@ def subtree_state(tree: Any, q: Any, v: Any, a: Any, link: int) -> tuple[Vec3, V
     X, vel, acc = {}, {None: tree.base_velocity()}, {None: tree.gravity_motion() - tree.standing_gravity()}
     pose = {None: tree.base_transform()}
     own = {body: group_inertia(tree, links.welded(link))}
-    behind = {None if (i := link_placement(tree, k)[0]) is None else i for k in links.behind(link)}
+    behind = {link_placement(tree, k)[0] for k in links.behind(link)}
     for i in tree.outward():
         if i.parent not in pose:
             continue

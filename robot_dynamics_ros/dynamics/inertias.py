@@ -1,0 +1,106 @@
+"""Inertia of a link about any point in any axes, and of a link with everything behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.api import _call
+from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike, frame_of, point_of
+from robot_dynamics_ros.dynamics.subtree import subtree_mass
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["SubtreeState", "inertia_about", "subtree_state"]
+
+
+def inertia_about(
+    model: RobotModel, q: Any, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
+) -> np.ndarray:
+    """Rotational inertia of one link about any point, in any axes: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
+
+    Args:
+        point: ``"com"``, the link's centre of mass; a link (its origin), ``"world"``, a pair (link, offset) or a
+            :class:`Frame`.
+        frame: whose axes: the link's own if not given, another link's, ``"world"``, or a :class:`Frame`.
+
+    Returns:
+        (..., 3, 3) kg m².
+
+    Raises:
+        UnknownNameError: no such link or frame.
+    """
+    options: list[tuple[str, Any]] = [("link", model.link_index(link))]
+    more: list[Any] = []
+    axes, turned = frame_of(model, link if frame is None else frame, "frame")
+    options.append(("axes", axes))
+    if turned is not None:
+        options.append(("own_axes", True))
+        more.append(turned.rotation)
+    if isinstance(point, str) and point == "com" and "com" not in model.link_names:
+        options.append(("about", "com"))
+    else:
+        about, offset = point_of(model, point, "point", ("com",))
+        options.append(("about", about))
+        if offset is not None:
+            options.append(("own_point", True))
+            more.append(offset[..., None, :])
+    return _call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more))
+
+
+@dataclass(frozen=True, eq=False)
+class SubtreeState:
+    """A link and everything behind it, as one: world axes, seen from the world.
+
+    Attributes:
+        mass: kg.
+        com, com_velocity, com_acceleration: (..., 3) of the centre of mass, m, m/s, m/s².
+        inertia: (..., 3, 3) composite rotational inertia about the centre of mass, kg m².
+        linear_momentum: (..., 3) N s.
+        angular_momentum: (..., 3) about the centre of mass, N m s.
+    """
+
+    mass: float
+    com: Array
+    com_velocity: Array
+    com_acceleration: Array
+    inertia: Array
+    linear_momentum: Array
+    angular_momentum: Array
+
+    def inertia_about(self, point: Any) -> Array:
+        """(..., 3, 3) composite inertia about a point (..., 3) of the world."""
+        r = self.com - np.asarray(point, dtype=np.float64)
+        square = np.einsum("...i,...i->...", r, r)[..., None, None] * np.eye(3) - r[..., :, None] * r[..., None, :]
+        return self.inertia + self.mass * square
+
+    def angular_momentum_about(self, point: Any) -> Array:
+        """(..., 3) angular momentum about a fixed point (..., 3) of the world."""
+        return self.angular_momentum + np.cross(self.com - np.asarray(point, dtype=np.float64), self.linear_momentum)
+
+
+def subtree_state(
+    model: RobotModel, q: Any, v: Any = None, a: Any = None, *, link: str | None = None, base: Any = None
+) -> SubtreeState:
+    """Composite mass, centre of mass, inertia and momentum of a link and everything behind it.
+
+    Args:
+        v, a: (..., nv); zero if not given.
+        link: the root link, that is the whole robot, if not given.
+
+    Raises:
+        UnknownNameError: no such link.
+        ModelError: the subtree has no mass.
+    """
+    name = model.root_link if link is None else link
+    number = model.link_index(name)
+    mass = subtree_mass(model, number)
+    if mass <= 0.0:
+        raise ModelError("neither it nor anything behind it has mass, so there is no centre of mass",
+                         where=f"link {name!r}", remedy="Choose a link nearer to the root.")
+    zero = np.zeros(model.nv)
+    state = (q, zero if v is None else v, zero if a is None else a)
+    return SubtreeState(mass, *_call(model, "subtree_state", state, base=base, options=(("link", number),)))

@@ -1,0 +1,251 @@
+"""Joint wrenches as seen from anywhere, and their balance in a moving observer's frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.api import Wrenches, _call
+from robot_dynamics_ros.dynamics.arguments import as_input
+from robot_dynamics_ros.dynamics.frames import link_pose
+from robot_dynamics_ros.dynamics.links import link_tree
+from robot_dynamics_ros.dynamics.observer import WORLD, FrameLike, PointLike, frame_of, point_of
+from robot_dynamics_ros.dynamics.point_motion import PARTS
+from robot_dynamics_ros.dynamics.table import Options
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.wrench import Wrench
+
+__all__ = ["WRENCH_PARTS", "WrenchBalance", "all_joint_names", "joint_wrench", "wrench_balance", "wrench_on_link"]
+
+WRENCH_PARTS = PARTS[1:]
+"""Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint wrench."""
+
+
+def all_joint_names(model: RobotModel) -> tuple[str, ...]:
+    """Every joint, moving, mimic and fixed, in the order of their child links ``model.link_names[1:]``."""
+    return link_tree(model).joint_names
+
+
+def wrenches_of_joints(
+    model: RobotModel, state: tuple[Any, Any, Any], external: Wrenches, base: Any, joints: Any, expressed_in: FrameLike,
+    reduced_at: PointLike,
+) -> np.ndarray:
+    """What :func:`joint_wrenches` does beyond the joints' own frames."""
+    options, more = axes_and_point(model, expressed_in, reduced_at)
+    return _call(model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", chosen(model, joints))), more)
+
+
+def chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
+    """Numbers of the child links of the joints named.
+
+    Raises:
+        UnknownNameError: there is no such joint.
+    """
+    links = link_tree(model)
+    if joints is None:
+        names: Sequence[str] = model.joint_names
+    elif isinstance(joints, str):
+        names = links.joint_names if joints == "all" and "all" not in links.link_of else (joints,)
+    else:
+        names = tuple(joints)
+    for name in names:
+        if name not in links.link_of:
+            raise UnknownNameError("joint", name, links.joint_names, where="joints")
+    return tuple(links.link_of[name] for name in names)
+
+
+def axes_and_point(
+    model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
+) -> tuple[Options, tuple[Any, ...]]:
+    """Options and inputs of a compiled function for the axes and the point wanted."""
+    options: list[tuple[str, Any]] = []
+    more: list[Any] = []
+    if isinstance(expressed_in, str) and expressed_in in words and expressed_in not in model.link_names:
+        options.append(("axes", expressed_in))
+    else:
+        link, frame = frame_of(model, expressed_in, "expressed_in", words)
+        options.append(("axes", link))
+        if frame is not None:
+            options.append(("own_axes", True))
+            more.append(frame.rotation)
+    if isinstance(reduced_at, str) and reduced_at == "joint" and "joint" not in model.link_names:
+        options.append(("about", "joint"))
+    else:
+        link, offset = point_of(model, reduced_at, "reduced_at", ("joint",))
+        options.append(("about", link))
+        if offset is not None:
+            options.append(("own_point", True))
+            more.append(offset[..., None, :])
+    return tuple(options), tuple(more)
+
+
+def joint_wrench(
+    model: RobotModel, q: Any, v: Any, a: Any, joint: str, *, external: Wrenches = None, base: Any = None,
+    expressed_in: str = "child",
+) -> Wrench:
+    """The wrench of one joint at one state, as a value that knows its point and frame.
+
+    Args:
+        joint: by name; fixed and mimic joints too.
+        expressed_in: ``"child"``, ``"parent"``, the name of a link, or ``"world"``.
+
+    Returns:
+        about the joint's origin.
+
+    Raises:
+        UnknownNameError: no such joint or frame.
+    """
+    (link,) = chosen(model, (joint,))
+    row = joint_wrenches_checked(model, (q, v, a), external, base, joint, expressed_in)
+    names = model.link_names
+    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
+    origin = link_pose(model, q, names[link])[:3, 3]
+    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
+    return Wrench.from_vector(row, pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
+
+
+def joint_wrenches_checked(
+    model: RobotModel, state: tuple[Any, Any, Any], external: Wrenches, base: Any, joint: str, expressed_in: str
+) -> np.ndarray:
+    rows = wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
+    if rows.ndim != 2:
+        raise ArgumentError(f"expected one state, got a batch of shape {rows.shape[:-2]}", where="joint_wrench",
+                            got=rows.shape, remedy="Use joint_wrenches for batches.")
+    return rows[0]
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchBalance:
+    """The balance of wrenches on one link, as an observer who moves sets it up.
+
+    dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
+
+    Each is (..., 6), [moment; force]: ``dynamic`` is what the motion *as the observer sees it* needs; the four
+    fictitious wrenches come from the observer's own motion; ``distal`` is what the joints behind the link exert on it.
+    ``joint``, what the parent exerts on the link, is the same for every observer.
+
+    Attributes:
+        link, joint_name: the link, and the joint above it.
+        parts: :data:`WRENCH_PARTS` by name.
+        joint: the joint wrench, ``dynamic`` minus all other parts.
+    """
+
+    link: str
+    joint_name: str
+    joint: Array
+    parts: Mapping[str, Array] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Array:
+        """A part by name, or ``"joint"``.
+
+        Raises:
+            UnknownNameError: there is no such part.
+        """
+        if name == "joint":
+            return self.joint
+        if name not in self.parts:
+            raise UnknownNameError("wrench part", name, PARTS)
+        return self.parts[name]
+
+    @property
+    def fictitious(self) -> Array:
+        """(..., 6) D'Alembert, Euler, centrifugal and Coriolis wrench together."""
+        return self["dalembert"] + self["euler"] + self["centrifugal"] + self["coriolis"]
+
+
+def wrench_balance(
+    model: RobotModel, q: Any, v: Any, a: Any, link: str, *, observer: FrameLike = WORLD, external: Wrenches = None,
+    base: Any = None, expressed_in: FrameLike = "observer", reduced_at: PointLike = "joint",
+) -> WrenchBalance:
+    """The wrench of the joint above a link, computed in a moving observer's frame, with its parts.
+
+    Args:
+        link: the link whose balance it is; all joints behind it, fixed ones too, make up ``distal``.
+        observer: a link by name, ``"world"``, or a :class:`Frame` that may move relative to either.
+        expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
+        reduced_at: ``"joint"``, the origin of the joint above the link, or another point as for :func:`joint_wrenches`.
+
+    Raises:
+        ArgumentError: the root link, which no joint carries.
+        UnknownNameError: no such link or frame.
+
+    Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics' inverse dynamics (Dumas,
+    Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
+    """
+    number = model.link_index(link)
+    if number == 0:
+        raise ArgumentError(f"link {link!r} is the root: no joint carries it", where="link", got=link,
+                            remedy=f"Choose one of {', '.join(model.link_names[1:21])}.")
+    links = link_tree(model)
+    own = {"child": link, "parent": model.link_names[links.parent[number]]}
+    if isinstance(expressed_in, str) and expressed_in not in model.link_names:
+        expressed_in = own.get(expressed_in, expressed_in)
+    options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
+    at, frame = frame_of(model, observer, "observer")
+    options = (*options, ("link", number), ("observer", at))
+    if frame is not None:
+        options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
+    rows = _call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
+    named = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
+    return WrenchBalance(link, links.joint_of[number], named.pop("joint"), MappingProxyType(named))
+
+
+def wrench_on_link(
+    model: RobotModel, q: Any, link: str, *, force: Any = (0.0, 0.0, 0.0), moment: Any = (0.0, 0.0, 0.0),
+    offset: Any = (0.0, 0.0, 0.0), expressed_in: FrameLike | None = None,
+) -> np.ndarray:
+    """A force and moment at a point of a link, in any axes, as the ``external`` argument takes it.
+
+    >>> import robot_dynamics_ros as rd
+    >>> model = rd.limb(2)
+    >>> push = rd.wrench_on_link(model, [0.3, 0.2], "tip", force=(0, -10, 0), expressed_in="world")
+    >>> rd.inverse_dynamics(model, [0.3, 0.2], [0, 0], [0, 0], external={"tip": push}).shape
+    (2,)
+
+    Args:
+        force, moment: (..., 3) that the surroundings exert, the moment about the point.
+        offset: (..., 3) the point, in the link's frame.
+        expressed_in: whose axes force and moment are in: the link's own if not given, another link's, ``"world"``, or
+            a :class:`Frame`.
+
+    Returns:
+        (..., 6) [moment; force] about the link's origin, in the link's axes.
+    """
+    model.link_index(link)
+    F, M, r = (as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset")))
+    if expressed_in is not None and expressed_in != link:
+        from robot_dynamics_ros.dynamics.motions import motion
+
+        R = np.swapaxes(motion(model, q, point_on=link, relative_to=expressed_in).rotation, -1, -2)
+        F, M = (np.einsum("...ij,...j->...i", R, x) for x in (F, M))
+    parts = np.broadcast_arrays(M + np.cross(r, F), F)
+    return np.concatenate(parts, axis=-1)
+
+
+def sum_on_link(model: RobotModel, q: Any, link: str, value: Wrench | Sequence[Wrench]) -> np.ndarray:
+    """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
+    total: Any = 0.0
+    for w in [value] if isinstance(value, Wrench) else value:
+        if not isinstance(w, Wrench):
+            raise ArgumentError(f"expected Wrench values throughout, got {type(w).__name__} among them",
+                                where=f"external[{link!r}]", got=w, remedy="Use Wrench.from_vector for arrays.")
+        if w.frame == link:
+            total = total + w.translate((0.0, 0.0, 0.0)).vector
+            continue
+        from robot_dynamics_ros.dynamics.motions import motion
+
+        try:
+            seen = motion(model, q, point_on=link, relative_to=w.frame)
+        except UnknownNameError as error:
+            raise UnknownNameError("frame", w.frame, error.valid, where=f"external[{link!r}]") from None
+        R = np.swapaxes(seen.rotation, -1, -2)
+        moment = w.moment + np.cross(w.point - seen.position, w.force)
+        total = total + np.concatenate([R @ moment if moment.ndim == 1 else np.einsum("...ij,...j->...i", R, moment),
+                                        R @ w.force], axis=-1)
+    return np.asarray(total)

@@ -1,0 +1,150 @@
+"""A wrench as a value: force, moment, the point it is reduced to, the frame it is expressed in.
+
+The point is given by its coordinates in that frame, so a wrench can be moved to another point and turned into another
+frame without asking a robot.  Messages and arrays know nothing of points and frames; this value refuses to mix them up.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, Pose, frozen_array
+
+__all__ = ["Wrench"]
+
+POINT_TOLERANCE = 1e-9
+"""Metres within which two points count as the same."""
+
+
+def _three(values: Any, name: str) -> Array:
+    array = frozen_array(values, (3,))
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"expected three finite numbers, got {array.tolist()}", where=f"wrench {name}", got=values,
+                            remedy="Find out where they come from.")
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrench:
+    """Force and moment on a body.
+
+    Two wrenches are equal if their frames have the same name and force, moment and point agree to rounding (see
+    :meth:`isclose`); wrenches therefore have no hash.
+
+    >>> push = Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0")
+    >>> push.translate((0, 0, 0)).moment.tolist()
+    [0.0, 5.0, 0.0]
+
+    Attributes:
+        force: (3,) N.
+        moment: (3,) N m, about ``point``.
+        point: (3,) where it is reduced to, coordinates in ``frame``, m.
+        frame: name of the frame whose axes and origin all of these refer to: a link, or ``"world"``.
+
+    Raises:
+        ArgumentError: not three finite numbers each.
+    """
+
+    force: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    moment: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    point: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    frame: str = "world"
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name in ("force", "moment", "point"):
+            object.__setattr__(self, name, _three(getattr(self, name), name))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies are read-only again
+        return Wrench, (*(np.array(x) for x in (self.force, self.moment, self.point)), self.frame)
+
+    @classmethod
+    def from_vector(cls, vector: Any, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world") -> Wrench:
+        """From a spatial vector [moment; force], as the dynamics functions return it."""
+        six = frozen_array(vector, (6,))
+        return cls(force=six[3:], moment=six[:3], point=np.asarray(point, dtype=float), frame=frame)
+
+    @property
+    def vector(self) -> Array:
+        """(6,) [moment; force] about ``point``."""
+        return np.concatenate([self.moment, self.force])
+
+    def translate(self, point: Sequence[float]) -> Wrench:
+        """The same wrench reduced to another point of its frame: the moment changes by r × F, r from the new point."""
+        to = _three(point, "point")
+        return Wrench(self.force, self.moment + np.cross(self.point - to, self.force), to, self.frame)
+
+    def express(self, frame: str, placement: Any = None, rotation: Any = None) -> Wrench:
+        """The same wrench, about the same point, in the coordinates of another frame.
+
+        Args:
+            frame: name of the other frame.
+            placement: of the present frame in the other one: a :class:`Pose` or (4, 4) matrix, e.g. ``link_pose`` to go
+                from a link to the world.
+            rotation: (3, 3) instead, if both frames have the same origin.
+
+        Raises:
+            ArgumentError: neither or both are given, or it is no placement.
+        """
+        if (placement is None) == (rotation is None):
+            raise ArgumentError("expected either a placement or a rotation", where="express", got=placement,
+                                remedy="Give the placement of the wrench's frame in the frame wanted.")
+        pose = Pose.of(placement if rotation is None else Pose(rotation))
+        R = pose.rotation
+        return Wrench(R @ self.force, R @ self.moment, R @ self.point + pose.position, frame)
+
+    def power(self, twist: Any) -> float:
+        """Power in W along a twist [ω; v]: v is the velocity of ``point``, in the same axes."""
+        six = frozen_array(twist, (6,))
+        return float(self.moment @ six[:3] + self.force @ six[3:])
+
+    def __add__(self, other: object) -> Wrench:
+        if not isinstance(other, Wrench):
+            return NotImplemented
+        if other.frame != self.frame:
+            raise ArgumentError(
+                f"one is expressed in {self.frame!r}, the other in {other.frame!r}", where="sum of wrenches",
+                got=other.frame, remedy="Bring one into the other's frame with express().",
+            )
+        if np.abs(other.point - self.point).max() > POINT_TOLERANCE:
+            raise ArgumentError(
+                f"one is about {self.point.tolist()}, the other about {other.point.tolist()}", where="sum of wrenches",
+                got=other.point, remedy="Move one to the other's point with translate().",
+            )
+        return Wrench(self.force + other.force, self.moment + other.moment, self.point, self.frame)
+
+    def __neg__(self) -> Wrench:
+        return self * -1.0
+
+    def __sub__(self, other: object) -> Wrench:
+        return self + -other if isinstance(other, Wrench) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Wrench:
+        if not isinstance(factor, numbers.Real):
+            return NotImplemented
+        k = float(factor)
+        return Wrench(self.force * k, self.moment * k, self.point, self.frame)
+
+    __rmul__ = __mul__
+
+    def isclose(self, other: Wrench, *, rtol: float = 1e-9, atol: float = 1e-9) -> bool:
+        """Whether frame and point are the same, and force and moment agree within ``atol`` + ``rtol`` · size.
+
+        Size is the norm of the larger force or moment; ``atol`` is in N and N m.
+        """
+        if other.frame != self.frame or np.abs(other.point - self.point).max() > POINT_TOLERANCE:
+            return False
+        pairs = ((self.force, other.force), (self.moment, other.moment))
+        return all(
+            bool(np.abs(x - y).max() <= atol + rtol * max(np.linalg.norm(x), np.linalg.norm(y))) for x, y in pairs
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.isclose(other) if isinstance(other, Wrench) else NotImplemented

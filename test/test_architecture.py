@@ -1,0 +1,125 @@
+"""The shape of the package, kept so."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(find_spec("robot_dynamics_ros").origin).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+ROS = {
+    "action_msgs", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs", "geometry_msgs",
+    "launch", "launch_ros", "lifecycle_msgs", "rcl_interfaces", "rclpy", "rosgraph_msgs", "sensor_msgs", "std_msgs",
+    "std_srvs", "tf2_msgs", "tf2_ros", "trajectory_msgs", "unique_identifier_msgs", "visualization_msgs",
+}
+#: the core may not know who uses it
+ABOVE = ("robot_dynamics_ros.ros", "robot_dynamics_ros.cli")
+
+
+def imports(path: Path) -> set[str]:
+    """Everything a file imports, at any depth of nesting."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    return found
+
+
+def part(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
+
+
+def offenders(offence) -> dict[str, object]:
+    """File → what is wrong with it, for all files of the package."""
+    found = {str(path.relative_to(PACKAGE)): offence(path) for path in FILES}
+    return {path: what for path, what in found.items() if what}
+
+
+def test_only_the_ros_folder_imports_ros():
+    assert not offenders(
+        lambda path: part(path) != "ros" and {name for name in imports(path) if name.partition(".")[0] in ROS}
+    )
+
+
+def test_the_core_does_not_import_nodes_or_commands():
+    assert not offenders(
+        lambda path: part(path) not in ("ros", "cli") and {name for name in imports(path) if name.startswith(ABOVE)}
+    )
+
+
+def test_no_file_grows_past_five_hundred_lines():
+    assert not offenders(lambda path: (n := path.read_text(encoding="utf-8").count("\n")) > 500 and n)
+
+
+def test_no_file_changes_the_import_path():
+    assert not offenders(lambda path: "sys.path" in path.read_text(encoding="utf-8"))
+
+
+def test_every_module_says_what_it_is_for():
+    def silent(path: Path) -> bool:
+        text = path.read_text(encoding="utf-8").strip()
+        return bool(text) and not ast.get_docstring(ast.parse(text))
+
+    assert not offenders(silent)
+
+
+def run_without(blocked: list[str], code: str) -> str:
+    """Run code in a new interpreter in which some packages cannot be imported."""
+    guard = (
+        "import sys\n"
+        "class Blocked:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] in {blocked!r}:\n"
+        "            raise ImportError(name + ' is blocked')\n"
+        "sys.meta_path.insert(0, Blocked())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", guard + code], capture_output=True, text=True, timeout=120, cwd=PACKAGE.parent
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_core_works_where_ros_is_not_installed():
+    out = run_without(
+        sorted(ROS),
+        "import robot_dynamics_ros as rd\n"
+        "model = rd.limb(3)\n"
+        "q = [0.1, 0.2, 0.3]\n"
+        "print(rd.forward_dynamics(model, q, q, rd.inverse_dynamics(model, q, q, [1.0, 2.0, 3.0])).round(9).tolist())\n",
+    )
+    assert out.strip() == "[1.0, 2.0, 3.0]"
+
+
+def test_importing_the_package_is_cheap():
+    out = run_without(
+        [],
+        "import robot_dynamics_ros, sys\n"
+        "heavy = {'scipy', 'matplotlib', 'lxml', 'llvmlite', 'sympy', 'urdf_parser_py', 'rclpy', 'rosbags'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n",
+    )
+    assert out.strip() == "[]"
+
+
+def test_versions_agree():
+    root = PACKAGE.parent
+    if not (root / "package.xml").is_file():
+        pytest.skip("not a source checkout")
+    from xml.etree import ElementTree
+
+    version = ElementTree.parse(root / "package.xml").getroot().findtext("version")
+    assert f'VERSION = "{version}"' in (root / "setup.py").read_text()
+    try:
+        assert distribution("robot_dynamics_ros").version == version
+    except PackageNotFoundError:
+        pytest.skip("the package is not installed, only imported")

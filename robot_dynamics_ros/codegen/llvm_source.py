@@ -25,7 +25,8 @@ TRIG_LIMIT = 2.0**20
 """Largest angle, in rad, whose reduction modulo π/2 below is exact; larger ones go to the C library."""
 
 # π/2 in three parts of 33, 33 and 53 bits, and the minimax polynomials of sine and cosine on [−π/4, π/4]: the
-# published constants of fdlibm (Sun Microsystems, 1993), good to less than one unit in the last place.
+# published constants of fdlibm (Sun Microsystems, 1993).  With the reduced angle held in one double, results are within three
+# units in the last place (2.3 at most were seen), where the library's are within one.
 _TWO_OVER_PI = 6.36619772367581382433e-01
 _HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _SINE = (

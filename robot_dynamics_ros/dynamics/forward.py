@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robot_dynamics_ros.dynamics.linear import solve_symmetric
+from robot_dynamics_ros.dynamics.linear import back_substitute, factorize, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.tree import Kind
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, Transform
 
@@ -39,9 +39,15 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
 
     # Pass 2, inward: articulated inertias and bias forces
     for i in tree.inward():
-        if i.kind is Kind.FREE:  # a free joint hands on its own effort and no inertia
+        if i.kind is Kind.FREE:
             u[i] = [tau[dof] - S.dot(pA[i]) for dof, S in i.columns]
-            pA[i.parent] = pA[i.parent] + X[i].force_back(Force.of([tau[dof] for dof, _ in i.columns]))
+            rotor = [tree.armature(dof) for dof, _ in i.columns]
+            if all(is_zero(x) for x in rotor):  # a free joint hands on its own effort and no inertia
+                pA[i.parent] = pA[i.parent] + X[i].force_back(Force.of([tau[dof] for dof, _ in i.columns]))
+            else:
+                Ia, push = _behind_free_joint(IA[i], rotor, u[i])
+                IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
+                pA[i.parent] = pA[i.parent] + X[i].force_back(pA[i] + Ia.mul(c[i]) + push)
             continue
         ((dof, S),) = i.columns
         Ui = IA[i].mul(S)
@@ -71,3 +77,20 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
             qdd[dof] = value
         acc[i] = ahead + i.along(qdd)
     return qdd
+
+
+def _behind_free_joint(IA: ArticulatedInertia, rotor: list[Any], u: list[Any]) -> tuple[ArticulatedInertia, Force]:
+    """I − I (I + R)⁻¹ I and I (I + R)⁻¹ u for a joint of six degrees of freedom with inertia R at its coordinates."""
+    rows = [IA.mul(Motion.of([1.0 if j == k else 0.0 for j in range(6)])).parts() for k in range(6)]
+    D = [[rows[j][k] + (rotor[j] if j == k else 0.0) for k in range(6)] for j in range(6)]
+    factors = factorize(D)
+    solved = [back_substitute(*factors, row) for row in rows]
+    left = [
+        [rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)
+    ]
+    x = back_substitute(*factors, u)
+    push = Force.of([sum((rows[j][m] * x[m] for m in range(6)), 0.0) for j in range(6)])
+    upper = [left[j][k] for j in range(3) for k in range(j, 3)]
+    cross = [left[j][k] for j in range(3) for k in range(3, 6)]
+    lower = [left[j][k] for j in range(3, 6) for k in range(j, 6)]
+    return ArticulatedInertia.of([*upper, *cross, *lower]), push

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["back_substitute", "factorize", "inverse_of_factors", "solve_symmetric"]
+__all__ = ["back_substitute", "factorize", "inverse_of_factors", "is_zero", "solve_symmetric"]
 
 Scalar = Any
 
 
-def _is_zero(x: Scalar) -> bool:
+def is_zero(x: Scalar) -> bool:
     """Zero for certain: a float, or a symbol that is a constant; never a batch."""
     if isinstance(x, float):
         return x == 0.0
@@ -31,7 +31,7 @@ def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[S
     inverse: list[Scalar] = [0.0] * n
     for k in range(n - 1, -1, -1):
         inverse[k] = 1.0 / L[k][k]
-        filled = [i for i in range(k) if not _is_zero(L[k][i])]
+        filled = [i for i in range(k) if not is_zero(L[k][i])]
         scaled = {i: L[k][i] * inverse[k] for i in filled}
         for i in filled:
             for j in filled:
@@ -48,12 +48,12 @@ def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b:
     x = list(b)
     for k in range(n - 1, -1, -1):  # Lᵀ y = b
         for i in range(k):
-            if not _is_zero(L[k][i]):
+            if not is_zero(L[k][i]):
                 x[i] = x[i] - L[k][i] * x[k]
     x = [x[k] * inverse[k] for k in range(n)]
     for k in range(n):  # L z = y
         for i in range(k):
-            if not _is_zero(L[k][i]):
+            if not is_zero(L[k][i]):
                 x[k] = x[k] - L[k][i] * x[i]
     return x
 
@@ -73,7 +73,7 @@ def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar])
         for i in range(j + 1, n):
             total: Scalar = 0.0
             for k in range(j, i):
-                if not _is_zero(L[i][k]) and not _is_zero(K[k][j]):
+                if not is_zero(L[i][k]) and not is_zero(K[k][j]):
                     total = total - L[i][k] * K[k][j]
             K[i][j] = total
     result: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
@@ -81,7 +81,7 @@ def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar])
         for j in range(i + 1):
             total = 0.0
             for k in range(j + 1):
-                if not _is_zero(K[i][k]) and not _is_zero(K[j][k]):
+                if not is_zero(K[i][k]) and not is_zero(K[j][k]):
                     total = total + K[i][k] * inverse[k] * K[j][k]
             result[i][j] = result[j][i] = total
     return result

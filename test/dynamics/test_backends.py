@@ -1,0 +1,335 @@
+"""One statement, several ways to run it: all must give the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from support.random_trees import ALL_TYPES, random_model, random_state
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.dynamics import backends
+from robot_dynamics_ros.dynamics.functions import TABLE
+from robot_dynamics_ros.dynamics.loops import LOOP_FORMS
+from robot_dynamics_ros.dynamics.trace import signature
+
+COMPILED = [b for b in ("native", "loops") if b in rd.available_backends()]
+needs_compiler = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed")
+
+
+def options_for(model, name):
+    link = model.link_index(model.link_names[-1])
+    chosen = {
+        "link_pose": {"link": link},
+        "jacobian": {"link": link, "frame": "world"},
+        "jacobian_rate": {"link": link, "frame": "link"},
+    }
+    return chosen.get(name, {})
+
+
+def inputs_for(model, name, options, batch=(), seed=0):
+    rng = np.random.default_rng(seed)
+    q, v, a = random_state(model, seed, batch)
+    known = {"q": q, "v": v, "a": a, "tau": a * 3.0, "step": np.full((*batch, 1), 1e-3)}
+    known["friction"] = np.broadcast_to([1.0, 0.5, 0.1], (*batch, 3))
+    known["stops"] = np.broadcast_to([100.0, 0.5], (*batch, 2))
+    out = []
+    for word, shape in signature(model, name, tuple(sorted(options.items()))).inputs:
+        out.append(np.ascontiguousarray(known[word]) if word in known else rng.normal(size=(*batch, *shape)))
+    return out
+
+
+def results(model, name, options, inputs):
+    out = rd.kernel(model, name, **options)(*inputs)
+    return out if isinstance(out, tuple) else (out,)
+
+
+def agree(ours, reference, tolerance=1e-11):
+    for x, y in zip(ours, reference, strict=True):
+        assert_allclose(x, y, rtol=0, atol=tolerance * (1e-3 + np.abs(y).max(initial=0.0)))
+
+
+CORE = [name for name in TABLE if TABLE[name].run.__module__ == "robot_dynamics_ros.dynamics.functions"]
+"""Functions whose options are known here; others are tested beside what they are for."""
+
+
+@pytest.mark.parametrize("name", sorted(CORE))
+def test_numpy_runs_what_is_written(name):
+    for seed in (1, 2, 3):
+        model = random_model(seed, 5, types=ALL_TYPES, armature=True, friction=True, mimic=0.3)
+        options = options_for(model, name)
+        inputs = inputs_for(model, name, options)
+        reference = results(model.with_backend("interpreted"), name, options, inputs)
+        agree(results(model.with_backend("numpy"), name, options, inputs), reference)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", sorted(CORE))
+def test_machine_code_gives_the_same(name):
+    for seed in (4, 5):
+        model = random_model(seed, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3 * (seed == 5))
+        options = options_for(model, name)
+        single = inputs_for(model, name, options)
+        reference = results(model.with_backend("interpreted"), name, options, single)
+        native = model.with_backend("native")
+        agree(results(native, name, options, single), reference)
+        batch = inputs_for(model, name, options, (37,), seed=9)  # whole vectors and a rest
+        agree(
+            results(native, name, options, batch), results(model.with_backend("numpy"), name, options, batch)
+        )
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", sorted(LOOP_FORMS))
+@pytest.mark.parametrize("seed", range(6))
+def test_loops_give_the_same(name, seed):
+    types = ALL_TYPES if seed % 2 else (rd.JointType.REVOLUTE, rd.JointType.PRISMATIC)
+    model = random_model(seed, 3 + seed, types=types, armature=seed % 3 == 0, axis_aligned=0.5)
+    options = {"external": (0, 1, len(model.link_names) - 1)} if "external" in [w for w, _ in TABLE[name].inputs] else {}
+    loops = model.with_backend("loops")
+    assert backends.evaluator(loops, name, tuple(options.items())).backend == "loops"
+    for batch in ((), (5,)):
+        inputs = inputs_for(model, name, options, batch, seed)
+        agree(results(loops, name, options, inputs), results(model.with_backend("numpy"), name, options, inputs), 1e-10)
+
+
+@pytest.mark.parametrize("backend", rd.available_backends())
+def test_batches_broadcast(backend):
+    model = random_model(7, 5, types=ALL_TYPES).with_backend(backend)
+    q, v, a = random_state(model, 1, (3, 4))
+    tau = rd.inverse_dynamics(model, q, v, a)
+    assert tau.shape == (3, 4, model.nv)
+    for i in range(3):
+        for j in range(4):
+            assert_allclose(tau[i, j], rd.inverse_dynamics(model, q[i, j], v[i, j], a[i, j]), rtol=1e-10, atol=1e-9)
+    mixed = rd.inverse_dynamics(model, q[0, 0], v[:, :1], a)
+    assert mixed.shape == (3, 4, model.nv)
+    assert_allclose(mixed[1, 2], rd.inverse_dynamics(model, q[0, 0], v[1, 0], a[1, 2]), rtol=1e-10, atol=1e-9)
+    assert rd.kinetic_energy(model, q, v).shape == (3, 4)
+    assert isinstance(rd.kinetic_energy(model, q[0, 0], v[0, 0]), float)
+    assert rd.mass_matrix(model, q[:0, 0]).shape == (0, model.nv, model.nv)
+    wrench = {model.link_names[-1]: np.ones((4, 6))}
+    assert rd.inverse_dynamics(model, q, v, a, external=wrench).shape == (3, 4, model.nv)
+    with pytest.raises(rd.ArgumentError, match="batch dimensions do not fit"):
+        rd.inverse_dynamics(model, q, v[:2], a)
+
+
+@needs_compiler
+def test_result_does_not_depend_on_company_or_threads():
+    from robot_dynamics_ros.dynamics.native_engine import set_threads, threads
+
+    model = rd.load_robot("six_axis").with_backend("native")
+    rng = np.random.default_rng(0)
+    q, v, a = rng.uniform(-3, 3, (3, 10_001, 6))
+    try:
+        set_threads(1)
+        alone = rd.forward_dynamics(model, q, v, a)
+        set_threads(3)
+        assert threads() == 3
+        assert_array_equal(rd.forward_dynamics(model, q, v, a), alone)
+    finally:
+        set_threads(None)
+    with pytest.raises(rd.ArgumentError):
+        set_threads(0)
+
+
+@pytest.mark.parametrize("backend", [b for b in rd.available_backends() if b != "interpreted"])
+def test_a_million_states_fit_in_bounded_memory(backend):
+    model = rd.load_robot("pendulum").with_backend(backend)
+    n = 1_000_000
+    q, v, a = (np.linspace(-3, 3, n)[:, None] for _ in range(3))
+    out = np.empty((n, 1))
+    rd.inverse_dynamics(model, q[:1], v[:1], a[:1])
+    tracemalloc.start()
+    rd.inverse_dynamics(model, q, v, a, out=out)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * out.nbytes
+    assert_allclose(out[::99_999], rd.inverse_dynamics(model, q[::99_999], v[::99_999], a[::99_999]), rtol=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize("backend", COMPILED)
+def test_nothing_is_allocated_in_a_cycle(backend):
+    model = rd.load_robot("six_axis").with_backend(backend)
+    q, v, a, tau = (np.zeros(6) for _ in range(4))
+    M, wrenches = np.empty((6, 6)), np.empty((6, 6))
+    inverse, forward, mass = (rd.kernel(model, n) for n in ("inverse_dynamics", "forward_dynamics", "mass_matrix"))
+    both = rd.kernel(model, "inverse_dynamics_wrenches")
+
+    def cycle():
+        inverse(q, v, a, tau)
+        forward(q, v, tau, a)
+        mass(q, M)
+        both(q, v, a, tau, wrenches)
+
+    cycle()
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    for _ in range(200):
+        cycle()
+    after = tracemalloc.take_snapshot()
+    tracemalloc.stop()
+    grown = [s for s in after.compare_to(before, "lineno") if s.size_diff > 0 and "tracemalloc" not in str(s.traceback)]
+    assert sum(s.count_diff for s in grown) < 10, grown
+
+
+@needs_compiler
+def test_reference_counts_stay_as_they_are():
+    model = rd.load_robot("pendulum").with_backend("native")
+    run = rd.kernel(model, "inverse_dynamics")
+    q, out = np.zeros(1), np.empty(1)
+    before = sys.getrefcount(out), sys.getrefcount(q)
+    for _ in range(1000):
+        run(q, q, q, out)
+    assert (sys.getrefcount(out), sys.getrefcount(q)) == before
+
+
+@pytest.mark.parametrize("backend", [b for b in rd.available_backends() if b != "interpreted"])
+def test_threads_share_a_model(backend):
+    model = rd.chain(12).with_backend(backend)
+    rng = np.random.default_rng(0)
+    states = rng.normal(size=(8, 3, 12))
+    expected = [rd.inverse_dynamics(model, *s) for s in states]
+    failures = []
+
+    def work(k):
+        run, out = rd.kernel(model, "inverse_dynamics"), np.empty(12)
+        for _ in range(100):
+            run(*states[k], out)
+            if not np.array_equal(out, expected[k]):
+                failures.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join(60)
+    assert not failures and not any(w.is_alive() for w in workers)
+
+
+@needs_compiler
+@pytest.mark.parametrize("backend", COMPILED)
+def test_large_angles_go_to_the_library(backend):
+    model = rd.load_robot("two_link").with_backend(backend)
+    plain = model.with_backend("interpreted")
+    for scale in (1e3, 1e6, 1e7, 1e15):
+        q = np.array([[1.234, -0.77]] * 9) * scale
+        q[3] = [0.1, 0.2]
+        assert_allclose(rd.mass_matrix(model, q), rd.mass_matrix(plain, q), rtol=1e-12)
+    assert np.isnan(rd.gravity_forces(model, [np.nan, 0.0])).any()
+    assert np.isnan(rd.gravity_forces(model, np.full((9, 2), np.inf))).all()
+
+
+@needs_compiler
+def test_sine_and_cosine_are_good_to_the_last_places():
+    from robot_dynamics_ros.codegen.graph import Graph
+    from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, kernel_module
+    from robot_dynamics_ros.codegen.native import NativeLibrary, compile_module, vector_width
+
+    g = Graph()
+    x = g.leaf((0, 0))
+    arguments = [ArrayArgument((1,)), ArrayArgument((2,), output=True)]
+    run = NativeLibrary(compile_module(kernel_module(arguments, [[x.sin(), x.cos()]], vector_width()))).batch(2)
+    rng = np.random.default_rng(0)
+    angles = np.concatenate([
+        rng.uniform(-10, 10, 50_000), rng.uniform(-1e6, 1e6, 50_000), np.arange(-2000, 2000) * np.pi / 2,
+        np.arange(-2000, 2000) * np.pi / 4, [0.0, -0.0, 5e-324, 1e-300],
+    ])  # fmt: skip
+    angles = np.ascontiguousarray(angles[:, None])
+    out = np.empty((len(angles), 2))
+    run(0, len(angles), angles.ctypes.data, out.ctypes.data)
+    for column, function in enumerate((np.sin, np.cos)):
+        exact = function(angles[:, 0].astype(np.longdouble))
+        # longdouble keeps 64 bits: enough to judge the 53rd, but near zeros of large angles
+        error = np.abs(out[:, column] - exact) / np.spacing(np.maximum(np.abs(exact.astype(float)), 1e-10))
+        assert error.max() < 3.0
+
+
+def test_backend_can_be_seen_and_forced(monkeypatch):
+    model = rd.load_robot("pendulum")
+    assert model.backend == rd.available_backends()[0]
+    for name in rd.available_backends():
+        assert model.with_backend(name).backend == name
+    monkeypatch.setenv("ROBOT_DYNAMICS_BACKEND", "numpy")
+    assert rd.load_robot("pendulum").backend == "numpy"
+    monkeypatch.setenv("ROBOT_DYNAMICS_BACKEND", "nunpy")
+    with pytest.raises(rd.UnknownNameError, match=r"unknown backend 'nunpy'.*Did you mean 'numpy'"):
+        _ = rd.load_robot("pendulum").backend
+    with pytest.raises(rd.UnknownNameError, match="unknown function"):
+        rd.kernel(model, "inverse_dynamic")
+
+
+def test_works_without_a_compiler():
+    code = (
+        "import sys; sys.modules['llvmlite'] = None\n"
+        "import numpy as np, robot_dynamics_ros as rd\n"
+        "m = rd.load_robot('six_axis')\n"
+        "print(m.backend, rd.forward_dynamics(m, np.zeros(6), np.zeros(6), np.zeros(6)).shape)\n"
+        "try: m.with_backend('native')\n"
+        "except rd.BackendError as e: print(e)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
+    assert "numpy (6,)" in said and "llvmlite is not installed" in said
+
+
+@needs_compiler
+def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
+    from robot_dynamics_ros.dynamics import native_engine
+
+    monkeypatch.setattr(native_engine.cache, "load", lambda key: None)
+
+    def broken(source, **options):
+        raise RuntimeError("no target for this machine")
+
+    monkeypatch.setattr(native_engine, "compile_module", broken)
+    backends._warn_once.cache_clear()
+    model = rd.limb(3)
+    assert rd.gravity_forces(model, np.zeros(3)).shape == (3,)
+    assert "using the slower numpy backend" in caplog.text
+    with pytest.raises(rd.BackendError, match="no target for this machine"):
+        rd.gravity_forces(model.with_backend("native"), np.zeros(3))
+
+
+def test_prepare_in_the_background():
+    model = rd.limb(4)
+    thread = rd.prepare(model, "inverse_dynamics", "mass_matrix", background=True)
+    thread.join(60)
+    assert not thread.is_alive()
+    assert ("inverse_dynamics", ()) in model._cache and ("mass_matrix", ()) in model._cache
+    assert rd.prepare(model, "gravity_forces") is None
+    with pytest.raises(rd.UnknownNameError):
+        rd.prepare(model, "gravity", background=True)
+
+
+def test_robot_without_moving_joints():
+    from robot_dynamics_ros.model.description import Inertia, Link, RobotDescription
+
+    body = Link("block", Inertia(2.0, [0.0, 0.0, 0.5], np.eye(3)))
+    model = rd.RobotModel.from_description(RobotDescription("block", (body,), ()))
+    empty = np.zeros(0)
+    for backend in rd.available_backends():
+        still = model.with_backend(backend)
+        assert rd.inverse_dynamics(still, empty, empty, empty).shape == (0,)
+        assert rd.mass_matrix(still, empty).shape == (0, 0)
+        assert rd.forward_dynamics(still, empty, empty, empty).shape == (0,)
+        assert rd.potential_energy(still, empty) == pytest.approx(2.0 * 9.81 * 0.5)
+        assert rd.link_pose(still, empty, "block").tolist() == np.eye(4).tolist()
+
+
+def test_massless_joints_have_no_forward_dynamics():
+    from robot_dynamics_ros.model.description import Joint, JointType, Link, RobotDescription
+
+    description = RobotDescription(
+        "ghost", (Link("base"), Link("ghost")), (Joint("hinge", JointType.REVOLUTE, "base", "ghost"),),
+        inertia_check="warn",
+    )
+    model = rd.RobotModel.from_description(description)
+    assert rd.inverse_dynamics(model, [0.1], [0.2], [0.3]) == pytest.approx(0.0)
+    with pytest.raises(rd.ModelError, match=r"hinge.*mass matrix is singular.*model\.lock"):
+        rd.forward_dynamics(model, [0.0], [0.0], [1.0])

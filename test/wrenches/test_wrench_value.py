@@ -1,0 +1,114 @@
+"""The Wrench value."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.random_trees import random_pose
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros import Wrench
+
+seeds = st.integers(0, 10_000)
+
+
+def some_wrench(rng, frame="tool0"):
+    return Wrench(rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), frame)
+
+
+@given(seeds)
+def test_the_power_does_not_depend_on_point_or_frame(seed):
+    """Moment and force, about any point and in any axes, do the same work on a rigid motion."""
+    rng = np.random.default_rng(seed)
+    w, omega, origin_velocity = some_wrench(rng), rng.normal(size=3), rng.normal(size=3)
+
+    def twist_at(point):
+        return np.concatenate([omega, origin_velocity + np.cross(omega, point)])
+
+    there = rng.normal(size=3)
+    power = w.power(twist_at(w.point))
+    assert w.translate(there).power(twist_at(there)) == pytest.approx(power, abs=1e-10)
+    pose = random_pose(rng)
+    turned = w.express("world", pose)
+    R = pose.rotation
+    twist = twist_at(w.point)
+    assert turned.power(np.concatenate([R @ twist[:3], R @ twist[3:]])) == pytest.approx(power, abs=1e-10)
+    assert np.allclose(turned.point, R @ w.point + pose.position)
+
+
+@given(seeds)
+def test_there_and_back(seed):
+    rng = np.random.default_rng(seed)
+    w, pose = some_wrench(rng), random_pose(rng)
+    assert w.translate(rng.normal(size=3)).translate(w.point) == w
+    assert w.express("world", pose).express("tool0", pose.inverse()) == w
+    assert w.express("turned", rotation=pose.rotation).express("tool0", rotation=pose.rotation.T) == w
+
+
+def test_moment_of_a_force():
+    w = Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0").translate((0, 0, 0))
+    assert w.moment.tolist() == [0, 5, 0]  # r × F of x and −z
+    assert w.vector.tolist() == [0, 5, 0, 0, 0, -10]
+    assert Wrench.from_vector(w.vector, frame="tool0") == w
+
+
+def test_sums():
+    w = Wrench(force=(1, 2, 3), moment=(4, 5, 6), point=(0.1, 0, 0), frame="tool0")
+    assert w + w == 2 * w == w * 2
+    assert w - w == Wrench(point=(0.1, 0, 0), frame="tool0")
+    assert -w + w == 0 * w
+    assert (w + Wrench(point=(0.1, 0, 0), frame="tool0")).isclose(w)
+
+
+def test_what_does_not_belong_together_is_not_added():
+    w = Wrench(force=(1, 0, 0), frame="tool0")
+    with pytest.raises(rd.ArgumentError, match=r"'tool0'.*'world'.*express"):
+        w + Wrench(force=(1, 0, 0))
+    with pytest.raises(rd.ArgumentError, match="translate"):
+        w + Wrench(force=(1, 0, 0), point=(0, 0, 1e-3), frame="tool0")
+    for other in (1.0, np.zeros(6), None):
+        with pytest.raises(TypeError):
+            w + other
+    with pytest.raises(TypeError):
+        w * w
+
+
+def test_equality_has_a_tolerance_and_no_hash():
+    w = Wrench(force=(100, 0, 0), moment=(0, 1, 0))
+    assert w == Wrench(force=(100 + 1e-8, 0, 0), moment=(0, 1, 0))
+    assert w != Wrench(force=(100 + 1e-5, 0, 0), moment=(0, 1, 0))
+    assert w.isclose(Wrench(force=(101, 0, 0), moment=(0, 1, 0)), rtol=0.02)
+    assert w != Wrench(force=(100, 0, 0), moment=(0, 1, 0), frame="tool0")
+    assert w != Wrench(force=(100, 0, 0), moment=(0, 1, 0), point=(0, 0, 1))
+    assert w != 3
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(w)
+
+
+def test_it_is_constant():
+    w = Wrench(force=(1, 2, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        w.force[0] = 5.0
+    for again in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
+        assert again == w
+        assert not again.moment.flags.writeable
+
+
+@pytest.mark.parametrize("wrong", [(1, 2), "abc", (np.nan, 0, 0), (np.inf, 0, 0), None])
+def test_wrong_numbers(wrong):
+    for name in ("force", "moment", "point"):
+        with pytest.raises(rd.ArgumentError):
+            Wrench(**{name: wrong})
+
+
+def test_a_frame_needs_one_placement():
+    w = Wrench(force=(1, 0, 0))
+    with pytest.raises(rd.ArgumentError, match="either"):
+        w.express("tool0")
+    with pytest.raises(rd.ArgumentError, match="rotation matrix"):
+        w.express("tool0", rotation=2 * np.eye(3))

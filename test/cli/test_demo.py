@@ -1,0 +1,77 @@
+"""The demonstration as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.domains import private_domain
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+pytestmark = pytest.mark.middleware
+
+FREE_AXES = """
+<robot name="two free axes">
+  <link name="base"/>
+  <joint name="turn table-1" type="continuous">
+    <parent link="base"/><child link="column"/><axis xyz="0 0 1"/>
+    <limit effort="50" velocity="2"/>
+  </joint>
+  <link name="column">
+    <inertial><mass value="4"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+  </link>
+  <joint name="lift" type="prismatic">
+    <parent link="column"/><child link="fork"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="0.5" effort="200" velocity="0.5"/>
+  </joint>
+  <link name="fork">
+    <inertial><mass value="3"/><inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+  </link>
+</robot>
+"""
+
+
+def demo(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    with private_domain() as domain:
+        return subprocess.run(
+            [sys.executable, "-m", "robot_dynamics_ros.cli.main", "demo", "--output", str(tmp_path / "out"), *arguments],
+            capture_output=True, text=True, timeout=200, env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
+        )
+
+
+def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
+    done = demo(tmp_path, "--robot", "two_link")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in ("arrived", "rms error", "rms effort", "largest force", "largest moment", "shoulder", "elbow", "100%"):
+        assert words in done.stdout
+    picture = tmp_path / "out" / "demo.png"
+    assert str(picture) in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "Traceback" not in (tmp_path / "out" / "controller.log").read_text()
+
+
+def test_it_runs_any_urdf_with_odd_names_and_prismatic_joints(tmp_path):
+    """Names that are no topic names, a root without inertia, a joint that starts on its limit."""
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(FREE_AXES)
+    done = demo(tmp_path, "--robot", str(robot), "--no-picture")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "turn table-1" in done.stdout
+    assert " mm " in done.stdout
+
+
+def test_a_tolerance_that_cannot_be_met_fails(tmp_path):
+    done = demo(tmp_path, "--robot", "pendulum", "--no-picture", "--duration", "1", "--tolerance", "0")
+    assert done.returncode == 1
+    assert "NOT ARRIVED" in done.stdout
+
+
+def test_a_robot_that_is_not_there_is_an_error_with_a_remedy(tmp_path):
+    done = demo(tmp_path, "--robot", "no_such_robot")
+    assert done.returncode == 2
+    assert "six_axis" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,52 @@
+"""Motions for the demonstration stay inside the limits of any robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.errors import ArgumentError
+
+
+@pytest.mark.parametrize("name", rd.robot_names())
+def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
+    model = rd.load_robot(name)
+    start = np.clip(model.initial_configuration(), model.lower, model.upper)
+    motion = plan_motion(model, start)
+    t = np.linspace(0.0, motion.duration, 1001)
+    q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
+    assert (q >= model.lower - 1e-9).all() and (q <= model.upper + 1e-9).all()
+    assert (np.abs(v) <= model.velocity_limit).all()
+    assert (np.abs(rd.inverse_dynamics(model, q, v, a)) <= model.effort_limit).all()
+    for end in (0, -1):
+        np.testing.assert_allclose(q[end], start, atol=1e-9)
+        np.testing.assert_allclose(v[end], 0.0, atol=1e-9)
+        np.testing.assert_allclose(a[end], 0.0, atol=1e-6)
+    assert np.abs(q - start).max() > 0.1
+
+
+def test_before_and_after_it_stands_still():
+    model = rd.load_robot("two_link")
+    motion = plan_motion(model, model.neutral())
+    np.testing.assert_allclose(motion.at(np.array([-1.0, motion.duration + 1.0])), np.vstack([model.neutral()] * 2))
+    assert not motion.at(np.array([-1.0, motion.duration + 1.0]), 1).any()
+
+
+def test_derivatives_are_derivatives():
+    model = rd.load_robot("three_link")
+    motion = plan_motion(model, model.neutral())
+    t, h = np.linspace(0.5, motion.duration - 0.5, 20), 1e-5
+    for k in (0, 1):
+        difference = (motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h)
+        np.testing.assert_allclose(difference, motion.at(t, k + 1), atol=1e-6)
+
+
+def test_a_robot_too_weak_to_hold_itself_is_refused():
+    urdf = rd.to_urdf(rd.load_robot("pendulum"))
+    model = rd.load_urdf(urdf)
+    limits = model.joint(model.joint_names[0]).limits
+    weak = rd.load_urdf(urdf.replace(f'effort="{limits.effort!r}"', 'effort="0.001"'))
+    with pytest.raises(ArgumentError, match="effort limits"):
+        plan_motion(weak, np.array([1.0]))

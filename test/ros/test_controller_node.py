@@ -1,0 +1,324 @@
+"""The controller node alone: this process plays the robot, good and bad."""
+
+from __future__ import annotations
+
+import array
+import math
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, SetParameters
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from support.peer import CONTROLLER
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.library import robot_path
+from robot_dynamics_ros.ros.qos import LATCHED
+
+pytestmark = pytest.mark.middleware
+
+ROBOT = "two_link"
+Q = np.array([0.3, -0.4])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rd.load_urdf(robot_path(ROBOT))
+
+
+class Robot:
+    """A robot that stands still at ``Q`` and says so at 50 Hz, or says what a test wants it to."""
+
+    def __init__(self, peer, model) -> None:
+        self.peer, self.model = peer, model
+        self.commands: list[Float64MultiArray] = peer.listen(Float64MultiArray, "effort_controller/commands", 100)
+        self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
+        self._states = peer.publisher(JointState, "joint_states", 1)
+        self._timer = peer.node.create_timer(0.02, self._tick)
+
+    def state(self, **changes) -> JointState:
+        message = JointState(name=list(self.model.joint_names), position=Q.tolist(), velocity=[0.0, 0.0])
+        message.header.stamp = self.peer.node.get_clock().now().to_msg()
+        for field, value in changes.items():
+            setattr(message, field, array.array("d", value) if field != "name" else value)
+        return message
+
+    def _tick(self) -> None:
+        self._states.publish(self.state())
+
+    def say(self, message: JointState) -> None:
+        self._states.publish(message)
+
+    def quiet(self) -> None:
+        self._timer.cancel()
+
+    def talk(self) -> None:
+        self._timer.reset()
+
+    def effort(self) -> np.ndarray:
+        """The next command."""
+        self.commands.clear()
+        self.peer.wait(lambda: self.commands, "a command")
+        return np.array(self.commands[-1].data)
+
+    def reported(self, cause: str) -> int:
+        """How often the controller says it has met something."""
+        for message in reversed(self.diagnostics):
+            for status in message.status:
+                for value in status.values:
+                    if value.key == f"count {cause}":
+                        return int(value.value)
+        return 0
+
+
+@pytest.fixture
+def robot(peer, model):
+    return Robot(peer, model)
+
+
+def change(peer, transition: int) -> bool:
+    request = ChangeState.Request(transition=Transition(id=transition))
+    return peer.call(ChangeState, f"{CONTROLLER}/change_state", request).success
+
+
+def state(peer) -> int:
+    return peer.call(GetState, f"{CONTROLLER}/get_state", GetState.Request()).current_state.id
+
+
+def set_parameters(peer, **values):
+    parameters = []
+    for name, value in values.items():
+        kind = {float: ("double_value", ParameterType.PARAMETER_DOUBLE), int: ("integer_value", ParameterType.PARAMETER_INTEGER),
+                str: ("string_value", ParameterType.PARAMETER_STRING)}[type(value)]
+        parameters.append(
+            Parameter(name=name.replace("__", "."), value=ParameterValue(type=kind[1], **{kind[0]: value}))
+        )
+    return peer.call(SetParameters, f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=parameters)).results
+
+
+def test_it_holds_the_arm_against_gravity_from_the_first_state_on(robot, start, model):
+    start("controller", robot_description_file=ROBOT)
+    np.testing.assert_allclose(robot.effort(), rd.gravity_forces(model, Q), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cause", "changes"),
+    [
+        ("missing_joint", {"name": ["joint1"], "position": [0.3], "velocity": [0.0]}),
+        ("wrong_length", {"position": [0.3]}),
+        ("not_finite", {"position": [0.3, math.nan]}),
+        ("not_finite", {"velocity": [0.0, math.inf]}),
+        ("duplicate_joint", {"name": ["joint1", "joint2", "joint2"], "position": [0.3] * 3, "velocity": [0.0] * 3}),
+        ("missing_velocity", {"velocity": []}),
+    ],
+)
+def test_a_bad_state_is_answered_by_no_command_and_reported(robot, start, model, cause, changes):
+    if "name" in changes:
+        changes["name"] = [model.joint_names[int(name[-1]) - 1] for name in changes["name"]]
+    start("controller", robot_description_file=ROBOT, state_timeout=30.0)
+    robot.effort()
+    robot.quiet()
+    robot.peer.spin_for(0.3)
+    robot.commands.clear()
+    for _ in range(3):
+        robot.say(robot.state(**changes))
+    robot.peer.wait(lambda: robot.reported(cause) >= 1, f"a report of {cause}")
+    assert not robot.commands
+    robot.talk()
+    assert np.isfinite(robot.effort()).all()
+
+
+@pytest.mark.parametrize("safe", ["zero", "gravity"])
+def test_a_robot_that_falls_silent_gets_the_safe_command_until_it_speaks_again(robot, start, model, safe):
+    start("controller", robot_description_file=ROBOT, state_timeout=0.5, safe_command=safe)
+    holding = robot.effort()
+    robot.quiet()
+    expected = rd.gravity_forces(model, Q) if safe == "gravity" else np.zeros(2)
+    if safe == "zero":
+        robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command")
+    robot.peer.wait(
+        lambda: any(status.level == b"\x02" for m in robot.diagnostics[-1:] for status in m.status), "an error report"
+    )
+    np.testing.assert_allclose(robot.commands[-1].data, expected, atol=1e-9)
+    robot.talk()
+    robot.peer.wait(lambda: np.allclose(robot.commands[-1].data, holding, atol=1e-6), "recovery")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, start, number):
+    controller = start("controller", robot_description_file=ROBOT, state_timeout=30.0)
+    assert np.any(robot.effort())
+    controller.send(number)
+    robot.peer.wait(lambda: controller.exit_code is not None, "the end of the controller")
+    robot.peer.spin_for(0.2)
+    assert controller.exit_code == 0
+    assert not np.any(robot.commands[-1].data)
+
+
+@pytest.mark.parametrize("node", ["controller", "simulator"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number):
+    """At any moment after its handlers are in place, which is before anything heavy is imported."""
+    process = start(node, robot_description_file=ROBOT)
+    caught = 1 << (number - 1)
+
+    def handled() -> bool:
+        with open(f"/proc/{process.pid}/status") as status:
+            mask = next(line for line in status if line.startswith("SigCgt"))
+        return bool(int(mask.split()[1], 16) & (1 << (signal.SIGTERM - 1)) and int(mask.split()[1], 16) & caught)
+
+    while process.exit_code is None and not handled():
+        pass
+    assert process.stop(number, 20.0) == 0, process.output()
+
+
+def test_lifecycle_by_hand(robot, start, model):
+    controller = start("controller", autostart=False)
+    assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
+    assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)  # nobody has told it the robot yet
+    assert "no robot_description has arrived" in controller.output()
+    latched = robot.peer.publisher(String, "robot_description", LATCHED)
+    latched.publish(String(data=robot_path(ROBOT).read_text()))
+    robot.peer.subscribed(latched)
+    robot.peer.spin_for(0.3)
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE)
+    robot.peer.spin_for(0.3)
+    assert not robot.commands
+    assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    assert np.any(robot.effort())
+    assert change(robot.peer, Transition.TRANSITION_DEACTIVATE)
+    robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command")
+    assert change(robot.peer, Transition.TRANSITION_CLEANUP)
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE)
+    assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    np.testing.assert_allclose(robot.effort(), rd.gravity_forces(model, Q), atol=1e-9)
+    latched.publish(String(data=robot_path("pendulum").read_text()))
+    robot.peer.wait(lambda: robot.reported("description_changed"), "a report of the other description")
+    assert change(robot.peer, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert state(robot.peer) == State.PRIMARY_STATE_FINALIZED
+    assert controller.stop() == 0
+
+
+def test_gains_change_while_running_and_nonsense_is_refused_with_a_reason(robot, start, model):
+    start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    first = model.joint_names[0]
+    (good,) = set_parameters(robot.peer, **{f"gains__{first}__p": 50.0})
+    assert good.successful
+    for name, value, words in (
+        (f"gains__{first}__p", -1.0, "0.0"),
+        (f"gains__{first}__d", math.nan, "nan"),
+        (f"gains__{first}__p", 3, "DOUBLE"),
+        ("payload__mass", 2.0, "payload.link"),
+        (f"gains__{first}__i", 1e6, "unstable"),
+        ("law", "magic", "computed_torque"),
+    ):
+        (result,) = set_parameters(robot.peer, **{name: value})
+        assert not result.successful
+        assert words in result.reason, result.reason
+
+
+def test_a_payload_is_carried_from_the_next_cycles_on_and_put_down_again(robot, start, model):
+    start("controller", robot_description_file=ROBOT, blend_time=0.0)
+    bare = robot.effort()
+    link = model.link_names[-1]
+    request = SetParameters.Request(parameters=[
+        Parameter(name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link)),
+    ])
+    robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
+    (result,) = set_parameters(robot.peer, payload__mass=0.5)
+    assert result.successful, result.reason
+    at = rd.link_pose(model, Q, link)[:3, 3]
+    jacobian = rd.jacobian(model, Q, link)
+    expected = bare - jacobian[3:].T @ (0.5 * model.gravity)
+    assert np.linalg.norm(at) > 0.0
+    robot.peer.wait(lambda: np.allclose(robot.effort(), expected, atol=1e-6), "the payload to be carried")
+    set_parameters(robot.peer, payload__mass=0.0)
+    robot.peer.wait(lambda: np.allclose(robot.effort(), bare, atol=1e-9), "the payload to be put down")
+
+
+def test_parameters_describe_themselves(robot, start, model):
+    start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    request = DescribeParameters.Request(names=[f"gains.{model.joint_names[0]}.p", "state_timeout"])
+    gain, timeout = robot.peer.call(DescribeParameters, f"{CONTROLLER}/describe_parameters", request).descriptors
+    assert gain.type == ParameterType.PARAMETER_DOUBLE
+    assert gain.floating_point_range[0].from_value == 0.0
+    assert "[s]" in timeout.description
+
+
+def test_what_cannot_be_followed_is_refused_and_the_arm_holds_on(robot, start, model):
+    controller = start("controller", robot_description_file=ROBOT)
+    holding = robot.effort()
+    trajectories = robot.peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+    robot.peer.subscribed(trajectories)
+    point = JointTrajectoryPoint(positions=[0.0, 0.0])
+    point.time_from_start.sec = 1
+    for names, points, words in (
+        (["nobody", model.joint_names[1]], [point], "nobody"),
+        (list(model.joint_names), [point, point], "strictly increasing"),
+        (list(model.joint_names), [JointTrajectoryPoint(positions=[0.0, math.nan])], "nan"),
+        (list(model.joint_names), [JointTrajectoryPoint(positions=[0.0])], "1 values for 2 joints"),
+    ):
+        before = controller.output().count("trajectory refused")
+        trajectories.publish(JointTrajectory(joint_names=names, points=points))
+        robot.peer.wait(lambda n=before: robot.reported("trajectory") > n, f"the refusal of {words}")
+        np.testing.assert_allclose(robot.effort(), holding, atol=1e-9)
+    assert "nobody" in controller.output()
+
+
+def test_an_external_wrench_is_fed_forward_and_forgotten_after_its_timeout(robot, start, model):
+    start("controller", robot_description_file=ROBOT, wrench_timeout=0.5, blend_time=0.0)
+    holding = robot.effort()
+    wrenches = robot.peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
+    robot.peer.subscribed(wrenches)
+    message = WrenchStamped()
+    message.header.frame_id = link = model.link_names[-1]
+    message.wrench.force.x, message.wrench.force.y, message.wrench.torque.z = 3.0, -2.0, 0.5
+    external = {link: np.array([0.0, 0.0, 0.5, 3.0, -2.0, 0.0])}
+    expected = rd.inverse_dynamics(model, Q, np.zeros(2), np.zeros(2), external=external)
+    assert np.abs(expected - holding).max() > 0.1
+
+    def pushed() -> bool:
+        wrenches.publish(message)
+        return np.allclose(robot.effort(), expected, atol=1e-9)
+
+    robot.peer.wait(pushed, "the wrench to be fed forward")
+    robot.peer.wait(lambda: np.allclose(robot.effort(), holding, atol=1e-9), "the wrench to be forgotten")
+    message.header.frame_id = "no link"
+    wrenches.publish(message)
+    robot.peer.wait(lambda: robot.reported("external_wrench"), "the refusal of an unknown link")
+
+
+def test_hold_is_refused_while_there_is_nothing_to_hold(peer, start):
+    start("controller", robot_description_file=ROBOT)
+    assert not peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request()).success
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"robot_description_file": "no_such_robot"}, "no_such_robot"),
+        ({"robot_description_file": ROBOT, "state_timeout": 1}, "decimal point"),
+        ({"robot_description_file": ROBOT, "state_timeout": -1.0}, "state_timeout"),
+        ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
+        ({"robot_description_file": ROBOT, "command_format": "telepathy"}, "multi_array"),
+    ],
+)
+def test_a_start_that_cannot_succeed_says_why_and_fails(start, parameters, words):
+    controller = start("controller", **parameters)
+    assert controller.wait(30.0) == 1
+    assert words in controller.output()
+    assert "Traceback" not in controller.output()

@@ -1,0 +1,152 @@
+"""The launch file: what it decides to start, and one real start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+pytest.importorskip("launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel")
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import LogInfo
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.library import robot_path
+from robot_dynamics_ros.resources import share_directory
+
+LAUNCH_FILE = share_directory() / "launch" / "bringup.launch.py"
+
+
+def decide(**arguments: str) -> tuple[list[Node], list[LogInfo]]:
+    """Nodes and messages for these arguments; nothing is started."""
+    context = LaunchContext()
+    description: LaunchDescription = PythonLaunchDescriptionSource(str(LAUNCH_FILE)).get_launch_description(context)
+    context.launch_configurations.update(arguments)
+    entities = []
+    for entity in description.entities:
+        entities += entity.visit(context) or []
+    return [e for e in entities if isinstance(e, Node)], [e for e in entities if isinstance(e, LogInfo)]
+
+
+def executables(nodes: list[Node]) -> list[str]:
+    return [node.node_executable for node in nodes]
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Make packages look installed."""
+
+    def pretend(*packages: str) -> None:
+        index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+        index.mkdir(parents=True, exist_ok=True)
+        for package in packages:
+            (index / package).touch()
+        monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}")
+
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.environ.get("AMENT_PREFIX_PATH", str(tmp_path)))
+    return pretend
+
+
+def test_a_simulated_robot_is_a_simulator_and_a_controller(installed):
+    nodes, _ = decide(robot="sim")
+    assert executables(nodes) == ["simulator", "controller"]
+
+
+def test_real_hardware_gets_the_controller_only(installed):
+    nodes, _ = decide(robot="none")
+    assert executables(nodes) == ["controller"]
+
+
+def test_what_is_asked_for_and_not_installed_is_said_and_left_out(installed):
+    nodes, messages = decide(robot="sim", rviz="true")
+    assert executables(nodes) == ["simulator", "controller"]
+    assert len(messages) == 2
+
+
+def test_what_is_asked_for_and_installed_is_started(installed):
+    installed("robot_state_publisher", "rviz2")
+    nodes, messages = decide(robot="sim", rviz="true")
+    assert executables(nodes) == ["robot_state_publisher", "rviz2", "simulator", "controller"]
+    assert not messages
+
+
+def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
+    with pytest.raises(RobotDynamicsError, match="controller_manager"):
+        decide(robot="ros2_control", description="six_axis")
+    installed("controller_manager", "joint_state_broadcaster", "effort_controllers", "robot_state_publisher")
+    with pytest.raises(RobotDynamicsError, match="ros2_control"):
+        decide(robot="ros2_control", description="two_link")
+    urdf = robot_path("two_link").read_text().replace(
+        "</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>'
+    )
+    path = tmp_path / "with_hardware.urdf"
+    path.write_text(urdf)
+    nodes, _ = decide(robot="ros2_control", description=str(path))
+    assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "controller"]
+
+
+@pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params"])
+def test_wrong_arguments_are_refused(installed, argument):
+    with pytest.raises(RobotDynamicsError, match="no_such_file"):
+        decide(robot="sim", **{argument: "/no_such_file"})
+
+
+@pytest.mark.middleware
+def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
+    """In a process of its own, as ``ros2 launch`` does it; where the package is not in the ament index, as modules."""
+    script = tmp_path / "bringup.py"
+    script.write_text(textwrap.dedent(f"""
+        import sys
+        from launch import LaunchDescription, LaunchService
+        from launch.actions import IncludeLaunchDescription
+        from launch.launch_description_sources import PythonLaunchDescriptionSource
+        service = LaunchService(argv=[])
+        service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+            PythonLaunchDescriptionSource({str(LAUNCH_FILE)!r}),
+            launch_arguments={{"robot": "sim", "description": "two_link"}}.items(),
+        )]))
+        sys.exit(service.run())
+    """))
+    package = _package_prefix(tmp_path)
+    environment = {**os.environ, "AMENT_PREFIX_PATH": f"{package}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}"}
+    log = tmp_path / "launch.log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen([sys.executable, str(script)], stdout=output, stderr=subprocess.STDOUT,
+                                   env=environment, start_new_session=True)
+    try:
+        states = peer.listen(JointState, "joint_states")
+        commands = peer.listen(Float64MultiArray, "effort_controller/commands")
+        peer.wait(lambda: states and commands, "joint states and commands", 60.0)
+        process.send_signal(signal.SIGINT)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        text = log.read_text()
+        assert text.count("process has finished cleanly") == 2, text
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _package_prefix(tmp_path: Path) -> Path:
+    """An ament prefix in which the executables are, as colcon would have made it."""
+    prefix = tmp_path / "prefix"
+    (prefix / "share" / "ament_index" / "resource_index" / "packages").mkdir(parents=True)
+    (prefix / "share" / "ament_index" / "resource_index" / "packages" / "robot_dynamics_ros").touch()
+    (prefix / "share" / "robot_dynamics_ros").mkdir()
+    library = prefix / "lib" / "robot_dynamics_ros"
+    library.mkdir(parents=True)
+    for name in ("controller", "simulator"):
+        script = library / name
+        script.write_text(f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n")
+        script.chmod(0o755)
+    return prefix

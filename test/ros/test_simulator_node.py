@@ -1,0 +1,218 @@
+"""The simulator node alone: this process plays the controller, good and bad."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from support.peer import SIMULATOR
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.library import robot_path
+from robot_dynamics_ros.ros.qos import LATCHED
+from robot_dynamics_ros.ros.trajectory_messages import to_nanoseconds
+
+pytestmark = pytest.mark.middleware
+
+ROBOT = "two_link"
+LIMP = {"friction": False, "position_stops": False, "limiter": False}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rd.load_urdf(robot_path(ROBOT))
+
+
+class Bench:
+    """Hears the simulated robot and pushes it."""
+
+    def __init__(self, peer, command_format: str = "multi_array") -> None:
+        self.peer = peer
+        self.states: list[JointState] = peer.listen(JointState, "joint_states", 1000)
+        self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
+        if command_format == "multi_array":
+            self.commands = peer.publisher(Float64MultiArray, "effort_controller/commands")
+        else:
+            self.commands = peer.publisher(JointState, "robot_joint_commands")
+
+    def ready(self) -> None:
+        self.peer.wait(lambda: self.states, "joint states")
+        self.peer.subscribed(self.commands)
+
+    def next_state(self) -> JointState:
+        self.states.clear()
+        self.peer.wait(lambda: self.states, "a joint state")
+        return self.states[-1]
+
+    def reported(self, cause: str) -> int:
+        found = [
+            int(value.value)
+            for message in self.diagnostics for status in message.status for value in status.values
+            if value.key == f"count {cause}"
+        ]
+        return max(found, default=0)
+
+
+def lockstep(bench: Bench, efforts: np.ndarray) -> list[JointState]:
+    """One command after the other, each answered by one state."""
+    answers = [bench.states[-1]]
+    for effort in efforts:
+        stamp = answers[-1].header.stamp
+        bench.commands.publish(Float64MultiArray(data=effort.tolist()))
+        bench.peer.wait(lambda s=stamp: bench.states[-1].header.stamp != s, "the answer to a command")
+        answers.append(bench.states[-1])
+    return answers
+
+
+def bits(answers: list[JointState]) -> list[tuple[bytes, bytes, bytes]]:
+    return [(bytes(m.position), bytes(m.velocity), bytes(m.effort)) for m in answers]
+
+
+def test_lockstep_runs_repeat_bit_for_bit_and_agree_with_the_offline_plant(peer, start, model):
+    efforts = np.random.default_rng(1).uniform(-5.0, 5.0, (200, 2))
+    settings = {"robot_description_file": ROBOT, "time_mode": "lockstep", "update_rate": 1000.0, "substeps": 1}
+    runs = []
+    for _ in range(2):
+        simulator = start("simulator", **settings)
+        bench = Bench(peer)
+        bench.ready()
+        runs.append(lockstep(bench, efforts))
+        assert simulator.stop() == 0
+    assert bits(runs[0]) == bits(runs[1])
+    stamps = [to_nanoseconds(m.header.stamp) for m in runs[0]]
+    assert set(np.diff(stamps)) == {1_000_000}
+
+    plant = rd.Plant(model, 1e-3, substeps=1)
+    for effort, message in zip(efforts, runs[0][1:], strict=True):
+        plant.step(effort)
+        np.testing.assert_allclose(message.position, plant.q, atol=1e-12)
+        np.testing.assert_allclose(message.velocity, plant.v, atol=1e-12)
+
+
+def test_it_tells_its_description_its_initial_state_and_the_time(peer, start, model):
+    first, second = model.joint_names
+    start("simulator", robot_description_file=ROBOT, publish_clock=True, holding_brakes=True,
+          **{f"initial_positions__{first}": 0.5, f"initial_positions__{second}": -0.25})
+    bench, clock = Bench(peer), peer.listen(Clock, "/clock", 1000)
+    descriptions = peer.listen(String, "robot_description", LATCHED)
+    bench.ready()
+    state = bench.next_state()
+    assert list(state.name) == list(model.joint_names)
+    np.testing.assert_allclose(state.position, [0.5, -0.25], atol=1e-6)
+    assert len(state.velocity) == len(state.effort) == 2
+    peer.wait(lambda: len(clock) > 20, "the clock")
+    times = [to_nanoseconds(message.clock) for message in clock]
+    assert np.all(np.diff(times) > 0)
+    assert descriptions[0].data == robot_path(ROBOT).read_text()
+
+
+@pytest.mark.parametrize(
+    ("cause", "data"),
+    [("wrong_length", [1.0]), ("wrong_length", [1.0, 2.0, 3.0]), ("wrong_length", []), ("not_finite", [1.0, math.nan])],
+)
+def test_bad_arrays_are_refused_and_reported(peer, start, cause, data):
+    start("simulator", robot_description_file=ROBOT, command_timeout=60.0)
+    bench = Bench(peer)
+    bench.ready()
+    bench.commands.publish(Float64MultiArray(data=[0.5, 0.25]))
+    peer.wait(lambda: list(bench.states[-1].effort) == [0.5, 0.25], "a good command to be applied")
+    bench.commands.publish(Float64MultiArray(data=data))
+    peer.wait(lambda: bench.reported(f"command_{cause}"), f"a report of {cause}")
+    assert list(bench.next_state().effort) == [0.5, 0.25]
+
+
+def test_joint_state_commands_are_taken_by_name(peer, start, model):
+    start("simulator", robot_description_file=ROBOT, command_timeout=60.0, command_format="joint_state")
+    bench = Bench(peer, "joint_state")
+    bench.ready()
+    first, second = model.joint_names
+    bench.commands.publish(JointState(name=[second, first], effort=[0.25, 0.5]))
+    peer.wait(lambda: list(bench.states[-1].effort) == [0.5, 0.25], "the command to be applied")
+    for cause, names, effort in (
+        ("unknown_joint", [first, "nobody"], [1.0, 1.0]), ("missing_joint", [first], [1.0]),
+        ("duplicate_joint", [first, second, first], [1.0, 1.0, 1.0]), ("wrong_length", [first, second], [1.0]),
+        ("not_finite", [first, second], [1.0, math.inf]),
+    ):
+        bench.commands.publish(JointState(name=names, effort=effort))
+        peer.wait(lambda c=cause: bench.reported(f"command_{c}"), f"a report of {cause}")
+        assert list(bench.next_state().effort) == [0.5, 0.25]
+
+
+def test_without_commands_the_effort_goes_to_zero(peer, start):
+    start("simulator", robot_description_file=ROBOT, command_timeout=0.2)
+    bench = Bench(peer)
+    bench.ready()
+    bench.commands.publish(Float64MultiArray(data=[0.5, 0.25]))
+    peer.wait(lambda: any(list(m.effort) == [0.5, 0.25] for m in bench.states), "the command to be applied")
+    peer.wait(lambda: list(bench.states[-1].effort) == [0.0, 0.0], "the effort to go to zero")
+    peer.wait(lambda: bench.reported("command_timeout"), "a report")
+
+
+def test_pause_and_reset(peer, start):
+    start("simulator", robot_description_file=ROBOT, **LIMP)  # nobody holds it: it falls
+    bench = Bench(peer)
+    bench.ready()
+    home = np.array(bench.states[0].position)
+    peer.wait(lambda: np.abs(np.array(bench.states[-1].position) - home).max() > 0.1, "a fall")
+    assert peer.call(SetBool, f"{SIMULATOR}/set_pause", SetBool.Request(data=True)).success
+    peer.spin_for(0.3)
+    bench.states.clear()
+    peer.spin_for(0.3)
+    assert not bench.states
+    assert peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()).success
+    peer.wait(lambda: bench.states, "the state after the reset")
+    np.testing.assert_allclose(bench.states[-1].position, home, atol=0.02)
+    assert peer.call(SetBool, f"{SIMULATOR}/set_pause", SetBool.Request(data=False)).success
+    peer.wait(lambda: np.abs(np.array(bench.states[-1].position) - home).max() > 0.1, "another fall")
+
+
+def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
+    start("simulator", robot_description_file=ROBOT, gravity=[0.0, 0.0, 0.0], wrench_timeout=0.3)
+    bench = Bench(peer)
+    pushes = peer.publisher(WrenchStamped, f"{SIMULATOR}/external_wrench")
+    felt = peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{model.joint_names[0]}", 10)
+    bench.ready()
+    peer.subscribed(pushes)
+    peer.wait(lambda: felt, "true wrenches")
+    home = np.array(bench.states[-1].position)
+    message = WrenchStamped()
+    message.header.frame_id = "no link"
+    pushes.publish(message)
+    peer.wait(lambda: bench.reported("external_wrench"), "the refusal of an unknown link")
+    message.header.frame_id = model.joint(model.joint_names[-1]).child
+    axis = model.joint(model.joint_names[-1]).axis
+    message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = (20.0 * axis).tolist()
+
+    def pushed() -> bool:
+        pushes.publish(message)
+        return np.abs(np.array(bench.states[-1].position) - home).max() > 0.05
+
+    peer.wait(pushed, "motion")
+    assert felt[-1].header.frame_id == model.joint(model.joint_names[0]).child
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"robot_description_file": "/no/such/file.urdf"}, "/no/such/file.urdf"),
+        ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
+        ({"robot_description_file": ROBOT, "time_mode": "lockstep", "real_time_factor": 2.0}, "real_time_factor"),
+        ({"robot_description_file": ROBOT, "initial_positions__shoulder": math.nan}, "shoulder"),
+        ({"robot_description_file": ROBOT, "update_rate": 0.0}, "update_rate"),
+    ],
+)
+def test_a_start_that_cannot_succeed_says_why_and_fails(start, parameters, words):
+    simulator = start("simulator", **parameters)
+    assert simulator.wait(30.0) == 1
+    assert words in simulator.output()
+    assert "Traceback" not in simulator.output()

@@ -1,0 +1,274 @@
+"""The equations of motion of a robot in symbols:  M(q) q̈ + D(q, q̇) + G(q) = τ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
+from robot_dynamics_ros.equations.motors import MotorEquations, motor_equations, motor_names
+from robot_dynamics_ros.equations.places import Definition, Symbols
+from robot_dynamics_ros.equations.proof import Proof, prove
+from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
+from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.sympy_or_error import require_sympy
+from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
+from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
+from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.actuators import DCMotor
+
+__all__ = ["Equations", "symbolic"]
+
+MAX_TERMS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Equations of motion as SymPy matrices and expressions.
+
+    Attributes:
+        model: the robot.
+        q, v, a, tau: (nv,) symbols of coordinates, velocities, accelerations and efforts.
+        K, U: kinetic and potential energy, J.
+        M: (nv, nv) mass matrix H(q).
+        D: (nv, 1) Coriolis and centrifugal efforts D(q, q̇).
+        coriolis: (nv, nv) the matrix C(q, q̇) of the Christoffel symbols: C q̇ = D, Ṁ − 2C skew-symmetric.
+        B, C: (nv, nv(nv−1)/2) and (nv, nv), with D = B [q̇ᵢq̇ⱼ, i < j] + C [q̇²] and pairs (1,2), (1,3), …, (2,3), ….
+        G: (nv, 1) gravity efforts.
+        definitions: what every symbol stands for.
+        steps: intermediate variables (symbol, expression) that the rest is written in; empty if multiplied out.
+        proof: the identities that were proved, or ``None`` if not multiplied out.
+        operations: additions, multiplications, sines, … of each function in unexpanded form.
+        motors: the electro-mechanical equations, if motors were given.
+    """
+
+    model: RobotModel
+    q: tuple[Any, ...]
+    v: tuple[Any, ...]
+    a: tuple[Any, ...]
+    tau: tuple[Any, ...]
+    K: Any
+    U: Any
+    M: Any
+    D: Any
+    coriolis: Any
+    B: Any
+    C: Any
+    G: Any
+    definitions: tuple[Definition, ...]
+    steps: tuple[tuple[Any, Any], ...] = ()
+    proof: Proof | None = None
+    operations: Mapping[str, int] = field(default_factory=dict)
+    motors: MotorEquations | None = None
+
+    @property
+    def values(self) -> dict[Any, float]:
+        """What the chosen symbols stand for in this robot, to be substituted."""
+        import sympy
+
+        return {sympy.Symbol(d.symbol, real=True): d.value for d in self.definitions if d.value is not None}
+
+    def inverse_dynamics(self) -> Any:
+        """(nv, 1) τ = M q̈ + D + G."""
+        import sympy
+
+        return self.M * sympy.Matrix(self.a) + self.D + self.G
+
+    def forward_dynamics(self) -> Any:
+        """(nv, 1) q̈ = M⁻¹ (τ − D − G), solved in symbols; meant for small robots."""
+        import sympy
+
+        return self.M.LUsolve(sympy.Matrix(self.tau) - self.D - self.G)
+
+    def velocity_products(self) -> Any:
+        """(nv(nv−1)/2, 1) the products q̇ᵢ q̇ⱼ, i < j, that B multiplies."""
+        import sympy
+
+        n = len(self.v)
+        products = [self.v[i] * self.v[j] for i in range(n) for j in range(i + 1, n)]
+        return sympy.Matrix(len(products), 1, products)
+
+    def named(self) -> dict[str, Any]:
+        """The matrices and scalars by name, in the order in which they are printed."""
+        return {name: getattr(self, name) for name in ("M", "D", "G", "coriolis", "B", "C", "K", "U")}
+
+    def function(self, name: str) -> Any:
+        """A NumPy function ``f(q, v, a) -> array`` of one of :meth:`named`, with this robot's values put in.
+
+        Raises:
+            ArgumentError: there is no such name.
+        """
+        import numpy as np
+        import sympy
+
+        if name not in self.named():
+            raise ArgumentError(f"there is no {name!r}", where="name", got=name, remedy=f"One of {', '.join(self.named())}.")
+        what = self.named()[name]
+        shape = what.shape if hasattr(what, "shape") else ()
+        entries = list(what) if shape else [what]
+        constants = [(s, sympy.Float(x, 17)) for s, x in self.values.items()]
+        steps = [(s, e.subs(constants)) for s, e in self.steps]
+        if steps:
+            run = sympy.lambdify([self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries],
+                                 modules="math", cse=lambda given: (steps, given))
+        else:
+            run = sympy.lambdify([self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries],
+                                 modules="math", cse=True)
+
+        def call(q: Any, v: Any = None, a: Any = None) -> Any:
+            none = [0.0] * len(self.v)
+            flat = np.array(run(q, none if v is None else v, none if a is None else a), dtype=float)
+            return flat.reshape(shape) if shape else float(flat[0])
+
+        return call
+
+
+def symbolic(
+    model: RobotModel,
+    symbols: Symbols = None,
+    *,
+    coordinates: str = "q",
+    expand: bool = True,
+    simplify: bool = True,
+    max_terms: int = MAX_TERMS,
+    motors: Mapping[str, DCMotor] | None = None,
+    motor_symbols: bool = True,
+) -> Equations:
+    """Equations of motion in symbols, by Euler and Lagrange, proved equal to the recursive algorithms of this package.
+
+    Args:
+        model: the robot; its joints may be of any type but floating.
+        symbols: which numbers become symbols: place → name (``{"mass:forearm": "m2", "gravity": "g"}``, see
+            :mod:`robot_dynamics_ros.equations.places`), ``"auto"`` for all of them under textbook names, or ``None``
+            for numbers everywhere.
+        coordinates: letter of the coordinates, numbered from 1; velocities are called d<letter>1, accelerations
+            dd<letter>1.
+        expand: multiply everything out; else the equations are a list of steps, as the recursive algorithms take them,
+            of a size that grows no faster than the robot.
+        simplify: write each entry in the shortest form found.
+        max_terms: how many terms an expression may have.
+        motors: joint → :class:`~robot_dynamics_ros.simulation.actuators.DCMotor`, for the electro-mechanical
+            equations; the rotors' inertia is then in ``motors.M`` and not in ``M``.
+        motor_symbols: whether the motors' constants are symbols, too.
+
+    Raises:
+        BackendError: SymPy is not installed.
+        ModelError: a floating joint, or no joint at all.
+        TooLargeToExpand: a :class:`ModelError`; the robot is too large to multiply out.
+        UnknownNameError, ArgumentError: a symbol for something that is not there; names that clash or are keywords.
+
+    >>> import robot_dynamics_ros as rd
+    >>> equations = rd.symbolic(rd.load_robot("two_link"), symbols="auto")
+    >>> equations.M[1, 1]
+    I2 + lc2**2*m2
+
+    Source: Euler-Lagrange derivation as in Siciliano et al., *Robotics* (2009), section 7.1.
+    """
+    sympy = require_sympy()
+    _check_joints(model)
+    n = model.nv
+    letters = _letters(n, coordinates)
+    taken = {name: meaning for name, meaning in letters} | motor_names(model, motors)
+    geometry = Geometry(model, symbols, taken)
+    q, v, a, tau = (
+        tuple(sympy.Symbol(name, real=True) for name, _ in letters[k * n : (k + 1) * n]) for k in range(4)
+    )
+    names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
+    recursive = trace_recursions(geometry)
+    if expand:
+        terms = _expanded(geometry, recursive, Writer, (names, q, v, a, simplify), max_terms)
+    else:
+        terms = unexpanded_terms(geometry, recursive, names, q, v, a)
+    definitions = [
+        *(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True)),
+        *geometry.definitions,
+    ]
+    found = Equations(
+        model, q, v, a, tau, **terms, definitions=tuple(definitions), operations=recursive.operations()
+    )
+    if motors:
+        electric = motor_equations(found, motors, motor_symbols)
+        found = Equations(**{**found.__dict__, "motors": electric,
+                             "definitions": (*found.definitions, *electric.definitions)})
+    return found
+
+
+def _expanded(
+    geometry: Geometry, recursive: RecursiveTerms, writer: type[Writer], names: tuple[Any, ...], max_terms: int
+) -> dict[str, Any]:
+    import sympy
+
+    n = geometry.model.nv
+    ring = TrigRing(geometry, max_terms)
+    try:
+        lagrange = euler_lagrange(ring)
+        proof = prove(ring, lagrange, recursive)
+        gamma = christoffel(ring, lagrange.M)
+        coriolis = [
+            [sum((ring.mul(gamma[i][j][k], ring.v[k]) for k in range(n)), ring.zero) for j in range(n)] for i in range(n)
+        ]
+    except TooLargeToExpand as error:
+        operations = recursive.operations()
+        raise TooLargeToExpand(
+            f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
+            f"and {operations['M']} for the mass matrix", where=error.where, got=error.got,
+            remedy="Ask for the unexpanded form (expand=False, --unexpanded), leave numbers instead of symbols, or raise "
+            "max_terms.",
+        ) from None
+    write = writer(ring, *names)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    upper = {(i, j): write(lagrange.M[i][j]) for i in range(n) for j in range(i, n)}
+    return {
+        "K": write(lagrange.K),
+        "U": write(lagrange.U),
+        "M": sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]),
+        "D": sympy.Matrix(n, 1, [write(x) for x in lagrange.D]),
+        "G": sympy.Matrix(n, 1, [write(x) for x in lagrange.G]),
+        "coriolis": sympy.Matrix(n, n, lambda i, j: write(coriolis[i][j])),
+        "B": sympy.Matrix(n, len(pairs), [write(gamma[k][i][j] + gamma[k][i][j]) for k in range(n) for i, j in pairs]),
+        "C": sympy.Matrix(n, n, lambda i, j: write(gamma[i][j][j])),
+        "proof": proof,
+    }
+
+
+def _letters(n: int, coordinates: str) -> list[tuple[str, str]]:
+    from robot_dynamics_ros.equations.names import check_identifiers
+
+    words = [
+        *((f"{coordinates}{k}", f"coordinate {k}") for k in range(1, n + 1)),
+        *((f"d{coordinates}{k}", f"velocity {k}") for k in range(1, n + 1)),
+        *((f"dd{coordinates}{k}", f"acceleration {k}") for k in range(1, n + 1)),
+        *((f"tau{k}", f"effort {k}") for k in range(1, n + 1)),
+    ]
+    check_identifiers(words)
+    return words
+
+
+def _units(model: RobotModel) -> list[str]:
+    turning = []
+    for name in model.joint_names:
+        kind = model.joint(name).type
+        turning += [False, False, True] if kind is JointType.PLANAR else [kind is not JointType.PRISMATIC]
+    return [
+        *("rad" if t else "m" for t in turning),
+        *("rad/s" if t else "m/s" for t in turning),
+        *("rad/s²" if t else "m/s²" for t in turning),
+        *("N m" if t else "N" for t in turning),
+    ]
+
+
+def _check_joints(model: RobotModel) -> None:
+    for name in model.joint_names:
+        if model.joint(name).type is JointType.FLOATING:
+            raise ModelError(
+                "a floating joint's velocities are no rates of coordinates, so Lagrange's equations in this form do not "
+                "hold for it", where=f"joint {name!r}",
+                remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
+                "can do floating joints.",
+            )

@@ -1,0 +1,158 @@
+"""Electro-mechanical equations: the robot with direct-current motors, voltages in.
+
+    (M + N² J) q̈ + D + G + d q̇ + F_c sign(q̇) = N k_t i         L di/dt = V − R i − k_e N q̇
+
+for every driven joint; joints without a motor keep their effort τ.  A motor without inductance has no current of its own:
+i = (V − k_e N q̇)/R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics_ros.equations.numbers import fraction_of
+from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.actuators import DCMotor
+
+__all__ = ["MotorEquations", "check_motors", "motor_equations", "motor_names"]
+
+_CONSTANTS = (
+    ("R", "resistance", "Ω"), ("L", "inductance", "H"), ("kt", "torque constant", "N m/A"),
+    ("ke", "back-EMF constant", "V s/rad"), ("N", "gear ratio", ""), ("Jr", "rotor inertia", "kg m²"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MotorEquations:
+    """Electro-mechanical equations as SymPy objects.
+
+    Attributes:
+        joints: driven joints, in joint order.
+        voltages, currents: symbols of the inputs and of the currents, one a motor.
+        M: (nv, nv) mass matrix with the rotors' N² J.
+        effort: (nv, 1) what motors (or efforts τ), viscous and dry friction add up to, in terms of currents and velocities.
+        current_rates: (nm, 1) di/dt; zero for motors without inductance.
+        state: the state vector [q; q̇; i].
+        rates: its rate in terms of q̈, which are the symbols ``equations.a``: [q̇; q̈; di/dt].
+        definitions: what the new symbols stand for.
+    """
+
+    joints: tuple[str, ...]
+    voltages: tuple[Any, ...]
+    currents: tuple[Any, ...]
+    M: Any
+    effort: Any
+    current_rates: Any
+    state: Any
+    rates: Any
+    definitions: tuple[Definition, ...]
+    _bias: Any
+
+    def accelerations(self) -> Any:
+        """(nv, 1) q̈ = (M + N² J)⁻¹ (effort − D − G), solved in symbols; meant for small robots."""
+        return self.M.LUsolve(self.effort - self._bias)
+
+    def state_space(self) -> Any:
+        """ẋ = f(x, V), solved in symbols; meant for small robots."""
+        import sympy
+
+        n = self.M.shape[0]
+        solved = self.accelerations()
+        return sympy.Matrix([*self.rates[:n], *solved, *self.rates[2 * n :]])
+
+
+def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
+    """The driven joints in joint order.
+
+    Raises:
+        UnknownNameError: a motor at a joint that is not there.
+        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
+    """
+    for name in motors:
+        if name in model.moving_joint_names and name not in model.joint_names:
+            raise ArgumentError("a mimic joint follows its master and has no motor of its own", where=f"motor of {name!r}",
+                                got=name, remedy="Give the motor to the joint that it mimics.")
+        if name not in model.joint_names:
+            raise UnknownNameError("joint", name, model.joint_names, where="motors")
+        if model.joint(name).type.nv != 1:
+            raise ArgumentError("a motor drives a joint of one degree of freedom", where=f"motor of {name!r}", got=name)
+    return [name for name in model.joint_names if name in motors]
+
+
+def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict[str, str]:
+    """Names that the motors' equations use → what for."""
+    taken: dict[str, str] = {}
+    for name in check_motors(model, motors) if motors else ():
+        k = model.v_slice(name).start + 1
+        taken |= {f"V{k}": f"voltage of the motor of {name}", f"i{k}": f"current of the motor of {name}"}
+        taken |= {f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, _ in _CONSTANTS}
+        taken |= {f"d{k}": f"viscous friction of {name}", f"Fc{k}": f"dry friction of {name}"}
+    return taken
+
+
+def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool) -> MotorEquations:
+    """The equations of the driven robot.
+
+    Args:
+        equations: those of the robot alone.
+        motors: by joint.
+        symbols: whether the motors' constants are symbols.
+    """
+    import sympy as S
+
+    model: RobotModel = equations.model
+    joints = check_motors(model, motors)
+    definitions: list[Definition] = []
+    M = equations.M.copy()
+    effort = S.Matrix(equations.tau)
+    voltages, currents, current_rates = [], [], []
+
+    def constant(name: str, meaning: str, unit: str, value: float) -> Any:
+        if not symbols:
+            x = fraction_of(value)
+            return S.Rational(x.numerator, x.denominator)
+        definitions.append(Definition(name, meaning, unit, value))
+        return S.Symbol(name, real=True)
+
+    for joint in joints:
+        k, motor = model.v_slice(joint).start, motors[joint]
+        number, of = k + 1, f"of the motor of {joint}"
+        V, i = S.Symbol(f"V{number}", real=True), S.Symbol(f"i{number}", real=True)
+        definitions += [Definition(str(V), f"voltage {of}", "V"), Definition(str(i), f"current {of}", "A")]
+        numbers = (motor.resistance, motor.inductance, motor.torque_constant, motor.emf, motor.gear_ratio,
+                   motor.rotor_inertia)
+        given = {
+            letter: constant(f"{letter}{number}", f"{word} {of}", unit, value)
+            if value else S.Integer(0)
+            for (letter, word, unit), value in zip(_CONSTANTS, numbers, strict=True)
+        }
+        drop = V - given["ke"] * given["N"] * equations.v[k]
+        M[k, k] += given["N"] ** 2 * given["Jr"]
+        if motor.inductance:
+            current = i
+            current_rates.append((drop - given["R"] * i) / given["L"])
+        else:
+            current = drop / given["R"]
+            current_rates.append(S.Integer(0))
+        effort[k] = given["N"] * given["kt"] * current
+        voltages.append(V)
+        currents.append(i)
+    for k in range(model.nv):
+        v = equations.v[k]
+        if model.damping[k]:
+            effort[k] -= constant(f"d{k + 1}", f"viscous friction of degree {k + 1}", "N m s/rad or N s/m",
+                                  float(model.damping[k])) * v
+        if model.friction[k]:
+            effort[k] -= constant(f"Fc{k + 1}", f"dry friction of degree {k + 1}", "N m or N",
+                                  float(model.friction[k])) * S.sign(v)
+    rates = S.Matrix([*equations.v, *equations.a, *current_rates])
+    return MotorEquations(
+        tuple(joints), tuple(voltages), tuple(currents), M, effort, S.Matrix(len(joints), 1, current_rates),
+        S.Matrix([*equations.q, *equations.v, *currents]), rates, tuple(definitions), equations.D + equations.G,
+    )

@@ -1,0 +1,101 @@
+"""Exact numbers for a robot's constants.
+
+A proof needs constants that are what they claim to be: a rotation must be orthogonal to the last digit, not to the
+sixteenth.  Decimals become the fractions that they are written as; rotations become the exact rotation nearest to the
+given one within rounding, with 1/2, √2/2 and √3/2 kept as such.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Entry", "Parameter", "Root", "exact_rotation", "fraction_of", "value_of"]
+
+
+@dataclass(frozen=True)
+class Root:
+    """``factor`` · √``radicand``."""
+
+    factor: Fraction
+    radicand: int
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """``sign`` times a symbol.
+
+    Attributes:
+        symbol: its name.
+        value: what the symbol stands for in this robot.
+        sign: ±1.
+    """
+
+    symbol: str
+    value: float
+    sign: int = 1
+
+
+Entry = Fraction | Root | Parameter
+"""A constant of a robot: known exactly, or a symbol."""
+
+TINY = 1e-13
+
+
+def fraction_of(x: float) -> Fraction:
+    """The fraction that the shortest decimal of ``x`` spells: 0.1 is one tenth."""
+    return Fraction(repr(float(x)))
+
+
+def value_of(entry: Entry) -> float:
+    """The number an entry stands for."""
+    if isinstance(entry, Root):
+        return float(entry.factor) * math.sqrt(entry.radicand)
+    if isinstance(entry, Parameter):
+        return entry.sign * entry.value
+    return float(entry)
+
+
+_HALF = Fraction(1, 2)
+_SPECIAL: dict[float, Entry] = {
+    0.0: Fraction(0), 1.0: Fraction(1), 0.5: _HALF, math.sqrt(0.5): Root(_HALF, 2), math.sqrt(0.75): Root(_HALF, 3),
+}
+
+
+def _special(x: float) -> Entry | None:
+    for value, entry in _SPECIAL.items():
+        if abs(abs(x) - value) <= TINY:
+            if x >= 0.0 or value == 0.0:
+                return entry
+            return Root(-entry.factor, entry.radicand) if isinstance(entry, Root) else -entry  # type: ignore[operator]
+    return None
+
+
+def exact_rotation(R: Any) -> list[list[Entry]]:
+    """The exactly orthogonal matrix nearest to a rotation matrix, within 1e-15.
+
+    Entries 0, ±1, ±1/2, ±√2/2, ±√3/2 stay as they are if all are of this kind: products of such numbers that sum to
+    less than rounding sum to zero.  Else the rotation is that of a quaternion of fractions.
+
+    Args:
+        R: (3, 3) rotation matrix.
+    """
+    R = np.asarray(R, dtype=float)
+    special = [[_special(float(x)) for x in row] for row in R]
+    if all(x is not None for row in special for x in row):
+        return special  # type: ignore[return-value]
+    from robot_dynamics_ros.dynamics.frames import quaternion_of
+
+    quaternion = quaternion_of(R)
+    largest = quaternion[int(np.argmax(np.abs(quaternion)))]
+    x, y, z, w = (Fraction(float(c / largest)).limit_denominator(10**9) for c in quaternion)
+    n = x * x + y * y + z * z + w * w
+    return [
+        [(w * w + x * x - y * y - z * z) / n, 2 * (x * y - z * w) / n, 2 * (x * z + y * w) / n],
+        [2 * (x * y + z * w) / n, (w * w - x * x + y * y - z * z) / n, 2 * (y * z - x * w) / n],
+        [2 * (x * z - y * w) / n, 2 * (y * z + x * w) / n, (w * w - x * x - y * y + z * z) / n],
+    ]

@@ -1,0 +1,219 @@
+"""Where a symbol can stand for a number of the robot.
+
+==========================  ==========================================================================================
+``mass:<link>``             mass of a body, kg
+``com:<link>.x``            its centre of mass in the link's frame, m; also ``.y``, ``.z``
+``inertia:<link>.xx``       its rotational inertia about the centre of mass in the link's axes, kg m²; also ``.xy`` …
+``origin:<joint>.x``        a joint's origin in the frame of the parent body, m; also ``.y``, ``.z``
+``armature:<joint>``        reflected inertia of the joint's rotor, kg m²
+``gravity``                 strength of gravity, m/s², where it points along a coordinate axis
+``gravity.x``               a component of the gravitational acceleration, m/s²; also ``.y``, ``.z``
+==========================  ==========================================================================================
+
+A body is the child link of a moving joint with everything welded to it; it is called by that link.  ``mass`` and
+``com`` of the root link are known, too: they matter for the potential energy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.equations.names import check_identifiers
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Definition", "Symbols", "automatic_symbols", "places_of", "resolve_symbols"]
+
+AXES = "xyz"
+MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
+Symbols = Mapping[str, str] | str | None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What one symbol stands for.
+
+    Attributes:
+        symbol: its name.
+        meaning: in words.
+        unit: SI unit, ``""`` for none.
+        value: in this robot, ``None`` for variables.
+        place: where it stands, ``""`` for variables.
+    """
+
+    symbol: str
+    meaning: str
+    unit: str
+    value: float | None = None
+    place: str = ""
+
+
+def clean_vector(values: np.ndarray) -> np.ndarray:
+    """Offsets with rounding errors around zero taken away."""
+    return np.where(np.abs(values) <= 1e-13, 0.0, values)
+
+
+def clean_inertia(values: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with rounding errors around zero taken away."""
+    return np.where(np.abs(values) <= 1e-15 * np.abs(values).max(initial=0.0), 0.0, values)
+
+
+def body_links(model: RobotModel) -> list[str]:
+    """The link that names each body."""
+    return [model.joint(joint).child for joint in model.moving_joint_names]
+
+
+def places_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
+    """Place → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
+    return {place: (meaning, unit, float(value)) for place, meaning, unit, value in _places(model)}
+
+
+def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
+    root = model.root_link
+    yield f"mass:{root}", f"mass of the root link {root}", "kg", model.root_inertia.mass
+    for k, axis in enumerate(AXES):
+        yield (f"com:{root}.{axis}", f"centre of mass of the root link {root}, {axis}", "m", clean_vector(model.root_inertia.com)[k])
+    for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
+        welded = sum(int(b) == i for b in model.link_body) > 1
+        body = f"{link} with all that is welded to it" if welded else link
+        yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
+        for k, axis in enumerate(AXES):
+            yield (f"com:{link}.{axis}", f"centre of mass of {body} along {axis} of its frame", "m",
+                   clean_vector(model.body_com[i])[k])
+        for moment in MOMENTS:
+            a, b = AXES.index(moment[0]), AXES.index(moment[1])
+            yield (f"inertia:{link}.{moment}", f"{moment} of the inertia of {body} about its centre of mass", "kg m²",
+                   clean_inertia(model.body_inertia[i])[a][b])
+        for k, axis in enumerate(AXES):
+            yield (f"origin:{joint}.{axis}", f"origin of {joint} along {axis} of the frame before it", "m",
+                   clean_vector(model.joint_position[i])[k])
+        if model.mimic_master[i] < 0:
+            for c in range(JointType(int(model.joint_type[i])).nv if model.joint_type[i] != JointType.FLOATING else 0):
+                suffix = "" if c == 0 and JointType(int(model.joint_type[i])).nv == 1 else f"[{c}]"
+                yield (f"armature:{joint}{suffix}", f"reflected rotor inertia of {joint}{suffix}", "kg m²",
+                       model.armature[int(model.v_index[i]) + c])
+    if np.count_nonzero(model.gravity) == 1:
+        yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum())
+    for k, axis in enumerate(AXES):
+        yield f"gravity.{axis}", f"gravitational acceleration along {axis}", "m/s²", model.gravity[k]
+
+
+def automatic_symbols(model: RobotModel) -> dict[str, str]:
+    """A symbol for every number of the robot that is not zero, as textbooks name them.
+
+    m1, lc1 (or c1_x …), I1_xx …, l1 (or l1_x …; the offset that joint 2 has from joint 1 is l1), g.  In a planar
+    robot, whose joints all turn about one direction, the moment of inertia that counts is I1.
+    """
+    symbols: dict[str, str] = {}
+    root = model.root_link
+    if model.root_inertia.mass:
+        symbols[f"mass:{root}"] = "m0"
+        symbols |= _components(f"com:{root}", "lc0", "c0", clean_vector(model.root_inertia.com))
+    normal = _common_axis(model)
+    for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
+        k = i + 1
+        if model.body_mass[i]:
+            symbols[f"mass:{link}"] = f"m{k}"
+            symbols |= _components(f"com:{link}", f"lc{k}", f"c{k}", clean_vector(model.body_com[i]))
+        for moment in MOMENTS:
+            if clean_inertia(model.body_inertia[i])[AXES.index(moment[0])][AXES.index(moment[1])]:
+                short = normal is not None and moment == normal[i]
+                symbols[f"inertia:{link}.{moment}"] = f"I{k}" if short else f"I{k}_{moment}"
+        symbols |= _components(f"origin:{joint}", f"l{i}", f"l{i}", clean_vector(model.joint_position[i]))
+        if model.mimic_master[i] < 0 and JointType(int(model.joint_type[i])).nv == 1:
+            if model.armature[int(model.v_index[i])]:
+                symbols[f"armature:{joint}"] = f"J{k}"
+    along = np.flatnonzero(model.gravity)
+    if len(along) == 1:
+        symbols["gravity"] = "g"
+    else:
+        symbols |= {f"gravity.{AXES[k]}": f"g_{AXES[k]}" for k in along}
+    return symbols
+
+
+def _components(place: str, single: str, several: str, vector: np.ndarray) -> dict[str, str]:
+    there = np.flatnonzero(vector)
+    if len(there) == 1:
+        return {f"{place}.{AXES[there[0]]}": single}
+    return {f"{place}.{AXES[k]}": f"{several}_{AXES[k]}" for k in there}
+
+
+def _common_axis(model: RobotModel) -> list[str] | None:
+    """For each body the moment about the joints' common direction, if there is one along an axis of its frame."""
+    found: list[str] = []
+    to_root: list[np.ndarray] = []
+    direction: np.ndarray | None = None
+    for i in range(model.nb):
+        parent = int(model.parent[i])
+        R = (to_root[parent] if parent >= 0 else np.eye(3)) @ model.joint_rotation[i]
+        to_root.append(R)
+        if model.joint_type[i] not in (JointType.REVOLUTE, JointType.CONTINUOUS):
+            return None
+        axis = R @ model.joint_axis[i]
+        direction = axis if direction is None else direction
+        k = int(np.argmax(np.abs(model.joint_axis[i])))
+        if abs(abs(float(axis @ direction)) - 1.0) > 1e-12 or abs(abs(model.joint_axis[i][k]) - 1.0) > 1e-12:
+            return None
+        found.append(AXES[k] * 2)
+    return found
+
+
+def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str]) -> dict[str, Definition]:
+    """Place → definition for the chosen symbols.
+
+    Args:
+        symbols: place → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
+            several places of one kind that hold the same number.
+        taken: names that are in use already → what for.
+
+    Raises:
+        UnknownNameError: there is no such place.
+        ArgumentError: a name is no identifier, is a keyword, or clashes with another.
+    """
+    if symbols is None:
+        symbols = {}
+    if isinstance(symbols, str):
+        if symbols != "auto":
+            raise ArgumentError("expected a mapping from places to names, 'auto' or None", where="symbols", got=symbols)
+        symbols = {p: f"{s}_" if s in taken else s for p, s in automatic_symbols(model).items()}
+    known = places_of(model)
+    defined: dict[str, Definition] = {}
+    first: dict[str, str] = {}
+    for place, name in symbols.items():
+        if place not in known:
+            raise _unknown(model, place, known)
+        meaning, unit, value = known[place]
+        other = first.get(str(name))
+        if other is not None:
+            same_kind = other.split(":")[0] == place.split(":")[0]
+            if not same_kind or known[other][2] != value:
+                raise ArgumentError(
+                    f"the name {name!r} is already taken by {other} = {known[other][2]:g} {known[other][1]}, which is "
+                    f"not the same as {place} = {value:g} {unit}", where="symbols", got=name,
+                    remedy="Give each its own name.",
+                )
+        first.setdefault(str(name), place)
+        defined[place] = Definition(str(name), meaning, unit, value, place)
+    check_identifiers([*taken.items(), *((name, f"symbol of {place}") for name, place in first.items())])
+    if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
+        raise ArgumentError("gravity is named both as a whole and by component", where="symbols",
+                            got=list(symbols), remedy="Choose one of the two.")
+    return defined
+
+
+def _unknown(model: RobotModel, place: str, known: Mapping[str, object]) -> Exception:
+    kind, _, rest = str(place).partition(":")
+    link, _, component = rest.partition(".")
+    if kind in ("mass", "com", "inertia") and link in model.link_names and link not in body_links(model):
+        body = int(model.link_body[model.link_index(link)])
+        owner = model.root_link if body < 0 else body_links(model)[body]
+        if owner != link:
+            return ArgumentError(
+                f"link {link!r} is welded to {owner!r} and has no mass properties of its own here", where=f"symbol {place}",
+                got=place, remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
+            )
+    return UnknownNameError("place", place, known, where="symbols")

@@ -1,0 +1,76 @@
+"""Proving that two derivations give the same equations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics_ros.equations.lagrange import LagrangeTerms, christoffel
+from robot_dynamics_ros.equations.recursive import RecursiveTerms
+from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
+from robot_dynamics_ros.errors import RobotDynamicsError
+
+__all__ = ["Proof", "ProofError", "prove"]
+
+
+class ProofError(RobotDynamicsError, ArithmeticError):
+    """Two derivations of the same equations disagree."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Identities that were shown to hold, exactly and for every configuration, velocity and parameter value.
+
+    Attributes:
+        identities: (statement, how many scalar identities it comprises, terms in the polynomials compared).
+    """
+
+    identities: tuple[tuple[str, int, int], ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{statement}: {count} identities, {terms} terms" for statement, count, terms in self.identities)
+
+
+def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) -> Proof:
+    """Reduce both sides of every identity to normal form and compare.
+
+    Raises:
+        ProofError: a difference does not vanish; it is given.
+        TooLargeToExpand: the robot is too large to multiply out.
+    """
+    n = len(lagrange.D)
+    done: list[tuple[str, int, int]] = []
+
+    def show(statement: str, left: list[Poly], right: list[Poly]) -> None:
+        for k, (x, y) in enumerate(zip(left, right, strict=True)):
+            difference = ring.reduce(x - y)
+            if difference:
+                raise ProofError(
+                    f"the two sides differ by {len(difference)} terms, the first of which is "
+                    f"{difference.leading_term()}", where=f"{statement}, entry {k}", got=difference,
+                    remedy="This is a fault of the package: please report it with the robot.",
+                )
+        done.append((statement, len(left), sum(len(x) for x in left)))
+
+    flat = {name: ring.evaluate(values) for name, values in recursive.named().items()}
+    M, v, a = lagrange.M, ring.v, ring.a
+    show("kinetic energy: Lagrange = velocity propagation", [lagrange.K], flat["K"])
+    show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
+    show("M: second derivative of K = composite-rigid-body algorithm", [x for row in M for x in row], flat["M"])
+    show("D + G: Euler-Lagrange = recursive Newton-Euler without acceleration",
+         [d + g for d, g in zip(lagrange.D, lagrange.G, strict=True)], flat["bias"])
+    show("G: derivative of U = recursive Newton-Euler at rest", lagrange.G, flat["G"])
+    whole = [
+        sum((ring.mul(M[i][j], a[j]) for j in range(n)), ring.zero) + lagrange.D[i] + lagrange.G[i] for i in range(n)
+    ]
+    show("M a + D + G = recursive Newton-Euler", whole, flat["tau"])
+
+    gamma = christoffel(ring, M)
+    C = [[sum((ring.mul(gamma[i][j][k], v[k]) for k in range(n)), ring.zero) for j in range(n)] for i in range(n)]
+    show("Coriolis matrix: Christoffel symbols of M = recursive algorithm", [x for row in C for x in row],
+         flat["coriolis"])
+    show("Coriolis matrix times velocity = D",
+         [sum((ring.mul(C[i][j], v[j]) for j in range(n)), ring.zero) for i in range(n)], lagrange.D)
+    skew = [ring.by_time(M[i][j]) - C[i][j] - C[i][j] + ring.by_time(M[j][i]) - C[j][i] - C[j][i]
+            for i in range(n) for j in range(i + 1)]
+    show("dM/dt - 2 C is skew-symmetric", skew, [ring.zero] * len(skew))
+    return Proof(tuple(done))

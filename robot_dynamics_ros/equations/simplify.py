@@ -1,0 +1,107 @@
+"""From polynomials to expressions that people like to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics_ros.equations.trig_forms import MANY, TrigForms, parallel_parents
+from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
+
+__all__ = ["Writer"]
+
+FACTOR_TERMS = 60
+"""Sums of up to so many terms are given to SymPy's factorization; it takes long on longer ones."""
+
+
+class Writer:
+    """Writes elements of a ring as SymPy expressions.
+
+    Args:
+        ring: where they are from.
+        symbols: SymPy symbols of parameters, by name.
+        q, v, a: SymPy symbols of the coordinates and their rates.
+        simplify: look for the shortest form; else the plain polynomial.
+    """
+
+    def __init__(self, ring: TrigRing, symbols: Mapping[str, Any], q: Any, v: Any, a: Any, simplify: bool = True) -> None:
+        import sympy
+
+        self.ring, self.simplify, self.S = ring, simplify, sympy
+        roots = [sympy.sqrt(2), sympy.sqrt(3)]
+        self._letters = [*(symbols[name] for name in ring.parameter_names), *roots, *q, *v, *a]
+        assert len(self._letters) == ring.first_angle
+        self._masses = [
+            symbols[d.symbol] for d in ring.geometry.definitions if d.place.split(":")[0] in ("mass", "gravity")
+        ]
+        self._rates = [*v, *a]
+        angles = [
+            q[angle.q] * sympy.Rational(angle.multiplier.numerator, angle.multiplier.denominator)
+            + sympy.Rational(angle.offset.numerator, angle.offset.denominator)
+            for angle in ring.angles
+        ]
+        self.forms = TrigForms(angles, parallel_parents(ring) if simplify else {}, self._number)
+
+    def _number(self, x: Any) -> Any:
+        return self.S.Rational(int(x.numerator), int(x.denominator))
+
+    def __call__(self, x: Poly) -> Any:
+        """One expression."""
+        S = self.S
+        groups: dict[tuple[int, ...], dict[Any, Any]] = {}
+        first = self.ring.first_angle
+        for monomial, coefficient in x.items():
+            trig = tuple(zip(monomial[first::2], monomial[first + 1 :: 2], strict=True))
+            groups.setdefault(monomial[:first], {})[trig] = coefficient
+        written = []
+        for letters, polynomial in groups.items():
+            factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
+            form = self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
+            written.append(factor * form)
+        plain = S.Add(*written)
+        return self._settled(self._shortest(plain)) if self.simplify else plain
+
+    def _settled(self, x: Any) -> Any:
+        """Fractions in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000."""
+        S = self.S
+        if not x.args:
+            return x
+        coefficient, rest = x.as_coeff_Mul()
+        if not isinstance(x, S.Mul) or coefficient.is_Integer or abs(coefficient) == S.Rational(1, 2):
+            return x.func(*map(self._settled, x.args))
+        rates = set(self._rates)
+        factors = S.Mul.make_args(rest)
+        for k, factor in enumerate(factors):
+            if isinstance(factor, S.Add) and not factor.free_symbols <= rates:
+                terms = S.Add(*(self._settled(coefficient * term) for term in factor.args))
+                return S.Mul(*factors[:k], terms, *factors[k + 1 :])
+        return x
+
+    def _shortest(self, plain: Any) -> Any:
+        """The shortest of several groupings; the plain sum wins a tie."""
+        S = self.S
+        if not isinstance(plain, S.Add) or len(plain.args) > MANY:
+            return plain
+        forms = [plain, S.factor_terms(plain)]
+        if self._masses:
+            forms += [S.collect(S.expand_mul(plain), self._masses, S.factor_terms)]
+            forms += [S.factor_terms(forms[-1])]
+        rates = [x for x in self._rates if plain.has(x)]
+        if rates:
+            forms.append(S.collect(S.expand_mul(plain), _products(S, plain, rates), S.factor_terms))
+        if len(plain.args) <= FACTOR_TERMS:
+            whole = S.factor(plain)
+            forms.append(whole)
+            if isinstance(whole, S.Mul):
+                forms.append(S.Mul(*(self._shortest(f) if isinstance(f, S.Add) else f for f in whole.args)))
+        return min(forms, key=S.count_ops)
+
+
+def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:
+    """Products of rates that occur in a sum, so that it can be collected by them."""
+    found: dict[Any, None] = {}
+    for term in S.Add.make_args(S.expand_mul(plain)):
+        product = S.Mul(*(f for f in S.Mul.make_args(term) if f.free_symbols and f.free_symbols <= set(rates) and not f.has(S.sin, S.cos)))
+        if product != 1:
+            found[product] = None
+    return list(found)

@@ -1,0 +1,214 @@
+"""Exact arithmetic for equations of motion: polynomials in sines, cosines, coordinates, rates and parameters.
+
+Every term of the equations of motion of a tree of revolute and prismatic joints is a polynomial over the rationals in
+s_k = sin θ_k and c_k = cos θ_k, one pair for each joint angle, sliding coordinates, rates, and parameters.  With s_k²
+replaced by 1 − c_k² (and √2·√2 by 2) everywhere, each function has exactly one such polynomial: two expressions are
+equal if and only if they reduce to the same one.  So equality is decided, not tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from robot_dynamics_ros.codegen.graph import Expr, reachable
+from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import JointType
+
+__all__ = ["Angle", "TooLargeToExpand", "TrigRing"]
+
+Poly = Any
+
+
+class TooLargeToExpand(ModelError):
+    """An expression grows beyond what was allowed while it is multiplied out."""
+
+
+class Angle:
+    """An angle θ = multiplier · q + offset that the equations depend on, with its generators in the ring."""
+
+    def __init__(self, number: int, q: int, multiplier: Fraction, offset: Fraction, s: Poly, c: Poly) -> None:
+        self.number, self.q, self.multiplier, self.offset, self.s, self.c = number, q, multiplier, offset, s, c
+
+
+class TrigRing:
+    """The ring that a robot's equations live in.
+
+    Args:
+        geometry: the robot.
+        max_terms: more terms than this in one product are refused.
+
+    Attributes:
+        q, v, a: generators.
+        angles: the angles, in the order of their joints; ``angle_of`` gives each body's, or ``None``.
+    """
+
+    def __init__(self, geometry: Geometry, max_terms: int) -> None:
+        from sympy import QQ
+        from sympy.polys.rings import ring
+
+        self.geometry, self.max_terms = geometry, max_terms
+        n = geometry.model.nv
+        self._fraction = lambda x: QQ(x.numerator, x.denominator)
+        keys: list[tuple[int, Fraction, Fraction]] = []
+        self.angle_of: list[int | None] = []
+        for b in geometry.bodies:
+            if b.kind in (JointType.REVOLUTE, JointType.PLANAR):
+                key = (b.q + (2 if b.kind is JointType.PLANAR else 0), b.multiplier, b.offset)
+                if key not in keys:
+                    keys.append(key)
+                self.angle_of.append(keys.index(key))
+            else:
+                self.angle_of.append(None)
+        self.parameter_names = [d.symbol for d in geometry.definitions]
+        m, p = len(keys), len(self.parameter_names)
+        names = [f"p_{name}" for name in self.parameter_names] + ["r2", "r3"]
+        names += [f"{x}{k}" for x in ("q", "v", "a") for k in range(n)]
+        names += [f"{x}{k}" for k in range(m) for x in ("s", "c")]
+        self.ring, *generators = ring(names, QQ)
+        self.parameters = dict(zip(self.parameter_names, generators, strict=False))
+        self.roots = {2: generators[p], 3: generators[p + 1]}
+        at = p + 2
+        self.q, self.v, self.a = (generators[at + k * n : at + (k + 1) * n] for k in range(3))
+        first = at + 3 * n
+        self.angles = [
+            Angle(k, *key, generators[first + 2 * k], generators[first + 2 * k + 1]) for k, key in enumerate(keys)
+        ]
+        # positions in exponent tuples: squares to be replaced, and what by
+        self._root_at = [(p, 2), (p + 1, 3)]
+        self._sine_at = [first + 2 * k for k in range(m)]
+        self.first_angle, self.first_root, self.first_q, self.first_v = first, p, at, at + n
+        self.zero, self.one = self.ring.zero, self.ring.one
+
+    # -- arithmetic ----------------------------------------------------------------------------------------------
+
+    def number(self, x: Fraction) -> Poly:
+        """A constant of the ring."""
+        return self.one * self._fraction(x)
+
+    def lift(self, entry: Entry) -> Poly:
+        """A constant or parameter of the robot."""
+        if isinstance(entry, Parameter):
+            return self.parameters[entry.symbol] * entry.sign
+        if isinstance(entry, Root):
+            return self.roots[entry.radicand] * self._fraction(entry.factor)
+        return self.number(entry)
+
+    def mul(self, x: Poly, y: Poly) -> Poly:
+        """x y, reduced.
+
+        Raises:
+            TooLargeToExpand: more terms than allowed.
+        """
+        if len(x) * len(y) > 40 * self.max_terms:
+            self._refuse(len(x) * len(y))
+        product = self.reduce(x * y)
+        if len(product) > self.max_terms:
+            self._refuse(len(product))
+        return product
+
+    def _refuse(self, terms: int) -> None:
+        raise TooLargeToExpand(
+            f"multiplied out, one expression takes more than {self.max_terms} terms (one product met {terms})",
+            where=f"robot {self.geometry.model.name!r}", got=terms,
+        )
+
+    def dot(self, x: Sequence[Poly], y: Sequence[Poly]) -> Poly:
+        """Σ xᵢ yᵢ."""
+        total = self.zero
+        for a, b in zip(x, y, strict=True):
+            if a and b:
+                total = total + self.mul(a, b)
+        return total
+
+    def matmul(self, A: Sequence[Sequence[Poly]], B: Sequence[Sequence[Poly]]) -> list[list[Poly]]:
+        """A B."""
+        columns = list(zip(*B, strict=True))
+        return [[self.dot(row, column) for column in columns] for row in A]
+
+    def reduce(self, x: Poly) -> Poly:
+        """The one polynomial with no squared sine and no squared root that equals ``x``."""
+        at = [*self._sine_at, *(k for k, _ in self._root_at)]
+        if not any(monomial[k] > 1 for monomial in x for k in at):
+            return x
+        done: dict[tuple[int, ...], Any] = {}
+        todo = list(x.items())
+        radicand = dict(self._root_at)
+        while todo:
+            monomial, coefficient = todo.pop()
+            k = next((k for k in at if monomial[k] > 1), None)
+            if k is None:
+                total = done.get(monomial, 0) + coefficient
+                if total:
+                    done[monomial] = total
+                else:
+                    done.pop(monomial, None)
+                continue
+            less = list(monomial)
+            less[k] -= 2
+            if k in radicand:
+                todo.append((tuple(less), coefficient * radicand[k]))
+            else:
+                todo.append((tuple(less), coefficient))
+                less[k + 1] += 2
+                todo.append((tuple(less), -coefficient))
+        return self.ring.from_dict(done)
+
+    def by_q(self, x: Poly, j: int) -> Poly:
+        """∂x/∂q_j."""
+        total = x.diff(self.q[j])
+        for angle in self.angles:
+            if angle.q == j:
+                turn = x.diff(angle.s) * angle.c - x.diff(angle.c) * angle.s
+                total = total + turn * self._fraction(angle.multiplier)
+        return self.reduce(total)
+
+    def by_time(self, x: Poly) -> Poly:
+        """dx/dt of a function of q: Σ ∂x/∂q_j v_j."""
+        total = self.zero
+        for j, v in enumerate(self.v):
+            rate = self.by_q(x, j)
+            if rate:
+                total = total + rate * v
+        return total
+
+    # -- from traces ---------------------------------------------------------------------------------------------
+
+    def evaluate(self, outputs: Iterable[Any]) -> list[Poly]:
+        """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
+        wanted = list(outputs)
+        turns = {}
+        for angle in self.angles:
+            argument = self.q[angle.q] * self._fraction(angle.multiplier) + self.number(angle.offset)
+            turns[argument] = (angle.s, angle.c)
+        value: dict[int, Poly] = {}
+        for node in reachable(x for x in wanted if isinstance(x, Expr)):
+            value[node.id] = self._node(node, value, turns)
+        return [value[x.id] if isinstance(x, Expr) else self.number(Fraction(x)) for x in wanted]
+
+    def _node(self, node: Expr, value: dict[int, Poly], turns: dict[Poly, tuple[Poly, Poly]]) -> Poly:
+        if node.op == "const":
+            return self.number(Fraction(node.a))
+        if node.op == "leaf":
+            kind, what = node.a
+            if kind == "parameter":
+                return self.parameters[what]
+            if kind == "exact":
+                return self.number(what)
+            return self.roots[what] if kind == "root" else {"q": self.q, "v": self.v, "a": self.a}[kind][what]
+        x = value[node.a.id]
+        if node.op == "neg":
+            return -x
+        if node.op in ("sin", "cos"):
+            if x in turns:
+                s, c = turns[x]
+                return s if node.op == "sin" else c
+            s, c = turns[-x]
+            return -s if node.op == "sin" else c
+        y = value[node.b.id]
+        if node.op == "mul":
+            return self.mul(x, y)
+        return x + y if node.op == "add" else x - y

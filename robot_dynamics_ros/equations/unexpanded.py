@@ -1,0 +1,89 @@
+"""Equations as a list of steps, in the order in which the recursive algorithms take them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from robot_dynamics_ros.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.coriolis import coriolis_matrix
+from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.equations.recursive import RecursiveTerms
+from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
+
+__all__ = ["unexpanded_terms"]
+
+
+def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: Any, v: Any, a: Any) -> dict[str, Any]:
+    """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice become steps."""
+    import sympy as S
+
+    n, graph = geometry.model.nv, traced.graph
+    tree = SymbolTree(geometry, exact_leaves(graph))
+    leaves = [graph.leaf(("q", k)) for k in range(n)]
+    gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
+    for k in range(n):
+        unit: list[Any] = [1.0 if j == k else 0.0 for j in range(n)]
+        gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit)])
+    D = [b - g for b, g in zip(traced.bias, traced.G, strict=True)]
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    flat = {
+        "K": [traced.K], "U": [traced.U], "M": [x for row in traced.M for x in row], "D": D, "G": traced.G,
+        "coriolis": [x for row in traced.coriolis for x in row],
+        "B": [2.0 * gamma[j][k][i] for k in range(n) for i, j in pairs],
+        "C": [gamma[j][i][j] for i in range(n) for j in range(n)],
+    }
+    shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
+    outputs = [x for values in flat.values() for x in values]
+    steps, value = _written(S, outputs, {"q": q, "v": v, "a": a}, names)
+    terms: dict[str, Any] = {"steps": tuple(steps)}
+    for name, values in flat.items():
+        written = [value[x.id] for x in values]
+        terms[name] = S.Matrix(*shapes[name], written) if name in shapes else written[0]
+    return terms
+
+
+def _written(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any) -> tuple[list[Any], dict[int, Any]]:
+    order = reachable(outputs)
+    uses: dict[int, int] = {}
+    for node in order:
+        for operand in (node.a, node.b):
+            if isinstance(operand, Expr):
+                uses[operand.id] = uses.get(operand.id, 0) + 1
+    for node in outputs:
+        uses[node.id] = uses.get(node.id, 0) + 1
+    steps: list[tuple[Any, Any]] = []
+    value: dict[int, Any] = {}
+    taken = {str(x) for row in letters.values() for x in row} | set(names)
+    letter = next(x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x):].isdigit() for name in taken))
+    for node in order:
+        written = _one(S, node, value, letters, names)
+        if uses[node.id] > 1 and node.op not in ("leaf", "const", "neg"):
+            symbol = S.Symbol(f"{letter}{len(steps) + 1}", real=True)
+            steps.append((symbol, written))
+            written = symbol
+        value[node.id] = written
+    return steps, value
+
+
+def _one(S: Any, node: Expr, value: dict[int, Any], letters: dict[str, Any], names: Any) -> Any:
+    if node.op == "const":
+        return _rational(S, Fraction(node.a))
+    if node.op == "leaf":
+        kind, what = node.a
+        if kind == "parameter":
+            return names[what]
+        if kind == "exact":
+            return _rational(S, what)
+        return S.sqrt(what) if kind == "root" else letters[kind][what]
+    x = value[node.a.id]
+    if node.op == "neg":
+        return -x
+    if node.op in ("sin", "cos"):
+        return getattr(S, node.op)(x)
+    y = value[node.b.id]
+    return x * y if node.op == "mul" else x + y if node.op == "add" else x - y
+
+
+def _rational(S: Any, x: Fraction) -> Any:
+    return S.Rational(x.numerator, x.denominator)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.arguments import as_input
+from robot_dynamics_ros.dynamics.arguments import as_input, check_finite
 from robot_dynamics_ros.dynamics.backends import evaluator
 from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike
 from robot_dynamics_ros.dynamics.table import Options
@@ -65,6 +65,17 @@ def _call(
     return run(*inputs) if out is None else run(*inputs, out)
 
 
+def _finite(result: Any, **inputs: Any) -> Any:
+    """``result``, if it is finite; else say which input was not.
+
+    Raises:
+        ArgumentError: naming the input and the place.
+    """
+    if not np.isfinite(result).all():
+        check_finite(**inputs)
+    return result
+
+
 def _base_motion(base: Any) -> np.ndarray:
     try:
         velocity, acceleration = base
@@ -86,6 +97,10 @@ def _stacked(model: RobotModel, external: Mapping[str, Any], q: Any) -> tuple[tu
     links = tuple(model.link_index(name) for name in external)
     parts = [as_input(_on_link(model, q, name, w), (6,), f"external[{name!r}]") for name, w in external.items()]
     return links, np.stack(np.broadcast_arrays(*parts), axis=-2) if len(parts) > 1 else parts[0][..., None, :]
+
+
+def _named(external: Wrenches) -> dict[str, Any]:
+    return {f"external[{link!r}]": value for link, value in (external or {}).items() if not isinstance(value, Wrench | list)}
 
 
 def _on_link(model: RobotModel, q: Any, link: str, value: Any) -> Any:
@@ -201,12 +216,17 @@ def joint_wrenches(
 
     Returns:
         (..., number of joints, 6), [moment; force] in N m and N.
+
+    Raises:
+        ArgumentError: also for states that are not finite.
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":
-        return _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
-    from robot_dynamics_ros.dynamics.wrenches import wrenches_of_joints
+        rows = _call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+    else:
+        from robot_dynamics_ros.dynamics.wrenches import wrenches_of_joints
 
-    return wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
+        rows = wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
+    return _finite(rows, q=q, v=v, a=a, **_named(external))
 
 
 def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.api import _call
+from robot_dynamics_ros.dynamics.api import _call, _finite
 from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.dynamics.subtree import subtree_mass
 from robot_dynamics_ros.errors import ModelError
@@ -48,7 +48,7 @@ def inertia_about(
         if offset is not None:
             options.append(("own_point", True))
             more.append(offset[..., None, :])
-    return _call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more))
+    return _finite(_call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more)), q=q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,4 +103,6 @@ def subtree_state(
                          where=f"link {name!r}", remedy="Choose a link nearer to the root.")
     zero = np.zeros(model.nv)
     state = (q, zero if v is None else v, zero if a is None else a)
-    return SubtreeState(mass, *_call(model, "subtree_state", state, base=base, options=(("link", number),)))
+    found = _call(model, "subtree_state", state, base=base, options=(("link", number),))
+    _finite(found[2], q=state[0], v=state[1], a=state[2])
+    return SubtreeState(mass, *found)

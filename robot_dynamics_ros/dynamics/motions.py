@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.api import _call
+from robot_dynamics_ros.dynamics.api import _call, _finite
 from robot_dynamics_ros.dynamics.arguments import as_input
 from robot_dynamics_ros.dynamics.frames import quaternion_of, rpy_of
 from robot_dynamics_ros.dynamics.observer import WORLD, FrameLike, frame_of
@@ -107,6 +107,7 @@ def motion(
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
     p, R, dp, ddp, w, dw, turn = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
+    _finite(ddp, q=q, v=v, a=a, offset=r)
     start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
     own = (*options, ("axes", "observer"))
     before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]

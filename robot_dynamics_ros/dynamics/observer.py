@@ -27,7 +27,7 @@ class Frame:
 
     Attributes:
         link: the link it is placed on, or ``"world"``.
-        pose: its placement in the link's frame: a :class:`Pose`, (..., 4, 4) matrices, or an offset (..., 3).
+        pose: its placement in the link's frame: a :class:`Pose`, (..., 4, 4) matrices, or an offset (3,).
         velocity: (..., 6) [ω; v] of the frame (v of its origin) as seen in the link's frame, in its axes.
         acceleration: (..., 6) their derivatives as seen there.
 
@@ -87,7 +87,7 @@ def _placement(pose: Any) -> tuple[Array, Array]:
         given = np.asarray(pose, dtype=np.float64)
     except (TypeError, ValueError):
         given = np.empty(0)
-    if given.shape[-1:] == (3,):
+    if given.shape == (3,):
         return np.eye(3), _finite(given, "pose")
     if given.shape[-2:] != (4, 4):
         raise ArgumentError(
@@ -138,7 +138,7 @@ def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[st
         ArgumentError: not a name, a pair of name and offset, or a :class:`Frame`.
     """
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
-        point = Frame(point[0], pose=as_input(point[1], (3,), where))
+        return link_number(model, point[0], where, words), _finite(as_input(point[1], (3,), where), where)
     try:
         number, frame = frame_of(model, point, where, words)
     except ArgumentError as error:

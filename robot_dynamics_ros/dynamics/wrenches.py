@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.api import Wrenches, _call
+from robot_dynamics_ros.dynamics.api import Wrenches, _call, _finite, _named
 from robot_dynamics_ros.dynamics.arguments import as_input
 from robot_dynamics_ros.dynamics.frames import link_pose
 from robot_dynamics_ros.dynamics.links import link_tree
@@ -192,6 +192,7 @@ def wrench_balance(
     if frame is not None:
         options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
     rows = _call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
+    _finite(rows, q=q, v=v, a=a, **_named(external))
     named = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
     return WrenchBalance(link, links.joint_of[number], named.pop("joint"), MappingProxyType(named))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from support.pinocchio_bridge import PinocchioBridge
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.robot_model import RobotModel
+from support.pinocchio_bridge import PinocchioBridge
 
 SWAP = [3, 4, 5, 0, 1, 2]
 

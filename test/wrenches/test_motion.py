@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_trees import ALL_TYPES, random_description, random_model, random_pose, random_state, with_normals_along_z
+from support.random_trees import (
+    ALL_TYPES,
+    random_description,
+    random_model,
+    random_pose,
+    random_state,
+    with_normals_along_z,
+)
 from support.wrench_oracle import LinkOracle
 
 import robot_dynamics_ros as rd

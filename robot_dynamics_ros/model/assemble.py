@@ -13,6 +13,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
+from robot_dynamics_ros.model.inertia_check import check_bodies
 from robot_dynamics_ros.model.tree import check_moving_mass, massless_joints, resolve_mimics, walk
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
             root_inertia = root_inertia + inertia
         else:
             merged[body] = merged[body] + inertia
+
+    policy = description.inertia_check
+    check_bodies(description.links, body_of, [*merged, root_inertia], [j.name for j in order], policy)
 
     parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
     placements = [pose_of[j.parent] @ j.origin for j in order]
@@ -83,7 +87,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         armature[v_slice] += k * k * joint.armature
 
     massless = massless_joints(order, parent, merged, master, multiplier, [j.armature for j in order])
-    if description.inertia_check == "error":
+    if policy == "error":
         check_moving_mass(massless, {j.name: j for j in order})
 
     def ints(values: object) -> np.ndarray:

@@ -1,12 +1,7 @@
-"""What can be wrong with the numbers of a robot: axes, inertias, limits, frictions.
+"""What can be wrong with the numbers of a joint: axis, limits, frictions.
 
-Tolerances, and why they are what they are:
-
-* An axis may be off unit length by 1e-3 (rounded to three digits, as real files have it) and is then normalised;
-  more is taken for a mistake.
-* The triangle inequality of the principal moments of inertia may be missed by 1e-3 of the largest one, which
-  is what rounding to three digits can do.
-* Moments below mass · (1 µm)² count as zero, so that a body written as a point mass may carry rounding noise.
+An axis may be off unit length by 1e-3 (rounded to three digits, as real files have it) and is then normalised; more
+is taken for a mistake.
 """
 
 from __future__ import annotations
@@ -16,27 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointLimits, JointType
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import Array, Joint, JointLimits, JointType
 
-__all__ = ["AXIS_TOLERANCE", "INERTIA_POLICIES", "TRIANGLE_TOLERANCE", "checked_axis", "checked_joint", "inertia_fault"]
+__all__ = ["AXIS_TOLERANCE", "check_limits", "checked_axis", "checked_joint"]
 
 AXIS_TOLERANCE = 1e-3
-TRIANGLE_TOLERANCE = 1e-3
-NO_SIZE = 1e-6  # m
-INERTIA_POLICIES = ("error", "warn")
 
 _EYE = np.eye(3)
 ErrorType = Callable[..., ModelError]
-
-
-def check_policy(policy: str) -> None:
-    """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
-    if policy not in INERTIA_POLICIES:
-        raise ArgumentError(
-            f"expected 'error' or 'warn', got {policy!r}", where="inertia_check", got=policy,
-            remedy="'warn' loads robots whose inertias no rigid body can have, and names them.",
-        )
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
@@ -123,29 +106,3 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
                 got=value,
                 remedy=f"Give the largest {name} as a positive number; it holds in both directions.",
             )
-
-
-def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
-    """What makes these mass properties impossible for a rigid body, and what to do; None if nothing does.
-
-    A body without mass and rotational inertia is no fault (a frame, often), nor is a point mass.
-    """
-    mass, matrix = inertia.mass, inertia.rotational
-    if mass < 0.0:
-        return f"the mass {mass:g} kg is negative", "Give a positive mass."
-    low, middle, high = (float(value) for value in np.linalg.eigvalsh(matrix))
-    noise = mass * NO_SIZE**2
-    shown = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m²"
-    if low < -(TRIANGLE_TOLERANCE * 1e-3 * high + noise):
-        return (
-            f"the rotational inertia is not positive ({shown})",
-            "Check the signs and the products of inertia: ixy = -Σ m x y, and so on.",
-        )
-    if low + middle < high * (1.0 - TRIANGLE_TOLERANCE) - noise:
-        return (
-            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others)",
-            "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
-        )
-    if mass == 0.0 and high > 0.0:
-        return f"it has rotational inertia but no mass ({shown})", "Give it a mass, or no inertia."
-    return None

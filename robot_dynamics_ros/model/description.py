@@ -274,7 +274,8 @@ class RobotDescription:
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
         source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
         findings: what its reader found odd but usable, one sentence each.
-        inertia_check: ``"warn"`` if inertias that no rigid body can have are taken as they are, else ``"error"``.
+        inertia_check: ``"warn"`` if bodies that cannot exist and massless moving subtrees are taken as they are, else
+            ``"error"``.
     """
 
     name: str

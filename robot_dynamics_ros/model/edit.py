@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.checks import inertia_fault
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Mimic, Pose, RobotDescription
+from robot_dynamics_ros.model.inertia_check import inertia_fault
 from robot_dynamics_ros.model.joint_motion import joint_pose
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _payload(body: Any, policy: str) -> Inertia:
         )
     fault = inertia_fault(body)
     if fault is not None and policy == "error":
-        raise ModelError(fault[0], where="attach", got=body, remedy=fault[1])
+        raise ModelError(fault.problem, where="attach", got=body, remedy=fault.remedy)
     return body
 
 

@@ -133,8 +133,9 @@ class RobotModel:
                 given.
 
         Raises:
-            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a moving subtree has no
-                inertia, or a number in the description cannot be used.
+            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a number in the description
+                cannot be used, or (unless ``description.inertia_check`` is ``"warn"``) a mass is negative, no rigid
+                body is like what the links of a body add up to, or a moving subtree has no inertia.
             ArgumentError: gravity is not three finite numbers, or base is no placement.
         """
         return cls(**assemble(description, gravity, base))
@@ -214,7 +215,8 @@ class RobotModel:
 
         Raises:
             UnknownNameError: there is no such link.
-            ModelError: a mimic joint in the subtree follows one outside of it.
+            ModelError: a mimic joint in the subtree follows one outside of it, or what is cut off at the root is no
+                body that can exist.
         """
         from robot_dynamics_ros.model import edit
 

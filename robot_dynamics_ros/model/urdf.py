@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError, UrdfError
-from robot_dynamics_ros.model.checks import check_limits, check_policy, checked_axis, inertia_fault
+from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.model.checks import check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
     Array,
     Inertia,
@@ -23,6 +23,7 @@ from robot_dynamics_ros.model.description import (
     frozen_array,
 )
 from robot_dynamics_ros.model.floating_base import with_floating_base
+from robot_dynamics_ros.model.inertia_check import check_mass, check_policy, inertia_fault, inertial_place
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -57,7 +58,9 @@ def load_urdf(
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
         floating_base: put a floating joint (``root_joint``) between the world and the root link.
-        inertia_check: ``"error"`` refuses inertias that no rigid body can have, ``"warn"`` takes them as they are.
+        inertia_check: ``"error"`` refuses negative masses, bodies (links with all that is fixed to them) that cannot
+            exist, and moving subtrees without inertia; ``"warn"`` takes them as they are.  A single link that cannot
+            exist, in a body that can, is a warning either way.
         armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
             ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
             argument goes before them.
@@ -68,17 +71,19 @@ def load_urdf(
         ModelWarning: once a load, with everything found that is odd but usable.
 
     Raises:
-        UrdfError: the document is missing, unreadable, not a URDF, or has a broken element.
+        UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an impossible inertia.
         ModelError: the joints do not form one tree, or a moving subtree has no inertia.
         ArgumentError: an argument other than the document is wrong.
     """
-    check_policy(inertia_check)
-    description = parse_urdf(
-        source, inertia_check=inertia_check, armature=armature, xacro_arguments=xacro_arguments, max_bytes=max_bytes
-    )
+    description, places = _read(source, inertia_check, armature, xacro_arguments, max_bytes)
     if floating_base:
         description = with_floating_base(description)
-    model = RobotModel.from_description(description, gravity=gravity, base=Pose.of(base))
+    try:
+        model = RobotModel.from_description(description, gravity=gravity, base=Pose.of(base))
+    except ModelError as error:
+        if error.where not in places:
+            raise
+        raise UrdfError(error.problem, where=places[error.where], got=error.got, remedy=error.remedy) from None
     findings = list(description.findings)
     findings += [f"joint {name!r} moves nothing that has inertia" for name in model.massless_joint_names]
     _report(description.name, findings)
@@ -94,6 +99,18 @@ def parse_urdf(
     max_bytes: int = MAX_BYTES,
 ) -> RobotDescription:
     """What a URDF says, checked element by element but not yet as a whole tree.  Arguments as :func:`load_urdf`."""
+    return _read(source, inertia_check, armature, xacro_arguments, max_bytes)[0]
+
+
+def _read(
+    source: UrdfInput,
+    inertia_check: str,
+    armature: Mapping[str, float] | None,
+    xacro_arguments: Mapping[str, str] | None,
+    max_bytes: int,
+) -> tuple[RobotDescription, dict[str, str]]:
+    """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
+    check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
     clean = clean_urdf(data, source=label, max_bytes=max_bytes)
     robot = _urdf_parser(clean, label)
@@ -107,7 +124,7 @@ def parse_urdf(
     names = {joint.name for joint in joints}
     for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
-    return RobotDescription(
+    description = RobotDescription(
         name=robot.name,
         links=tuple(links),
         joints=tuple(joints),
@@ -116,6 +133,9 @@ def parse_urdf(
         findings=tuple(findings),
         inertia_check=inertia_check,
     )
+    return description, {
+        inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    }
 
 
 def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
@@ -127,23 +147,25 @@ def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
         raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
 
+def _place(link: Any, line: int) -> str:
+    return f"{inertial_place(link.name)} (line {line})"
+
+
 def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
-    where = f"link {link.name!r} <inertial> (line {line})"
     given = link.inertial
     if given is None:
         return Link(link.name)
     i = given.inertia
     matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
     inertia = Inertia(given.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
+    place = _place(link, line)
+    if policy == "error":
+        check_mass(inertia, place, UrdfError)
     fault = inertia_fault(inertia)
     if fault is not None:
-        problem, remedy = fault
-        if policy == "error" and not (given.mass == 0.0 and "no mass" in problem):
-            raise UrdfError(
-                problem, where=where, got=given.mass if given.mass < 0.0 else matrix.tolist(),
-                remedy=f"{remedy} To load it all the same: inertia_check='warn'.",
-            )
-        findings.append(f"{where}: {problem}")
+        # Whether it is an error depends on what is fixed to the link, which is not known yet.
+        condition = "; accepted as part of a body that can exist" if policy == "error" and fault.impossible else ""
+        findings.append(f"{place}: {fault.problem}{condition}")
     return Link(link.name, inertia.in_parent(_pose(given.origin)))
 
 

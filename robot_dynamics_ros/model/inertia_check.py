@@ -1,0 +1,181 @@
+"""Which mass properties a rigid body can have, and which robots are refused for theirs.
+
+What moves is the merged body: a link and all that is fixed to it.  Its inertia alone enters the equations of motion,
+so it is the body that is judged.  A link of impossible inertia in a body that can exist is worth a remark (cameras,
+antennas and placeholder frames of real files are like that); a body that cannot exist is an error.
+
+Tolerances, and why they are what they are:
+
+* The triangle inequality of the principal moments of inertia may be missed by 1e-3 of the largest one, which
+  is what rounding to three digits can do; a moment may be negative by a thousandth of that.
+* Moments below mass · (1 µm)² count as zero, so that a body written as a point mass may carry rounding noise.
+* Moments below 1e-12 of the largest one are rounding errors of the eigenvalues, and shown as the zeros they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.model.description import Array, Inertia, Link
+
+__all__ = [
+    "INERTIA_POLICIES", "TRIANGLE_TOLERANCE", "InertiaFault", "check_bodies", "check_mass", "check_policy", "inertia_fault",
+    "inertial_place",
+]
+
+TRIANGLE_TOLERANCE = 1e-3
+NEGATIVE_TOLERANCE = 1e-6
+ROUND_OFF = 1e-12
+NO_SIZE = 1e-6  # m
+INERTIA_POLICIES = ("error", "warn")
+
+ErrorType = Callable[..., ModelError]
+_REQUEST = "To load it all the same: inertia_check='warn'."
+
+
+class InertiaFault(NamedTuple):
+    """What is wrong with mass properties.
+
+    Attributes:
+        problem, remedy: for the message of an error.
+        impossible: no rigid body is like that; otherwise it is merely odd.
+    """
+
+    problem: str
+    remedy: str
+    impossible: bool = True
+
+
+def check_policy(policy: str) -> None:
+    """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
+    if policy not in INERTIA_POLICIES:
+        raise ArgumentError(
+            f"expected 'error' or 'warn', got {policy!r}", where="inertia_check", got=policy,
+            remedy="'warn' loads robots whose inertias no rigid body can have, and names them.",
+        )
+
+
+def inertial_place(link: str) -> str:
+    """What errors call the mass properties of a link."""
+    return f"link {link!r} <inertial>"
+
+
+def inertia_fault(inertia: Inertia) -> InertiaFault | None:
+    """What makes these mass properties impossible or odd for a rigid body, and what to do; None if nothing does.
+
+    A body without mass and rotational inertia is no fault (a frame, often), nor is a point mass.
+    """
+    mass = inertia.mass
+    if mass < 0.0:
+        return InertiaFault(f"the mass {mass:g} kg is negative", "Give a positive mass.")
+    moments = _principal_moments(inertia.rotational)
+    not_positive, not_triangle = _impossible(np.array(mass), moments)
+    low, middle, high = (float(value) for value in moments)
+    shown = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m²"
+    if not_positive:
+        return InertiaFault(
+            f"the rotational inertia is not positive ({shown})",
+            "Check the signs and the products of inertia: ixy = -Σ m x y, and so on.",
+        )
+    if not_triangle:
+        return InertiaFault(
+            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others)",
+            "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
+        )
+    if mass == 0.0 and high > 0.0:
+        return InertiaFault(f"it has rotational inertia but no mass ({shown})", "Give it a mass, or no inertia.", False)
+    return None
+
+
+def check_bodies(
+    links: Sequence[Link], body_of: Mapping[str, int], bodies: Sequence[Inertia], joints: Sequence[str], policy: str
+) -> None:
+    """Judge what the links of a robot add up to.
+
+    Args:
+        links: the links.
+        body_of: link name → index into ``bodies``.
+        bodies: merged mass properties, of the moving bodies first, of the root body last (index −1).
+        joints: the joint that moves each body, by name; one less than there are bodies.
+        policy: ``"warn"`` asks for no more than finite numbers.
+
+    Raises:
+        ModelError: a sum is beyond floating-point numbers, a link's mass is negative, or no rigid body is like one of
+            the ``bodies``.  Of such a body the links are named that are impossible themselves (all that have inertia,
+            should none be).
+    """
+    masses = np.array([body.mass for body in bodies])
+    tensors = np.array([body.rotational for body in bodies])
+    finite = np.isfinite(masses) & np.isfinite(tensors).all((1, 2)) & np.isfinite([body.com for body in bodies]).all(1)
+    heavy = [link for link in links if _has_inertia(link)]
+    for link in heavy:
+        if not finite[body_of[link.name]]:
+            raise ModelError(
+                "its mass properties are too large to compute with", where=inertial_place(link.name), got=link.inertia.mass,
+                remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
+            )
+    if policy == "warn":
+        return
+    for link in heavy:
+        check_mass(link.inertia, inertial_place(link.name))
+    broken = np.logical_or(*_impossible(masses, _principal_moments(tensors)))
+    if not broken.any():
+        return
+    parts: dict[int, list[Link]] = {int(i): [] for i in np.flatnonzero(broken)}
+    for link in heavy:
+        parts.get(body_of[link.name] % len(bodies), []).append(link)
+    at_fault = {link.name for those in parts.values() for link in _at_fault(those)}
+    guilty = [link for link in heavy if link.name in at_fault]  # in the order of the source
+    link = guilty[0]
+    i = body_of[link.name] % len(bodies)
+    fault = whole = inertia_fault(bodies[i])
+    assert whole is not None and fault is not None
+    problem = whole.problem
+    if len(parts[i]) > 1:
+        fault = inertia_fault(link.inertia) or whole
+        body = f"the body that joint {joints[i]!r} moves" if i < len(joints) else "the root body"
+        problem = f"{fault.problem}; nor can {body}, which it is part of, exist: {whole.problem}"
+    if len(guilty) > 1:
+        names = ", ".join(repr(other.name) for other in guilty[1:21]) + (", …" if len(guilty) > 21 else "")
+        problem += f"; as impossible: link{'s' if len(guilty) > 2 else ''} {names}"
+    raise ModelError(
+        problem, where=inertial_place(link.name), got=link.inertia.rotational.tolist(),
+        remedy=f"{fault.remedy} {_REQUEST}",
+    )
+
+
+def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
+    """Raise ModelError if the mass is negative: no link may have that, whatever it is fixed to."""
+    if inertia.mass < 0.0:
+        raise error(
+            f"the mass {inertia.mass:g} kg is negative", where=where, got=inertia.mass,
+            remedy=f"Give a positive mass. {_REQUEST}",
+        )
+
+
+def _at_fault(links: list[Link]) -> list[Link]:
+    """The impossible ones among the links of an impossible body; all, should each be within the tolerances by itself."""
+    return [link for link in links if (fault := inertia_fault(link.inertia)) and fault.impossible] or links
+
+
+def _has_inertia(link: Link) -> bool:
+    return link.inertia.mass != 0.0 or bool(link.inertia.rotational.any())
+
+
+def _principal_moments(rotational: Array) -> Array:
+    """(..., 3) ascending, round-off replaced by zero."""
+    moments = np.linalg.eigvalsh(rotational)
+    largest = np.abs(moments).max(axis=-1, keepdims=True)
+    return np.where(np.abs(moments) <= ROUND_OFF * largest, 0.0, moments)
+
+
+def _impossible(mass: Array, moments: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether moments (..., 3) are not positive, and whether they break the triangle inequality."""
+    low, middle, high = moments[..., 0], moments[..., 1], moments[..., 2]
+    noise = np.maximum(mass, 0.0) * NO_SIZE**2
+    return low < -(NEGATIVE_TOLERANCE * high + noise), low + middle < high * (1.0 - TRIANGLE_TOLERANCE) - noise

@@ -98,12 +98,15 @@ class _Writer:
             if isinstance(section, BodyLoop):
                 self.body_loop(section)
             elif isinstance(section, DegreeLoop):
-                self.loop("0", str(self.p.nv), 1, lambda x, s=section: self.block(s.block, {"dof": x}))
+                self.degree_loop(section)
             else:
                 self.block(section, {})
         for number in self.p.symmetric:
             self.mirror(f"%p{number}", self.p.nv)
         return self.e.lines
+
+    def degree_loop(self, section: DegreeLoop) -> None:
+        self.loop("0", str(self.p.nv), 1, lambda x: self.block(section.block, {"dof": x}))
 
     def body_loop(self, section: BodyLoop) -> None:
         blocks = {c: b for c, b in section.blocks.items() if b.stores or b.loops}

@@ -73,7 +73,7 @@ def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
     for start in starts:
         part = q[..., start : start + 4]
         square = np.einsum("...i,...i->...", part, part)
-        bad = np.abs(square - 1.0) > QUATERNION_TOLERANCE
+        bad = ~(np.abs(square - 1.0) <= QUATERNION_TOLERANCE)  # so that NaN is bad
         if np.any(bad):
             norm = float(np.sqrt(np.ravel(square)[int(np.argmax(np.ravel(bad)))]))
             raise ArgumentError(

@@ -43,7 +43,7 @@ def motion_of_point(
     """
     pose = {None: tree.base_transform()}
     vel, acc = {None: Motion.zero()}, {None: Motion.zero()}
-    found = []
+    found: list[tuple[Motion, Motion]] = []
     for link in links:
         body, at = link_placement(tree, link)
         for i in tree.path(body):
@@ -58,7 +58,8 @@ def motion_of_point(
         velocity, spatial = here.motion(vel[body]), here.motion(acc[body])
         acceleration = Motion(spatial.ang, spatial.lin + velocity.ang.cross(velocity.lin))
         turn = here.compose(pose[body]).E
-        found.append(tuple(Motion(turn.tmul(m.ang), turn.tmul(m.lin)) for m in (velocity, acceleration)))
+        in_world = [Motion(turn.tmul(m.ang), turn.tmul(m.lin)) for m in (velocity, acceleration)]
+        found.append((in_world[0], in_world[1]))
     return found
 
 

@@ -183,7 +183,7 @@ class LoopBody(Body):
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
         self._turn(values[24:33])
-        self.columns = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
+        self.columns: list[Any] = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
 
     def _turn(self, values: list[Any]) -> None:
         self.tree.normal = Mat3.of([values[0:3], values[3:6], values[6:9]])

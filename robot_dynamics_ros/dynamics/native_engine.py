@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import functools
 import hashlib
 import itertools
@@ -155,15 +156,28 @@ def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
     digest: str | None = model._cache.get("digest")
     if digest is None:
         h = hashlib.sha256()
-        for array in (
-            model.gravity, model.base.rotation, model.base.position, model.parent, model.joint_type, model.joint_axis,
-            model.joint_rotation, model.joint_position, model.body_mass, model.body_com, model.body_inertia,
-            model.q_index, model.v_index, model.mimic_multiplier, model.mimic_offset, model.armature, model.link_body,
-            model.link_rotation, model.link_position, model.root_inertia.com, model.root_inertia.rotational,
-        ):  # fmt: skip
-            h.update(repr((array.dtype.str, array.shape)).encode())
-            h.update(np.ascontiguousarray(array).tobytes())
-        h.update(repr((model.root_inertia.mass, model.joint_names, model.moving_joint_names)).encode())
+        _absorb(h, model)
         digest = model._cache["digest"] = h.hexdigest()
     text = "|".join([digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]])
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_NO_INFLUENCE = {"source", "findings", "initial_positions", "inertia_check"}
+
+
+def _absorb(h: Any, value: Any) -> None:
+    """Feed a value into a digest, whole: a field forgotten here would let one robot run another's code."""
+    if isinstance(value, np.ndarray):
+        h.update(repr((value.dtype.str, value.shape)).encode())
+        h.update(np.ascontiguousarray(value).tobytes())
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            if not field.name.startswith("_") and field.name not in _NO_INFLUENCE:
+                h.update(field.name.encode())
+                _absorb(h, getattr(value, field.name))
+    elif isinstance(value, (tuple, list)):
+        h.update(str(len(value)).encode())
+        for item in value:
+            _absorb(h, item)
+    else:
+        h.update(repr(value).encode() + b";")

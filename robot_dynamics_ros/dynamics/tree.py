@@ -197,7 +197,7 @@ class Body:
             lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist())
         )
         k = lay.multiplier[number]
-        self.columns = [
+        self.columns: list[Any] = [
             (lay.v_index[number] + c, Motion.of([k * s for s in column]))
             for c, column in enumerate(SUBSPACE[self.kind])
         ]

@@ -74,7 +74,8 @@ def test_machine_code(name):
 def test_loops(seed):
     pytest.importorskip("llvmlite")
     types = ALL_TYPES if seed % 2 else ONE_DOF
-    model = of(random_description(seed, 6, types=types, armature=True, axis_aligned=0.5))
+    # a rotor on a planar joint turns with the plane's axes for us, with the link's for Pinocchio
+    model = of(random_description(seed, 6, types=types, armature=types is ONE_DOF, axis_aligned=0.5))
     compare(model.with_backend("loops"), rd.to_urdf(model), seed)
 
 

@@ -54,7 +54,11 @@ class Oracle:
             expected = np.linalg.solve(M, tau - bias)
         else:
             expected = T.T @ pin.aba(P, D, qp, vp, T @ tau)
-        yield "forward dynamics", rd.forward_dynamics(model, q, v, tau), expected
+        ours = rd.forward_dynamics(model, q, v, tau)
+        if np.linalg.cond(M) < 1e4:
+            yield "forward dynamics", ours, expected
+        else:  # rounding alone moves the accelerations by more: compare what they take
+            yield "forward dynamics, as efforts", M @ ours, M @ expected
         inverse = rd.mass_matrix_inverse(model, q)
         yield "inverse of the mass matrix", M @ inverse @ M, M
         L, d = rd.mass_matrix_factors(model, q)
@@ -81,7 +85,8 @@ class Oracle:
 
     def _wrenches(self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any) -> Iterator[Pair]:
         model, pin, P = self.model, self.pin, self.bridge.model
-        external = {name: rng.normal(size=6) for name in rng.permutation(model.link_names)[:3]}
+        names = [n for n in model.link_names if P.existBodyName(n)]
+        external = {name: rng.normal(size=6) for name in rng.permutation(names)[:3]}
         forces = [pin.Force.Zero() for _ in range(P.njoints)]
         data = P.createData()
         pin.forwardKinematics(P, data, qp)
@@ -100,24 +105,25 @@ class Oracle:
         pin.updateFramePlacements(P, D)
         pin.computeJointJacobiansTimeVariation(P, D, qp, vp)
         aligned, local = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
-        ids = [P.getFrameId(name, pin.BODY) for name in model.link_names]
-        assert max(ids) < P.nframes, "Pinocchio lacks a link"
-        yield "link placements", rd.link_poses(model, q), np.array([D.oMf[k].homogeneous for k in ids])
+        names = [n for n in model.link_names if P.existBodyName(n)]  # it has no "world" link
+        rows = [model.link_index(n) for n in names]
+        ids = [P.getFrameId(name, pin.BODY) for name in names]
+        yield "link placements", rd.link_poses(model, q)[rows], np.array([D.oMf[k].homogeneous for k in ids])
         velocity = [pin.getFrameVelocity(P, D, k, aligned).vector[SWAP] for k in ids]
-        yield "link velocities", rd.link_velocities(model, q, v), np.array(velocity)
+        yield "link velocities", rd.link_velocities(model, q, v)[rows], np.array(velocity)
         acceleration = [pin.getFrameClassicalAcceleration(P, D, k, aligned).vector[SWAP] for k in ids]
-        yield "link accelerations", rd.link_accelerations(model, q, v, a), np.array(acceleration)
-        link = str(rng.choice(model.link_names))
+        yield "link accelerations", rd.link_accelerations(model, q, v, a)[rows], np.array(acceleration)
+        link = str(rng.choice(names))
         k = P.getFrameId(link, pin.BODY)
         for axes, frame in (("world", aligned), ("link", local)):
-            theirs = pin.getFrameJacobian(P, D, k, frame)[SWAP] @ T
+            theirs = pin.getFrameJacobian(P, D, k, frame).reshape(6, -1)[SWAP] @ T
             yield f"Jacobian in {axes} axes", rd.jacobian(model, q, link, expressed_in=axes), theirs
             if not self.planar:
-                theirs = pin.getFrameJacobianTimeVariation(P, D, k, frame)[SWAP] @ T
+                theirs = pin.getFrameJacobianTimeVariation(P, D, k, frame).reshape(6, -1)[SWAP] @ T
                 if axes == "world":  # Pinocchio moves the axes' origin with the point, as we do
                     ours = rd.jacobian_derivative(model, q, v, link)
                     J = rd.jacobian(model, q, link)
-                    yield "acceleration from Jacobian", J @ a + ours @ v, np.array(acceleration)[model.link_index(link)]
+                    yield "acceleration from Jacobian", J @ a + ours @ v, np.array(acceleration)[names.index(link)]
                 else:
                     # the derivative of the body Jacobian as Pinocchio defines it
                     ours = rd.jacobian_derivative(model, q, v, link, expressed_in="link")
@@ -144,7 +150,7 @@ class Oracle:
         yield "its velocity", ours[1], share * D.vcom[0]
         yield "its acceleration", ours[2], share * D.acom[0]
         yield "its Jacobian", rd.center_of_mass_jacobian(model, q) @ v, share * D.vcom[0]
-        A = (pin.computeCentroidalMap(P, D, qp) @ T)[SWAP]
+        A = (pin.computeCentroidalMap(P, D, qp).reshape(6, -1) @ T)[SWAP]
         A[:3] += skew(com - c) @ A[3:]
         yield "centroidal momentum", rd.centroidal_momentum_matrix(model, q), A
 

@@ -24,7 +24,7 @@ from robot_dynamics_ros.resources import share_directory
 
 __all__ = ["add_arguments", "run"]
 
-_LEAD = 0.3  # s from sending the trajectory to its start
+_LEAD = 0.5  # s from sending the trajectory to its start
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 
@@ -120,12 +120,12 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
     if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 10.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
-    start = client.stamp + round(_LEAD * 1e9)
+    client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
+    start, times = client.stamp + round(_LEAD * 1e9), motion.times
     client.send(
-        trajectory_message(motion.joint_names, motion.times[1:], motion.waypoints[1:], motion.at(motion.times[1:], 1),
-                           motion.at(motion.times[1:], 2), start)
+        trajectory_message(motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), start)
     )
-    print(f"trajectory  {len(motion.times) - 1} points in {motion.duration:.1f} s")
+    print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
     worst = 0.0
     goal = motion.waypoints[-1]
 

@@ -14,6 +14,8 @@ __all__ = ["main"]
 #: name → (module, one line of help).  A module has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
 COMMANDS = {
     "demo": ("robot_dynamics_ros.cli.demo", "simulator and controller in two processes follow a trajectory"),
+    "equations": ("robot_dynamics_ros.cli.equations", "equations of motion in symbols, as text, LaTeX or a page"),
+    "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
     "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),
 }
 

@@ -18,6 +18,7 @@ __all__ = ["Motion", "plan_motion"]
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end
+_LONGEST = 14.0  # s; a slow robot makes smaller movements
 _SHARES = (0.5, 0.8)  # of the velocity and effort limits that may be used; the second if the first is too little
 
 
@@ -73,7 +74,7 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
             if duration > 0.0:
                 return _motion(model, visits, duration)
             motion = _slow_enough(model, visits, 1.0 * (waypoints + 1), share)
-            if motion is not None:
+            if motion is not None and motion.duration <= _LONGEST:
                 return motion
             lower, upper = start + 0.9 * (lower - start), start + 0.9 * (upper - start)  # gravity: stay nearer
     raise ArgumentError(

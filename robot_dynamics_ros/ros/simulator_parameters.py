@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -83,14 +84,22 @@ SIMULATOR_PARAMETERS = (
 
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
-    """One parameter a joint; the default is what the description says, zero without."""
-    q0 = model.initial_configuration()
-    return [
-        Param(f"initial_positions.{name}", float(q0[model.q_slice(name)][0]), "Position at the start and after a reset.",
-              unit="rad or m", read_only=True)
-        for name in model.joint_names
-        if model.joint(name).type.nq == 1
-    ]
+    """One parameter a joint; by default what the description says, else zero, or where that is out of reach the middle."""
+    given = model.description.initial_positions
+    start = model.initial_configuration()
+    table = []
+    for name in model.joint_names:
+        if model.joint(name).type.nq != 1:
+            continue
+        i = model.q_slice(name).start
+        position, lower, upper = float(start[i]), float(model.lower[i]), float(model.upper[i])
+        if name not in given and not lower <= position <= upper:
+            position = 0.5 * (lower + upper) if math.isfinite(lower + upper) else min(max(position, lower), upper)
+        table.append(
+            Param(f"initial_positions.{name}", position, "Position at the start and after a reset.", unit="rad or m",
+                  read_only=True)
+        )
+    return table
 
 
 def initial_positions(values: Mapping[str, Any], model: RobotModel) -> np.ndarray:

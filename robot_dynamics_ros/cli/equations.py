@@ -1,0 +1,136 @@
+"""``robot_dynamics equations``: the equations of motion of a robot, in symbols."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.urdf import load_urdf
+
+__all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
+
+FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html"}
+_MOTOR_WORDS = {
+    "R": "resistance", "L": "inductance", "kt": "torque_constant", "ke": "back_emf_constant", "N": "gear_ratio",
+    "J": "rotor_inertia", "Vmax": "max_voltage", "Imax": "max_current",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--urdf", "--robot", required=True, metavar="ROBOT",
+                        help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument("--symbols", choices=("auto",), help="auto: name every mass, length, inertia and gravity")
+    parser.add_argument("--symbol", action="append", default=[], metavar="PLACE=NAME",
+                        help="make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g (repeatable)")
+    parser.add_argument("--list-places", action="store_true", help="print every place that --symbol can name, and stop")
+    parser.add_argument("--coordinates", default="q", metavar="LETTER", help="letter of the coordinates (theta, say)")
+    parser.add_argument("--motor", action="append", default=[], metavar="JOINT:R=..,kt=..",
+                        help="a DC motor: R, kt, and optionally ke, L, N, J (repeatable)")
+    parser.add_argument("--only", metavar="PARTS", help="comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
+    parser.add_argument("--unexpanded", action="store_true", help="steps instead of multiplied-out formulas")
+    parser.add_argument("--no-simplify", action="store_true", help="plain sums of products: faster, longer")
+    parser.add_argument("--max-terms", type=int, default=None, help="how many terms one expression may have")
+    parser.add_argument("--digits", type=int, default=6, help="figures of printed decimals")
+    parser.add_argument("--format", choices=("text", "latex", "tex", "html"),
+                        help="text; latex: to be included; tex: a document that compiles; html: a page; "
+                        "default by the ending of --output, else text")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write there instead of to the terminal")
+    parser.add_argument("--report", action="store_true", help="print operation counts too")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Derive, prove and print."""
+    model = load_urdf(str(find_robot(options.urdf)))
+    if options.list_places:
+        from robot_dynamics_ros.equations.places import places_of
+
+        for place, (meaning, unit, value) in places_of(model).items():
+            print(f"{place:32} {value:<12.6g} {unit:6} {meaning}")
+        return 0
+    from robot_dynamics_ros.equations import symbolic
+    from robot_dynamics_ros.equations.document import PARTS, document_of
+    from robot_dynamics_ros.equations.equations import MAX_TERMS
+    from robot_dynamics_ros.equations.render_html import render_html
+    from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
+    from robot_dynamics_ros.equations.render_text import render_text
+
+    if not 1 <= options.digits <= 17:
+        raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
+    if options.symbols and options.symbol:
+        raise ArgumentError("--symbols auto names everything already", where="--symbol", got=options.symbol,
+                            remedy="Give one or the other.")
+    equations = symbolic(
+        model, options.symbols or parse_symbols(options.symbol), coordinates=options.coordinates,
+        expand=not options.unexpanded, simplify=not options.no_simplify,
+        max_terms=MAX_TERMS if options.max_terms is None else options.max_terms, motors=parse_motors(options.motor),
+    )
+    parts = options.only.split(",") if options.only else [p for p in PARTS if p != "operations"]
+    if options.report:
+        parts.append("operations")
+    if equations.steps and "steps" not in parts:
+        parts.insert(0, "steps")
+    document = document_of(equations, parts, options.digits)
+    kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
+    render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
+    written = render(document)
+    if options.output:
+        Path(options.output).write_text(written, encoding="utf-8")
+    else:
+        sys.stdout.write(written)
+    return 0
+
+
+def parse_symbols(given: Iterable[str]) -> dict[str, str]:
+    """``PLACE=NAME`` pairs.
+
+    Raises:
+        ArgumentError: not of that form, or one place twice.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        place, equals, name = text.partition("=")
+        if not equals or not place or not name:
+            raise ArgumentError(f"expected PLACE=NAME, got {text!r}", where="--symbol", got=text,
+                                remedy="For example mass:forearm=m2; --list-places shows all places.")
+        if place in found:
+            raise ArgumentError(f"{place} is named twice", where="--symbol", got=text)
+        found[place] = name
+    return found
+
+
+def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
+    """``JOINT:R=1.2,kt=0.05,…`` descriptions as motors by joint; ``None`` if there are none.
+
+    Raises:
+        ArgumentError: not of that form, or numbers that no motor has.
+    """
+    from robot_dynamics_ros.simulation.actuators import DCMotor
+
+    motors: dict[str, Any] = {}
+    for text in given:
+        joint, colon, rest = text.rpartition(":")
+        values: dict[str, float] = {}
+        for item in rest.split(","):
+            key, equals, number = item.partition("=")
+            try:
+                if not colon or not equals or key not in _MOTOR_WORDS:
+                    raise ValueError
+                values[_MOTOR_WORDS[key]] = float(number)
+            except ValueError:
+                raise ArgumentError(
+                    f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)", where="--motor", got=text,
+                    remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
+                ) from None
+        for key, word in (("R", "resistance"), ("kt", "torque_constant")):
+            if word not in values:
+                raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text)
+        if joint in motors:
+            raise ArgumentError(f"joint {joint!r} has two motors", where="--motor", got=text)
+        motors[joint] = DCMotor(**values)
+    return motors or None

@@ -1,0 +1,44 @@
+"""What the documentation says is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="not a source checkout")
+
+
+def test_the_python_of_the_readme_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_parameter_is_documented():
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    from robot_dynamics_ros.ros.controller_parameters import CONTROLLER_PARAMETERS, joint_parameters
+    from robot_dynamics_ros.ros.simulator_parameters import SIMULATOR_PARAMETERS
+
+    text = (ROOT / "docs" / "ros_interface.md").read_text(encoding="utf-8")
+    for param in (*CONTROLLER_PARAMETERS, *joint_parameters(["<joint>"]), *SIMULATOR_PARAMETERS):
+        assert f"`{param.name}`" in text, param.name
+        assert param.description in text, param.name
+
+
+def test_the_launch_arguments_of_the_readme_exist():
+    launch_file = (ROOT / "launch" / "bringup.launch.py").read_text(encoding="utf-8")
+    for argument in set(re.findall(r"\b(\w+):=", (ROOT / "README.md").read_text(encoding="utf-8"))) - {
+        "robot_description_file"
+    }:
+        assert f'"{argument}"' in launch_file, argument

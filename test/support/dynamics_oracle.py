@@ -79,7 +79,7 @@ class Oracle:
             ours_q, ours_v = rd.inverse_dynamics_derivatives(model, q, v, a)
             yield "∂τ/∂q", ours_q, T.T @ by_q @ T
             yield "∂τ/∂v", ours_v, T.T @ by_v @ T
-        theirs = T.T @ pin.computeJointTorqueRegressor(P, D, qp, vp, ap).reshape(P.nv, -1)
+        theirs = T.T @ pin.computeJointTorqueRegressor(P, D, qp, vp, ap).reshape(P.nv, 10 * (P.njoints - 1))
         columns = [10 * (P.getJointId(n) - 1) + k for n in model.moving_joint_names for k in REGRESSOR_ORDER]
         yield "regressor", rd.joint_torque_regressor(model, q, v, a), theirs[:, columns]
 

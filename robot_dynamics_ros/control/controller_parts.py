@@ -25,6 +25,7 @@ from robot_dynamics_ros.control.watchdog import Watchdog
 from robot_dynamics_ros.control.workspace import Kernels, Workspace
 from robot_dynamics_ros.control.wrench_pass import WrenchPass
 from robot_dynamics_ros.dynamics import joint_wrenches
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["ControllerParts", "Mode"]
@@ -97,6 +98,28 @@ class ControllerParts:
         self._fresh_start = True
         self._robot_gravity = self.options.gravity_compensated_by == "robot"
         self._integrates = self.law.integrates
+
+    # -- what the last cycle worked with -------------------------------------------------------------------------
+
+    @property
+    def loaded_model(self) -> RobotModel:
+        """The robot as the cycle knows it, payload included."""
+        return self._work.model
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """(n,) position and velocity that the last cycle was for."""
+        return self._work.q, self._work.v
+
+    @property
+    def wrench_acceleration(self) -> Array:
+        """(n,) acceleration that ``wrenches`` belong to."""
+        return self._wrench_pass.acceleration
+
+    @property
+    def external_wrenches(self) -> Mapping[str, Array]:
+        """Link → (6,) [moment; force]: the known wrenches that are still in force."""
+        return self._external.values
 
     # -- changes between two cycles ------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from robot_dynamics_ros.ros.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.robot import load_robot_model
+from robot_dynamics_ros.ros.wrench_outputs import WrenchOutputs
 from robot_dynamics_ros.ros.wrench_topics import WrenchTopics
 
 __all__ = ["ControlLoop", "controllable"]
@@ -95,9 +96,8 @@ class ControlLoop:
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
-        self._wrenches = WrenchTopics(
-            node, model, model.moving_joint_names, divisor=values["joint_wrenches.rate_divisor"]
-        )
+        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
+        self._more_wrenches = WrenchOutputs(node, self.controller, values)
         self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
         self._subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -122,7 +122,7 @@ class ControlLoop:
     def destroy(self) -> None:
         """Take the topics down."""
         self._node.destroy_subscription(self._subscription)
-        for topics in (self._commands, self._wrenches, self._references):
+        for topics in (self._commands, self._wrenches, self._more_wrenches, self._references):
             topics.destroy()
 
     def now(self) -> int:
@@ -131,7 +131,7 @@ class ControlLoop:
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.divisor = divisor
+        self._wrenches.divisor = self._more_wrenches.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
@@ -163,6 +163,7 @@ class ControlLoop:
             return
         self._commands.publish(command, stamp)
         self._wrenches.publish(controller.wrenches, stamp)
+        self._more_wrenches.publish(stamp, reader.effort if reader.effort_known else None)
         self._references.publish(stamp, reader)
         report.cycle(stamp, steady)
 
@@ -174,4 +175,5 @@ class ControlLoop:
         if command is not None:
             self._commands.publish(command, self.stamp)
         self._wrenches.look_for_listeners()
+        self._more_wrenches.look_for_listeners()
         self._references.look_for_listeners()

@@ -22,6 +22,7 @@ from robot_dynamics_ros.ros.laws import LAW_PARAMETERS
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.ros.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 
 __all__ = ["CONTROLLER_PARAMETERS", "guards", "joint_parameters", "options", "payload", "tolerances", "validate"]
 
@@ -74,12 +75,7 @@ CONTROLLER_PARAMETERS = (
           element=float),
     Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "Inertia of the payload about its centre of mass: ixx, "
           "ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6, element=float),
-    Param("joint_wrenches.rate_divisor", 1, "Publish joint wrenches with every this-many-th joint state.", lower=1,
-          upper=100000),
-    Param("joint_wrenches.acceleration_source", "commanded", "Acceleration the joint wrenches are computed with.",
-          choices=("commanded", "reference", "measured_effort", "differentiated"), applies=_CONFIGURE),
-    Param("joint_wrenches.differentiation_cutoff", 30.0, "Cut-off frequency of the differentiated velocity.",
-          unit="Hz", lower=0.1, upper=10000.0, applies=_CONFIGURE),
+    *WRENCH_PARAMETERS,
     Param("state_publish_rate", 50.0, "Rate of the reference and error topics.", unit="Hz", lower=0.1, upper=10000.0),
 )
 
@@ -181,7 +177,7 @@ def options(values: Mapping[str, Any]) -> ControllerOptions:
         blend_time=values["blend_time"],
         max_step=values["max_step"],
         trajectory_effort=values["trajectory_effort"],
-        wrench_acceleration=values["joint_wrenches.acceleration_source"],
+        wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
         differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
     )
 

@@ -56,7 +56,6 @@ class Geometry:
         model: the robot.
         symbols: as :func:`~robot_dynamics_ros.equations.places.resolve_symbols` takes them.
         taken: names in use for something else → what for.
-        exact: whether rotations are replaced by exactly orthogonal ones.
 
     Attributes:
         definitions: what each symbol stands for, in the robot's order.
@@ -70,7 +69,7 @@ class Geometry:
     """
 
     def __init__(
-        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None, exact: bool = True
+        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None
     ) -> None:
         if model.nv == 0:
             raise ModelError("the robot has no moving joint, so there is nothing to write equations for",
@@ -82,10 +81,9 @@ class Geometry:
         order = list(self._places)
         unique = {d.symbol: d for d in sorted(defined.values(), key=lambda d: order.index(d.place), reverse=True)}
         self.definitions: list[Definition] = sorted(unique.values(), key=lambda d: order.index(d.place))
-        self._exact = exact
         self.bodies = [self._body(i, link) for i, link in enumerate(body_links(model))]
         self.gravity = self._gravity()
-        self.base_rotation = self._rotation(model.base.rotation)
+        self.base_rotation = exact_rotation(model.base.rotation)
         self.base_position: Vector = [fraction_of(x) for x in model.base.position]
         self.root_mass = self._entry(f"mass:{model.root_link}")
         self.root_com = [self._entry(f"com:{model.root_link}.{axis}") for axis in AXES]
@@ -95,11 +93,6 @@ class Geometry:
         value = self._places[place][2]
         symbol = self._symbols.get(place)
         return fraction_of(value) if symbol is None else Parameter(symbol, value)
-
-    def _rotation(self, R: np.ndarray) -> Matrix:
-        if self._exact:
-            return exact_rotation(R)
-        return [[fraction_of(x) for x in row] for row in R.tolist()]
 
     def _body(self, i: int, link: str) -> GeometryBody:
         model = self.model
@@ -114,9 +107,9 @@ class Geometry:
             joint=joint,
             parent=int(model.parent[i]),
             kind=kind,
-            rotation=self._rotation(model.joint_rotation[i]),
+            rotation=exact_rotation(model.joint_rotation[i]),
             position=[self._entry(f"origin:{joint}.{axis}") for axis in AXES],
-            normal=self._rotation(normal),
+            normal=exact_rotation(normal),
             mass=self._entry(f"mass:{link}"),
             com=[self._entry(f"com:{link}.{axis}") for axis in AXES],
             inertia=[[moments["".join(sorted(a + b))] for b in AXES] for a in AXES],

@@ -78,7 +78,10 @@ def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
     for k, axis in enumerate(AXES):
         yield (f"com:{root}.{axis}", f"centre of mass of the root link {root}, {axis}", "m", clean_vector(model.root_inertia.com)[k])
     for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
-        welded = sum(int(b) == i for b in model.link_body) > 1
+        welded = any(
+            int(b) == i and name != link and model.link(name).inertia.mass > 0.0
+            for name, b in zip(model.link_names, model.link_body, strict=True)
+        )
         body = f"{link} with all that is welded to it" if welded else link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
         for k, axis in enumerate(AXES):

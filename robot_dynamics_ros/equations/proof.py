@@ -72,5 +72,5 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
          [sum((ring.mul(C[i][j], v[j]) for j in range(n)), ring.zero) for i in range(n)], lagrange.D)
     skew = [ring.by_time(M[i][j]) - C[i][j] - C[i][j] + ring.by_time(M[j][i]) - C[j][i] - C[j][i]
             for i in range(n) for j in range(i + 1)]
-    show("dM/dt - 2 C is skew-symmetric", skew, [ring.zero] * len(skew))
+    show("dM/dt - 2 N is skew-symmetric (N: Coriolis matrix)", skew, [ring.zero] * len(skew))
     return Proof(tuple(done))

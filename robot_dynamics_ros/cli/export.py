@@ -1,0 +1,73 @@
+"""``robot_dynamics export``: a robot's dynamics as code to take away."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from robot_dynamics_ros.cli.equations import parse_motors, parse_symbols
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
+from robot_dynamics_ros.export.package import LANGUAGES, MAX_OPERATIONS, export_code
+from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS
+from robot_dynamics_ros.model.urdf import load_urdf
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--urdf", "--robot", required=True, metavar="ROBOT",
+                        help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument("--lang", choices=LANGUAGES, default="c99", help="language (default: c99)")
+    parser.add_argument("--output", "-o", metavar="DIRECTORY", help="where the files go; needed unless --report alone")
+    parser.add_argument("--functions", default=",".join(DEFAULT), metavar="NAMES",
+                        help=f"comma-separated, or 'all'; of {', '.join(FUNCTIONS)}, step (default: {','.join(DEFAULT)})")
+    parser.add_argument("--prefix", help="of all names, and the files' name (default: the robot's name)")
+    parser.add_argument("--scalar", choices=("double", "float"), default="double", help="number type in C")
+    parser.add_argument("--link", action="append", metavar="NAME", help="a link for jacobian and link_pose (repeatable)")
+    parser.add_argument("--external", action="append", default=[], metavar="LINK",
+                        help="a link on which a known wrench acts (repeatable)")
+    parser.add_argument("--symbols", choices=("auto",), help="auto: every mass, length and inertia can be changed at run time")
+    parser.add_argument("--symbol", action="append", default=[], metavar="PLACE=NAME",
+                        help="one number to be changed at run time, e.g. mass:forearm=m2 (repeatable)")
+    parser.add_argument("--motor", action="append", default=[], metavar="JOINT:R=..,kt=..",
+                        help="a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax (repeatable)")
+    parser.add_argument("--integrator", choices=INTEGRATORS, default="rk4", help="of the step (default: rk4)")
+    parser.add_argument("--friction", choices=FRICTIONS, default="viscous", help="at the joints, in the step")
+    parser.add_argument("--smooth-velocity", type=float, default=1e-3, metavar="SPEED",
+                        help="over which --friction smooth rounds dry friction")
+    parser.add_argument("--rename", action="append", default=[], metavar="NAME=IDENTIFIER",
+                        help="identifier of a joint or link whose name clashes (repeatable)")
+    parser.add_argument("--max-operations", type=int, default=MAX_OPERATIONS, help="refuse functions that take more")
+    parser.add_argument("--report", action="store_true", help="print operation counts of each function")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Emit the files, print the report."""
+    if not options.output and not options.report:
+        raise ArgumentError("no directory is given", where="--output", remedy="Give --output DIRECTORY, or --report.")
+    names = [*FUNCTIONS, "step"] if options.functions == "all" else [x for x in options.functions.split(",") if x]
+    if not names:
+        raise ArgumentError("names no function", where="--functions", got=options.functions)
+    if options.symbols and options.symbol:
+        raise ArgumentError("--symbols auto names everything already", where="--symbol", got=options.symbol)
+    renamed = {}
+    for text in options.rename:
+        name, equals, word = text.rpartition("=")
+        if not equals or not name or not word:
+            raise ArgumentError(f"expected NAME=IDENTIFIER, got {text!r}", where="--rename", got=text)
+        renamed[name] = word
+    code = export_code(
+        load_urdf(str(find_robot(options.urdf))), names, language=options.lang, real=options.scalar, prefix=options.prefix,
+        links=options.link, symbols=options.symbols or parse_symbols(options.symbol), external=options.external,
+        motors=parse_motors(options.motor), integrator=options.integrator, friction=options.friction,
+        smooth_velocity=options.smooth_velocity, rename=renamed, max_operations=options.max_operations,
+    )
+    if options.output:
+        for path in code.write(options.output):
+            print(path)
+    if options.report:
+        sys.stdout.write(code.report())
+    return 0

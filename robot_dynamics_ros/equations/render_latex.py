@@ -1,0 +1,121 @@
+"""A document as LaTeX: equations to be put into a paper, or a file that compiles by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robot_dynamics_ros.equations.document import Document, Line, Section
+from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
+from robot_dynamics_ros.equations.render_text import number_text
+
+__all__ = ["render_latex", "render_tex"]
+
+WIDTH = 110
+"""LaTeX characters of a sum's terms that go on one line, about."""
+
+_PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage{amsmath,longtable,geometry}
+\geometry{margin=22mm}
+\allowdisplaybreaks
+\setlength{\parindent}{0pt}
+"""
+_DOTS = ("{}", r"\dot{{{}}}", r"\ddot{{{}}}")
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "²": r"\textsuperscript{2}", "Ω": r"$\Omega$",
+}
+
+
+def escape(text: str) -> str:
+    """Text with LaTeX's special characters made harmless."""
+    return "".join(_SPECIAL.get(c, c) for c in text)
+
+
+def symbol_latex(notation: Notation) -> str:
+    """A symbol in mathematics mode."""
+    base = notation.base
+    if base in GREEK:
+        base = f"\\{base}"
+    elif len(base) > 1:
+        base = f"\\mathit{{{escape(base)}}}"
+    written = _DOTS[notation.dots].format(base)
+    if not notation.index:
+        return written
+    head = notation.index.rstrip("0123456789")
+    index = notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head):]}"
+    return f"{written}_{{{escape(index) if not head.isalpha() else index}}}"
+
+
+def _names(document: Document, section: Section) -> dict[Any, str]:
+    symbols = {s for line in section.lines for s in getattr(line.value, "free_symbols", ())}
+    return {s: symbol_latex(notation_of(str(s), document.coordinates)) for s in symbols}
+
+
+def _left(line: Line, coordinates: str) -> str:
+    if not line.index:
+        return symbol_latex(notation_of(line.name, coordinates))
+    short = all(len(x) == 1 for x in line.index)
+    index = "".join(line.index) if short else ",".join(line.index)
+    base = _DOTS[line.dots].format(line.name)
+    return f"{base}_{{{index}}}"
+
+
+def _line(line: Line, names: dict[Any, str], coordinates: str) -> str:
+    from sympy import Add, latex
+
+    settings: dict[str, Any] = {"symbol_names": names, "full_prec": False, "mul_symbol": " "}
+
+    def written(x: Any) -> str:
+        return latex(x, **{k: v for k, v in settings.items() if k != "full_prec"}, full_prec=False)
+
+    whole = written(line.value)
+    left = f"{_left(line, coordinates)} &= "
+    if len(whole) <= WIDTH or not isinstance(line.value, Add):
+        return left + whole
+    rows, row = [], ""
+    for k, term in enumerate(line.value.as_ordered_terms()):
+        text = written(term)
+        if k:
+            text = f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
+        if row and len(row) + len(text) > WIDTH:
+            rows.append(row)
+            row = "{}" + text
+        else:
+            row += text
+    return left + " \\\\\n  &\\quad ".join([*rows, row])
+
+
+def render_latex(document: Document) -> str:
+    """Sections and equations, without a preamble (needs amsmath and longtable)."""
+    out = [f"\\section*{{{escape(document.title)}}}", _said(document.said)]
+    for section in document.sections:
+        out.append(f"\\subsection*{{{escape(section.title)}}}")
+        if section.said:
+            out.append(_said(section.said))
+        if section.lines:
+            names = _names(document, section)
+            body = " \\\\\n".join(_line(line, names, document.coordinates) for line in section.lines)
+            out.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}")
+        if section.definitions:
+            rows = [
+                f"${symbol_latex(notation_of(d.symbol, document.coordinates))}$ & {number_text(d.value)} & "
+                f"{escape(d.unit)} & {escape(d.meaning)} \\\\"
+                for d in section.definitions
+            ]
+            out.append("\\begin{longtable}{@{}llll@{}}\n" + "\n".join(rows) + "\n\\end{longtable}")
+        if section.rows:
+            rows = [" & ".join(escape(cell) for cell in row) + " \\\\" for row in (section.head, *section.rows)]
+            columns = "p{0.7\\textwidth}" + "r" * (len(section.head) - 1)
+            out.append(f"\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n" + "\n".join(rows) + "\n\\end{longtable}")
+    return "\n\n".join(out) + "\n"
+
+
+def _said(text: str) -> str:
+    return escape(text)
+
+
+def render_tex(document: Document) -> str:
+    """A file that LaTeX turns into a PDF."""
+    return f"{_PREAMBLE}\\begin{{document}}\n\n{render_latex(document)}\n\\end{{document}}\n"

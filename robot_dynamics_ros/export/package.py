@@ -1,0 +1,132 @@
+"""The entry point of code export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot_dynamics_ros.codegen.c_source import REALS
+from robot_dynamics_ros.equations.places import Symbols
+from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.export.c99 import c_header, c_source
+from robot_dynamics_ros.export.c99_test import c_cmake, c_test
+from robot_dynamics_ros.export.functions import DEFAULT
+from robot_dynamics_ros.export.numpy_module import numpy_module
+from robot_dynamics_ros.export.plan import Plan, make_plan
+from robot_dynamics_ros.export.report import count_all, report_text
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.actuators import DCMotor
+
+__all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
+
+LANGUAGES = ("c99", "python")
+MAX_OPERATIONS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedCode:
+    """Emitted files.
+
+    Attributes:
+        files: file name → text.
+        plan: what was emitted.
+    """
+
+    files: Mapping[str, str]
+    plan: Plan
+
+    def write(self, directory: str | Path) -> list[Path]:
+        """Write all files into a directory, which is made if need be, and return their paths."""
+        target = Path(directory)
+        target.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, text in self.files.items():
+            path = target / name
+            path.write_bytes(text.encode("utf-8"))
+            paths.append(path)
+        return paths
+
+    def report(self) -> str:
+        """A table of operation counts, before and after folding and sharing."""
+        return report_text(count_all(self.plan))
+
+
+def export_code(
+    model: RobotModel,
+    functions: Iterable[str] = DEFAULT,
+    *,
+    language: str = "c99",
+    real: str = "double",
+    prefix: str | None = None,
+    links: Iterable[str] | None = None,
+    symbols: Symbols = None,
+    external: Iterable[str] = (),
+    motors: Mapping[str, DCMotor] | None = None,
+    integrator: str = "rk4",
+    friction: str = "viscous",
+    smooth_velocity: float = 1e-3,
+    rename: Mapping[str, str] | None = None,
+    max_operations: int = MAX_OPERATIONS,
+) -> ExportedCode:
+    """Source code of a robot's dynamics that depends on nothing of this package.
+
+    The same arguments give the same bytes, on every run.
+
+    Args:
+        functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
+        language: ``"c99"``: header, source, test program and CMake file; ``"python"``: one module on NumPy.
+        real: ``"double"`` or ``"float"`` (C alone).
+        prefix: of all names in C, and the files' name; the robot's name if not given.
+        links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
+        symbols: numbers to be changed at run time: place → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
+            takes them; they become members of a structure that every function takes.
+        external: links on which known wrenches act; the functions then take an array of (len(external), 6).
+        motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
+        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
+        friction: joint friction in step and linearization: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
+            friction F tanh(v / smooth_velocity) to the step.
+        rename: joint or link → identifier, where the one made of its name clashes.
+        max_operations: refuse functions that take more.
+
+    Returns:
+        the files.
+
+    Raises:
+        UnknownNameError: a function, link, joint, place, integrator, … that does not exist.
+        ArgumentError: names that are keywords or clash.
+        ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
+
+    >>> import robot_dynamics_ros as rd
+    >>> sorted(rd.export_code(rd.limb(2), ["mass_matrix"], prefix="limb").files)
+    ['CMakeLists.txt', 'limb.c', 'limb.h', 'limb_test.c']
+    """
+    if language not in LANGUAGES:
+        raise UnknownNameError("language", language, LANGUAGES)
+    if real not in REALS:
+        raise UnknownNameError("real type", real, REALS)
+    plan = make_plan(
+        model, functions, prefix=prefix, links=links, symbols=symbols, external=external, motors=motors,
+        integrator=integrator, friction=friction, smooth_velocity=smooth_velocity, rename=rename,
+        max_operations=max_operations,
+    )
+    if language == "python":
+        return ExportedCode({f"{plan.prefix}.py": numpy_module(plan)}, plan)
+    return ExportedCode(
+        {
+            f"{plan.prefix}.h": c_header(plan, real),
+            f"{plan.prefix}.c": c_source(plan, real),
+            f"{plan.prefix}_test.c": c_test(plan, real),
+            "CMakeLists.txt": c_cmake(plan),
+        },
+        plan,
+    )
+
+
+def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
+    """A table of operation counts of functions for a robot: as written, folded, shared.
+
+    Raises:
+        as :func:`export_code`.
+    """
+    return export_code(model, functions, language="python", prefix="robot").report()

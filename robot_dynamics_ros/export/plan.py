@@ -1,0 +1,189 @@
+"""What is going to be emitted, checked and traced, independent of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics_ros.codegen.graph import Graph
+from robot_dynamics_ros.dynamics.backends import estimated_operations
+from robot_dynamics_ros.dynamics.functions import TABLE
+from robot_dynamics_ros.dynamics.tree import NumericTree
+from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.equations.motors import check_motors
+from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
+from robot_dynamics_ros.equations.places import Definition, Symbols
+from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
+from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.actuators import DCMotor, add_rotors
+from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+
+__all__ = ["FRICTIONS", "INTEGRATORS", "Motor", "Plan", "make_plan"]
+
+FRICTIONS = ("none", "viscous", "smooth")
+INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor and the entry of v that it drives."""
+
+    joint: str
+    index: int
+    constants: DCMotor
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything an emitter needs.
+
+    Attributes:
+        model: the robot, rotors of given motors included.
+        prefix: in front of every name that is emitted.
+        traced: functions, in order.
+        parameters: run-time parameters, in order; empty if every number is built in.
+        joint_words: (name, identifier) of all joints with coordinates.
+        step: whether the simulation step is emitted, with ``integrator``.
+        viscous, dry: (nv) joint friction in the step; ``dry`` is smoothed over ``smooth_velocity``.
+        motors: in joint order; a joint's command is then a voltage.
+        quaternions: first numbers in q and v of floating joints.
+        external: links that carry known wrenches.
+    """
+
+    model: RobotModel
+    prefix: str
+    traced: tuple[Traced, ...]
+    parameters: tuple[Definition, ...]
+    joint_words: tuple[tuple[str, str], ...]
+    step: bool
+    integrator: str
+    viscous: tuple[float, ...]
+    dry: tuple[float, ...]
+    smooth_velocity: float
+    motors: tuple[Motor, ...]
+    quaternions: tuple[tuple[int, int], ...]
+    external: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all emitted functions, without prefix."""
+        stepping = ["state_rates", "step"] if self.step else []
+        return [t.request.name for t in self.traced] + stepping
+
+
+def make_plan(
+    model: RobotModel, functions: Iterable[str], *, prefix: str | None, links: Iterable[str] | None, symbols: Symbols,
+    external: Iterable[str], motors: Mapping[str, DCMotor] | None, integrator: str, friction: str, smooth_velocity: float,
+    rename: Mapping[str, str] | None, max_operations: int,
+) -> Plan:
+    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the arguments."""
+    names = list(dict.fromkeys(functions))
+    step = "step" in names
+    if step:
+        names.remove("step")
+        if "forward_dynamics" not in names:
+            names.insert(0, "forward_dynamics")
+    if integrator not in INTEGRATORS:
+        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    if friction not in FRICTIONS:
+        raise UnknownNameError("friction", friction, FRICTIONS)
+    if not smooth_velocity > 0.0:
+        raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
+    prefix = _prefix(model, prefix)
+    words = dict(rename or {})
+    _check_rename(model, words)
+    if motors:
+        check_motors(model, motors)
+        model = add_rotors(model, motors)
+    geometry = Geometry(model, symbols)
+    joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
+    loaded = tuple(dict.fromkeys(external))
+    chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
+    for link in chosen:
+        model.link_index(link)
+    requests = requests_for(model, tuple(names), chosen, loaded, friction != "none", words)
+    _check_names(prefix, joint_words, requests, step)
+    _check_size(model, [r.kind for r in requests], max_operations)
+
+    graph = Graph()
+    tree = SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(model)
+    zero = (0.0,) * model.nv
+    return Plan(
+        model=model,
+        prefix=prefix,
+        traced=tuple(trace_request(r, tree, graph) for r in requests),
+        parameters=tuple(geometry.definitions),
+        joint_words=joint_words,
+        step=step,
+        integrator=integrator,
+        viscous=zero if friction == "none" else tuple(model.damping.tolist()),
+        dry=tuple(model.friction.tolist()) if friction == "smooth" else zero,
+        smooth_velocity=smooth_velocity,
+        motors=tuple(
+            Motor(name, model.v_slice(name).start, motors[name]) for name in check_motors(model, motors)
+        ) if motors else (),
+        quaternions=tuple(
+            (model.q_slice(n).start, model.v_slice(n).start) for n in model.joint_names
+            if model.joint(n).type is JointType.FLOATING
+        ),
+        external=loaded,
+    )
+
+
+def _prefix(model: RobotModel, prefix: str | None) -> str:
+    if prefix is None:
+        prefix = identifier_of(model.name).lower()
+        if not prefix:
+            raise ArgumentError(f"no identifier can be made of the robot's name {model.name!r}", where="prefix",
+                                got=model.name, remedy="Give a prefix.")
+    return check_identifier(prefix, "prefix")
+
+
+def _check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
+    for name in words:
+        if name not in model.joint_names and name not in model.link_names:
+            raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
+
+
+def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Any], step: bool) -> None:
+    remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
+    for name, word in joints:
+        if not word:
+            raise ArgumentError(f"no C identifier can be made of the joint name {name!r}", where="joints", got=name,
+                                remedy=remedy)
+    taken: dict[str, str] = {}
+    for name, word in joints:
+        other = taken.setdefault(word.upper(), name)
+        if other != name:
+            raise ArgumentError(
+                f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}", where="joints",
+                got=name, remedy=remedy,
+            )
+    functions = [(f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests]
+    functions += [(f"{prefix}_{w}", f"function {w}") for w in ("state_rates", "step") if step]
+    for r in requests:
+        if r.link and r.name == f"{r.kind}_":
+            raise ArgumentError(f"no C identifier can be made of the link name {r.link!r}", where="links", got=r.link,
+                                remedy=remedy)
+    check_identifiers(functions)
+
+
+def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+    for kind in kinds:
+        entry = FUNCTIONS[kind].entry
+        needed = [entry] if isinstance(entry, str) else [
+            "inverse_dynamics_derivatives", "mass_matrix_inverse", "forward_dynamics"
+        ]
+        size = sum(estimated_operations(model, name) for name in needed if name in TABLE)
+        if not isinstance(entry, str):
+            size += 4 * model.nv**3
+        if size > limit:
+            raise ModelError(
+                f"{kind} would take about {size} operations written out, more than {limit}",
+                where=f"robot {model.name!r}", got=size,
+                remedy="Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations).",
+            )

@@ -1,0 +1,165 @@
+"""Reference values: what the algorithms give on a few states, run as written, on plain floats.
+
+No trace, no compiler and no linear-algebra library takes part, so that the values do not depend on what is installed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics_ros.dynamics.tree import NumericTree
+from robot_dynamics_ros.export.functions import Request, run_on
+from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+
+__all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
+
+COUNT = 3
+STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs of one call, by name, and its flat outputs in order."""
+
+    inputs: dict[str, list[float]]
+    outputs: list[list[float]]
+
+
+@dataclass(frozen=True)
+class StepCase:
+    """State and command before a step of ``h`` seconds, and the state after it."""
+
+    before: tuple[list[float], list[float], list[float]]
+    command: list[float]
+    external: list[float]
+    h: float
+    after: tuple[list[float], list[float], list[float]]
+
+
+def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
+    """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
+    q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
+    for at, _ in plan.quaternions:
+        norm = math.sqrt(math.fsum(x * x for x in q[at + 3 : at + 7]))
+        q[at + 3 : at + 7] = [x / norm for x in q[at + 3 : at + 7]]
+    return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
+
+
+def cases_of(plan: Plan, request: Request) -> list[Case]:
+    """A few calls of one function."""
+    draw = random.Random(request.name)
+    tree = NumericTree(plan.model)
+    found = []
+    for _ in range(COUNT):
+        q, v = _state(plan, draw)
+        inputs = {"q": q, "v": v}
+        for argument in request.inputs:
+            if argument.name not in inputs:
+                inputs[argument.name] = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(argument.size)]
+        given = {a.name: inputs[a.name] for a in request.inputs}
+        outputs = [[float(x) for x in flat] for flat in run_on(request, tree, given)]
+        found.append(Case(given, outputs))
+    return found
+
+
+def position_rates(plan: Plan, q: list[float], v: list[float]) -> list[float]:
+    """q̇ = N(q) v."""
+    model = plan.model
+    dq = [0.0] * model.nq
+    floating = {model.joint_names[k] for k, n in enumerate(model.joint_names) if model.joint(n).type.nq == 7}
+    for name in model.joint_names:
+        i, j = model.q_slice(name).start, model.v_slice(name).start
+        if name not in floating:
+            for k in range(model.joint(name).type.nq):
+                dq[i + k] = v[j + k]
+            continue
+        x, y, z, w = q[i + 3 : i + 7]
+        wx, wy, wz, vx, vy, vz = v[j : j + 6]
+        n = 2.0 / (x * x + y * y + z * z + w * w)
+        cx, cy, cz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
+        dq[i] = vx + n * (w * cx + y * cz - z * cy)
+        dq[i + 1] = vy + n * (w * cy + z * cx - x * cz)
+        dq[i + 2] = vz + n * (w * cz + x * cy - y * cx)
+        dq[i + 3] = 0.5 * (w * wx + y * wz - z * wy)
+        dq[i + 4] = 0.5 * (w * wy + z * wx - x * wz)
+        dq[i + 5] = 0.5 * (w * wz + x * wy - y * wx)
+        dq[i + 6] = -0.5 * (x * wx + y * wy + z * wz)
+    return dq
+
+
+def _normalized(plan: Plan, q: list[float]) -> list[float]:
+    q = list(q)
+    for at, _ in plan.quaternions:
+        norm = math.sqrt(sum(x * x for x in q[at + 3 : at + 7]))
+        q[at + 3 : at + 7] = [x / norm for x in q[at + 3 : at + 7]]
+    return q
+
+
+def state_rates(
+    plan: Plan, tree: Any, q: list[float], v: list[float], i: list[float], command: list[float], external: list[float]
+) -> tuple[list[float], list[float], list[float]]:
+    """(q̇, v̇, di/dt) of the robot with its friction and motors."""
+    request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
+    tau, di = list(command), []
+    for m, motor in enumerate(plan.motors):
+        c, at = motor.constants, motor.index
+        voltage = min(max(command[at], -c.max_voltage), c.max_voltage)
+        emf = c.emf * c.gear_ratio * v[at]
+        if c.inductance:
+            rate = (voltage - c.resistance * i[m] - emf) / c.inductance
+            current = i[m]
+            if abs(current) >= c.max_current and rate * current > 0.0:
+                rate = 0.0
+        else:
+            rate, current = 0.0, (voltage - emf) / c.resistance
+        di.append(rate)
+        tau[at] = c.torque_constant * c.gear_ratio * min(max(current, -c.max_current), c.max_current)
+    for k in range(plan.model.nv):
+        tau[k] -= plan.viscous[k] * v[k]
+        if plan.dry[k]:
+            tau[k] -= plan.dry[k] * math.tanh(v[k] / plan.smooth_velocity)
+    inputs = {"q": _normalized(plan, q), "v": v, "tau": tau, "external": external}
+    (dv,) = run_on(request, tree, inputs)
+    return position_rates(plan, q, v), [float(x) for x in dv], di
+
+
+def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: list[float], h: float) -> Any:
+    q, v, i = state
+    if plan.integrator == "semi_implicit_euler":
+        _, dv, di = state_rates(plan, tree, q, v, i, command, external)
+        v = [x + h * y for x, y in zip(v, dv, strict=True)]
+        i = [x + h * y for x, y in zip(i, di, strict=True)]
+        q = [x + h * y for x, y in zip(q, position_rates(plan, q, v), strict=True)]
+        return _normalized(plan, q), v, i
+    tableau = TABLEAUS[plan.integrator]
+    stages: list[Any] = []
+
+    def moved(weights: Any) -> Any:
+        return tuple(
+            [x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False)) for n, x in enumerate(part)]
+            for k, part in enumerate(state)
+        )
+
+    for row in tableau.A:
+        stages.append(state_rates(plan, tree, *moved(row), command, external))
+    q, v, i = moved(tableau.b)
+    return _normalized(plan, q), v, i
+
+
+def step_cases(plan: Plan) -> list[StepCase]:
+    """A few steps."""
+    draw = random.Random("step")
+    tree = NumericTree(plan.model)
+    found = []
+    for _ in range(COUNT):
+        q, v = _state(plan, draw)
+        i = [round(draw.uniform(-1.0, 1.0), 6) for _ in plan.motors]
+        command = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(plan.model.nv)]
+        external = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(6 * len(plan.external))]
+        after = _step(plan, tree, (q, v, i), command, external, STEP)
+        found.append(StepCase((q, v, i), command, external, STEP, after))
+    return found

@@ -1,0 +1,98 @@
+"""How many operations a function takes: as the algorithm is written, after folding, after sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics_ros.codegen.graph import Expr, Graph, count_operations
+from robot_dynamics_ros.dynamics.tree import NumericTree
+from robot_dynamics_ros.export.functions import Request, run_on, trace_request
+from robot_dynamics_ros.export.plan import Plan
+
+__all__ = ["OperationCount", "count_all", "report_text"]
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Operations of one function.
+
+    Attributes:
+        written: additions, multiplications, … that the general algorithm performs on this robot, zeros and ones included.
+        folded: after constants are folded and zeros and ones have vanished.
+        shared: after equal expressions are computed once: what is emitted.
+        kinds: ``shared`` by kind of operation.
+    """
+
+    name: str
+    written: int
+    folded: int
+    shared: int
+    kinds: dict[str, int]
+
+
+class _Counted:
+    """A scalar that counts what is done to it."""
+
+    __slots__ = ("tally",)
+
+    def __init__(self, tally: list[int]) -> None:
+        self.tally = tally
+
+    def _did(self, *_: Any) -> _Counted:
+        self.tally[0] += 1
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _did
+    sin = cos = sqrt = _did
+
+    def __neg__(self) -> _Counted:
+        return self
+
+
+class _Unshared(Graph):
+    """A graph in which equal expressions stay apart."""
+
+    def _node(self, op: str, a: Any, b: Any = None) -> Expr:
+        if op in ("const", "leaf"):
+            return super()._node(op, a, b)
+        node = Expr(self, op, a, b, len(self.nodes))
+        self.nodes.append(node)
+        return node
+
+
+def _written(plan: Plan, request: Request) -> int:
+    tally = [0]
+    inputs = {a.name: [_Counted(tally) for _ in range(a.size)] for a in request.inputs}
+    run_on(request, NumericTree(plan.model), inputs)
+    return tally[0]
+
+
+def count_all(plan: Plan) -> list[OperationCount]:
+    """Counts for all functions of a plan, parameters counted as constants before and as they are after."""
+    found = []
+    for t in plan.traced:
+        apart = trace_request(t.request, NumericTree(plan.model), _Unshared())
+        kinds = count_operations(t.flat())
+        found.append(OperationCount(
+            t.request.name, _written(plan, t.request), count_operations(apart.flat())["total"], kinds.pop("total"), kinds,
+        ))
+    return found
+
+
+def report_text(counts: Iterable[OperationCount]) -> str:
+    """A table for people."""
+    order = ("add", "sub", "mul", "div", "sin", "cos", "sqrt")
+    head = ["function", "as written", "folded", "shared", *order]
+    rows = [
+        [c.name, str(c.written), str(c.folded), str(c.shared), *(str(c.kinds.get(k, 0)) for k in order)] for c in counts
+    ]
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in [head, ["-" * w for w in widths], *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from robot_dynamics_ros.codegen.graph import Expr
 from robot_dynamics_ros.dynamics.energy import mass_moment
 from robot_dynamics_ros.dynamics.root_frame import RootFrame
 from robot_dynamics_ros.errors import ModelError
@@ -12,8 +13,10 @@ from robot_dynamics_ros.spatial import Force, Motion, Vec3
 __all__ = ["centroidal_matrix", "mass_center", "mass_center_motion"]
 
 
-def _total(tree: Any) -> float:
+def _total(tree: Any) -> Any:
     total = tree.layout.root[0] + sum(tree.layout.mass)
+    if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
+        return total
     if total <= 0.0:
         raise ModelError("the robot has no mass, so it has no centre of mass", where=f"robot {tree.model.name!r}",
                          remedy="Give at least one link an <inertial>.")

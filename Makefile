@@ -43,7 +43,6 @@ bench: $(VENV)/.test
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m ruff check .
-	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
 clean:

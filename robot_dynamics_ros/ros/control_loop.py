@@ -64,6 +64,7 @@ class ControlLoop:
         model, controller, joints: the robot, its controller and the joints commanded.
         running: whether the controller holds or moves the robot.
         stamp: stamp of the newest good joint state, ns.
+        subscription: the one to joint states.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class ControlLoop:
         self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
         self._more_wrenches = WrenchOutputs(node, self.controller, values)
         self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
-        self._subscription = node.create_subscription(
+        self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
         )
 
@@ -121,7 +122,7 @@ class ControlLoop:
 
     def destroy(self) -> None:
         """Take the topics down."""
-        self._node.destroy_subscription(self._subscription)
+        self._node.destroy_subscription(self.subscription)
         for topics in (self._commands, self._wrenches, self._more_wrenches, self._references):
             topics.destroy()
 

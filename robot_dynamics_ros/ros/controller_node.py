@@ -48,7 +48,9 @@ class ControllerNode(LifecycleNode):
         self._take_down: list[Callable[[], Any]] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
-        self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
+        self._subscriptions_of_cycle: list[Any] = []
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:
@@ -94,6 +96,7 @@ class ControllerNode(LifecycleNode):
             self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST,
                                      event_callbacks=QUIET_SUBSCRIPTION),
         )
+        self._subscriptions_of_cycle = [loop.subscription, *inputs[1:]]
         hold = self.create_service(Trigger, "~/hold", self._on_hold)
         self._take_down = [
             *(partial(self.destroy_subscription, subscription) for subscription in inputs),
@@ -146,6 +149,7 @@ class ControllerNode(LifecycleNode):
         for take_down in self._take_down:
             take_down()
         self._take_down = []
+        self._subscriptions_of_cycle = []
         self.loop = None
         self._report.configured(None)
 
@@ -155,6 +159,14 @@ class ControllerNode(LifecycleNode):
             self._stop()
             self.loop.wait_until_sent()
             self.get_logger().info("stopped; the last command sent is the safe one")
+
+    def cycle_subscriptions(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.focused_executor.CycleNode`."""
+        return self._subscriptions_of_cycle
+
+    def cycle_timers(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.focused_executor.CycleNode`."""
+        return self._timers_of_cycle
 
     def _cycle_failed(self, error: Exception) -> None:
         if not isinstance(error, RobotDynamicsError):

@@ -7,18 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.focused_executor import FocusedExecutor
 from robot_dynamics_ros.ros.main import StopRequest
 
 __all__ = ["run"]
 
 
-def _executor(name: str) -> Executor:
-    if name == "multi_threaded":
-        return MultiThreadedExecutor(num_threads=2)
+def _executor(name: str, node: Any) -> Executor:
+    if name == "focused":
+        return FocusedExecutor(node)
+    executor: Executor
     if name == "events":
         try:
             from rclpy.experimental import EventsExecutor
@@ -27,8 +29,11 @@ def _executor(name: str) -> Executor:
                 "this rclpy has no EventsExecutor", where="parameter 'executor'", got=name,
                 remedy="Use 'single_threaded'.",
             ) from None
-        return EventsExecutor()
-    return SingleThreadedExecutor()
+        executor = EventsExecutor()
+    else:
+        executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    return executor
 
 
 def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | None = None) -> int:
@@ -45,8 +50,7 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
         if stop:
             return 0
         node = make_node()
-        executor = _executor(node.parameters["executor"])
-        executor.add_node(node)
+        executor = _executor(node.parameters["executor"], node)
         while not stop:
             executor.spin_once()
         executor.remove_node(node)

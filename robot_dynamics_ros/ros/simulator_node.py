@@ -57,7 +57,8 @@ class SimulatorNode(Node):
         self._diverged = ""
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)
+        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
+        self._subscriptions_of_cycle: list[Any] = []
         if self._source.text:
             self._start(self._source.text)
             if self.parameters["publish_description"]:
@@ -106,11 +107,11 @@ class SimulatorNode(Node):
             else None
         )
         self._clock_template = Template(ClockMessage())
-        CommandReader(
+        commands = CommandReader(
             self, values["command_format"], self._states.joints, self._on_command, self._on_refused,
             NEWEST if self._lockstep is None else EVENT,
         )
-        self.create_subscription(
+        pushes = self.create_subscription(
             WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
         )
         self.create_service(SetBool, "~/set_pause", self._on_pause)
@@ -123,6 +124,8 @@ class SimulatorNode(Node):
             self._set_pause(True)
         self._published_ns = time.monotonic_ns()
         self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
+        self._timers_of_cycle.append(self._timer)
+        self._subscriptions_of_cycle = [commands.subscription, pushes]
         self.get_logger().info(
             f"simulating {model.name!r}: {len(self._states.joints)} joints, {model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
@@ -275,6 +278,14 @@ class SimulatorNode(Node):
             self._diagnostics.publish(1, text, values)
         else:
             self._diagnostics.publish(0, "running" if self.model is not None else "waiting for a description", values)
+
+    def cycle_subscriptions(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.focused_executor.CycleNode`."""
+        return self._subscriptions_of_cycle
+
+    def cycle_timers(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.focused_executor.CycleNode`."""
+        return self._timers_of_cycle
 
     def finish(self) -> None:
         """Nothing to leave behind: a robot that is not there needs no safe command."""

@@ -16,30 +16,56 @@ __all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
 
 FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html"}
 _MOTOR_WORDS = {
-    "R": "resistance", "L": "inductance", "kt": "torque_constant", "ke": "back_emf_constant", "N": "gear_ratio",
-    "J": "rotor_inertia", "Vmax": "max_voltage", "Imax": "max_current",
+    "R": "resistance",
+    "L": "inductance",
+    "kt": "torque_constant",
+    "ke": "back_emf_constant",
+    "N": "gear_ratio",
+    "J": "rotor_inertia",
+    "Vmax": "max_voltage",
+    "Imax": "max_current",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--urdf", "--robot", required=True, metavar="ROBOT",
-                        help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument(
+        "--urdf",
+        "--robot",
+        required=True,
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
     parser.add_argument("--symbols", choices=("auto",), help="auto: name every mass, length, inertia and gravity")
-    parser.add_argument("--symbol", action="append", default=[], metavar="PLACE=NAME",
-                        help="make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g (repeatable)")
+    parser.add_argument(
+        "--symbol",
+        action="append",
+        default=[],
+        metavar="PLACE=NAME",
+        help="make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g (repeatable)",
+    )
     parser.add_argument("--list-places", action="store_true", help="print every place that --symbol can name, and stop")
     parser.add_argument("--coordinates", default="q", metavar="LETTER", help="letter of the coordinates (theta, say)")
-    parser.add_argument("--motor", action="append", default=[], metavar="JOINT:R=..,kt=..",
-                        help="a DC motor: R, kt, and optionally ke, L, N, J (repeatable)")
-    parser.add_argument("--only", metavar="PARTS", help="comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
+    parser.add_argument(
+        "--motor",
+        action="append",
+        default=[],
+        metavar="JOINT:R=..,kt=..",
+        help="a DC motor: R, kt, and optionally ke, L, N, J (repeatable)",
+    )
+    parser.add_argument(
+        "--only", metavar="PARTS", help="comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof"
+    )
     parser.add_argument("--unexpanded", action="store_true", help="steps instead of multiplied-out formulas")
     parser.add_argument("--no-simplify", action="store_true", help="plain sums of products: faster, longer")
     parser.add_argument("--max-terms", type=int, default=None, help="how many terms one expression may have")
     parser.add_argument("--digits", type=int, default=6, help="figures of printed decimals")
-    parser.add_argument("--format", choices=("text", "latex", "tex", "html"),
-                        help="text; latex: to be included; tex: a document that compiles; html: a page; "
-                        "default by the ending of --output, else text")
+    parser.add_argument(
+        "--format",
+        choices=("text", "latex", "tex", "html"),
+        help="text; latex: to be included; tex: a document that compiles; html: a page; "
+        "default by the ending of --output, else text",
+    )
     parser.add_argument("--output", "-o", metavar="FILE", help="write there instead of to the terminal")
     parser.add_argument("--report", action="store_true", help="print operation counts too")
 
@@ -63,12 +89,20 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.digits <= 17:
         raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
     if options.symbols and options.symbol:
-        raise ArgumentError("--symbols auto names everything already", where="--symbol", got=options.symbol,
-                            remedy="Give one or the other.")
+        raise ArgumentError(
+            "--symbols auto names everything already",
+            where="--symbol",
+            got=options.symbol,
+            remedy="Give one or the other.",
+        )
     equations = symbolic(
-        model, options.symbols or parse_symbols(options.symbol), coordinates=options.coordinates,
-        expand=not options.unexpanded, simplify=not options.no_simplify,
-        max_terms=MAX_TERMS if options.max_terms is None else options.max_terms, motors=parse_motors(options.motor),
+        model,
+        options.symbols or parse_symbols(options.symbol),
+        coordinates=options.coordinates,
+        expand=not options.unexpanded,
+        simplify=not options.no_simplify,
+        max_terms=MAX_TERMS if options.max_terms is None else options.max_terms,
+        motors=parse_motors(options.motor),
     )
     parts = options.only.split(",") if options.only else [p for p in PARTS if p != "operations"]
     if options.report:
@@ -96,8 +130,12 @@ def parse_symbols(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         place, equals, name = text.partition("=")
         if not equals or not place or not name:
-            raise ArgumentError(f"expected PLACE=NAME, got {text!r}", where="--symbol", got=text,
-                                remedy="For example mass:forearm=m2; --list-places shows all places.")
+            raise ArgumentError(
+                f"expected PLACE=NAME, got {text!r}",
+                where="--symbol",
+                got=text,
+                remedy="For example mass:forearm=m2; --list-places shows all places.",
+            )
         if place in found:
             raise ArgumentError(f"{place} is named twice", where="--symbol", got=text)
         found[place] = name
@@ -124,7 +162,9 @@ def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
                 values[_MOTOR_WORDS[key]] = float(number)
             except ValueError:
                 raise ArgumentError(
-                    f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)", where="--motor", got=text,
+                    f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)",
+                    where="--motor",
+                    got=text,
                     remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
                 ) from None
         for key, word in (("R", "resistance"), ("kt", "torque_constant")):

@@ -18,28 +18,66 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--urdf", "--robot", required=True, metavar="ROBOT",
-                        help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument(
+        "--urdf",
+        "--robot",
+        required=True,
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
     parser.add_argument("--lang", choices=LANGUAGES, default="c99", help="language (default: c99)")
     parser.add_argument("--output", "-o", metavar="DIRECTORY", help="where the files go; needed unless --report alone")
-    parser.add_argument("--functions", default=",".join(DEFAULT), metavar="NAMES",
-                        help=f"comma-separated, or 'all'; of {', '.join(FUNCTIONS)}, step (default: {','.join(DEFAULT)})")
+    parser.add_argument(
+        "--functions",
+        default=",".join(DEFAULT),
+        metavar="NAMES",
+        help=f"comma-separated, or 'all'; of {', '.join(FUNCTIONS)}, step (default: {','.join(DEFAULT)})",
+    )
     parser.add_argument("--prefix", help="of all names, and the files' name (default: the robot's name)")
     parser.add_argument("--scalar", choices=("double", "float"), default="double", help="number type in C")
-    parser.add_argument("--link", action="append", metavar="NAME", help="a link for jacobian and link_pose (repeatable)")
-    parser.add_argument("--external", action="append", default=[], metavar="LINK",
-                        help="a link on which a known wrench acts (repeatable)")
-    parser.add_argument("--symbols", choices=("auto",), help="auto: every mass, length and inertia can be changed at run time")
-    parser.add_argument("--symbol", action="append", default=[], metavar="PLACE=NAME",
-                        help="one number to be changed at run time, e.g. mass:forearm=m2 (repeatable)")
-    parser.add_argument("--motor", action="append", default=[], metavar="JOINT:R=..,kt=..",
-                        help="a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax (repeatable)")
+    parser.add_argument(
+        "--link", action="append", metavar="NAME", help="a link for jacobian and link_pose (repeatable)"
+    )
+    parser.add_argument(
+        "--external",
+        action="append",
+        default=[],
+        metavar="LINK",
+        help="a link on which a known wrench acts (repeatable)",
+    )
+    parser.add_argument(
+        "--symbols", choices=("auto",), help="auto: every mass, length and inertia can be changed at run time"
+    )
+    parser.add_argument(
+        "--symbol",
+        action="append",
+        default=[],
+        metavar="PLACE=NAME",
+        help="one number to be changed at run time, e.g. mass:forearm=m2 (repeatable)",
+    )
+    parser.add_argument(
+        "--motor",
+        action="append",
+        default=[],
+        metavar="JOINT:R=..,kt=..",
+        help="a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax (repeatable)",
+    )
     parser.add_argument("--integrator", choices=INTEGRATORS, default="rk4", help="of the step (default: rk4)")
     parser.add_argument("--friction", choices=FRICTIONS, default="viscous", help="at the joints, in the step")
-    parser.add_argument("--smooth-velocity", type=float, default=1e-3, metavar="SPEED",
-                        help="over which --friction smooth rounds dry friction")
-    parser.add_argument("--rename", action="append", default=[], metavar="NAME=IDENTIFIER",
-                        help="identifier of a joint or link whose name clashes (repeatable)")
+    parser.add_argument(
+        "--smooth-velocity",
+        type=float,
+        default=1e-3,
+        metavar="SPEED",
+        help="over which --friction smooth rounds dry friction",
+    )
+    parser.add_argument(
+        "--rename",
+        action="append",
+        default=[],
+        metavar="NAME=IDENTIFIER",
+        help="identifier of a joint or link whose name clashes (repeatable)",
+    )
     parser.add_argument("--max-operations", type=int, default=MAX_OPERATIONS, help="refuse functions that take more")
     parser.add_argument("--report", action="store_true", help="print operation counts of each function")
 
@@ -60,10 +98,20 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(f"expected NAME=IDENTIFIER, got {text!r}", where="--rename", got=text)
         renamed[name] = word
     code = export_code(
-        load_urdf(str(find_robot(options.urdf))), names, language=options.lang, real=options.scalar, prefix=options.prefix,
-        links=options.link, symbols=options.symbols or parse_symbols(options.symbol), external=options.external,
-        motors=parse_motors(options.motor), integrator=options.integrator, friction=options.friction,
-        smooth_velocity=options.smooth_velocity, rename=renamed, max_operations=options.max_operations,
+        load_urdf(str(find_robot(options.urdf))),
+        names,
+        language=options.lang,
+        real=options.scalar,
+        prefix=options.prefix,
+        links=options.link,
+        symbols=options.symbols or parse_symbols(options.symbol),
+        external=options.external,
+        motors=parse_motors(options.motor),
+        integrator=options.integrator,
+        friction=options.friction,
+        smooth_velocity=options.smooth_velocity,
+        rename=renamed,
+        max_operations=options.max_operations,
     )
     if options.output:
         for path in code.write(options.output):

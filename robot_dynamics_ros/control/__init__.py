@@ -19,6 +19,7 @@ from robot_dynamics_ros.control.laws import (
     joint_impedance,
     pd_gravity,
 )
+from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr
 from robot_dynamics_ros.control.move import plan_move
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver, contact_wrench
 from robot_dynamics_ros.control.path import Path
@@ -45,6 +46,7 @@ __all__ = [
     "JointTable",
     "JointTolerance",
     "Law",
+    "LinearModel",
     "Mode",
     "MomentumObserver",
     "PDGravity",
@@ -60,9 +62,12 @@ __all__ = [
     "cartesian_impedance",
     "computed_torque",
     "contact_wrench",
+    "discretize",
     "feedforward_pd",
     "gravity_compensation",
     "joint_impedance",
+    "linearize",
+    "lqr",
     "nanoseconds",
     "pd_gravity",
     "plan_move",

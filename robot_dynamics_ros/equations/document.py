@@ -90,25 +90,42 @@ def document_of(equations: Equations, parts: Iterable[str] | None = None, digits
     def entries(name: str, matrix: Any, *, symmetric: bool = False) -> list[Line]:
         return [
             Line(name, (str(i + 1), str(j + 1)), matrix[i, j])
-            for i in range(matrix.shape[0]) for j in range(matrix.shape[1]) if not symmetric or j >= i
+            for i in range(matrix.shape[0])
+            for j in range(matrix.shape[1])
+            if not symmetric or j >= i
         ]
 
     def column(name: str, vector: Any) -> list[Line]:
         return [Line(name, (str(i + 1),), vector[i]) for i in range(vector.shape[0])]
 
     pairs = [f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}" for i in range(n) for j in range(i + 1, n)]
-    put("steps", "Steps", "Each is used by the ones after it, and below.",
-        [Line(str(symbol), (), value) for symbol, value in equations.steps])
+    put(
+        "steps",
+        "Steps",
+        "Each is used by the ones after it, and below.",
+        [Line(str(symbol), (), value) for symbol, value in equations.steps],
+    )
     put("M", "Mass matrix", "M is symmetric; its upper half is given.", entries("M", equations.M, symmetric=True))
     put("D", "Coriolis and centrifugal efforts", "D(q, v), quadratic in the velocities.", column("D", equations.D))
     put("G", "Gravity", "G(q), the derivative of the potential energy.", column("G", equations.G))
-    put("coriolis", "Coriolis matrix", "N(q, v) of the Christoffel symbols: N v = D, and dM/dt - 2 N is skew-symmetric.",
-        entries("N", equations.coriolis))
-    put("B", "Configuration-space form: Coriolis part",
+    put(
+        "coriolis",
+        "Coriolis matrix",
+        "N(q, v) of the Christoffel symbols: N v = D, and dM/dt - 2 N is skew-symmetric.",
+        entries("N", equations.coriolis),
+    )
+    put(
+        "B",
+        "Configuration-space form: Coriolis part",
         "D = B [products of two velocities] + C [squares of the velocities]; the second index of B names the product.",
-        [Line("B", (str(i + 1), pairs[k]), equations.B[i, k]) for i in range(n) for k in range(len(pairs))])
-    put("C", "Configuration-space form: centrifugal part", "C multiplies the squares of the velocities.",
-        entries("C", equations.C))
+        [Line("B", (str(i + 1), pairs[k]), equations.B[i, k]) for i in range(n) for k in range(len(pairs))],
+    )
+    put(
+        "C",
+        "Configuration-space form: centrifugal part",
+        "C multiplies the squares of the velocities.",
+        entries("C", equations.C),
+    )
     put("K", "Kinetic energy", "", [Line("K", (), equations.K)])
     put("U", "Potential energy", "Zero where the world's origin is.", [Line("U", (), equations.U)])
     _motors(equations, put)
@@ -116,24 +133,54 @@ def document_of(equations: Equations, parts: Iterable[str] | None = None, digits
         sections.append(Section("Symbols", "SI units throughout.", definitions=_needed(equations)))
     if "proof" in chosen and equations.proof is not None:
         rows = tuple((statement, str(count), str(terms)) for statement, count, terms in equations.proof.identities)
-        sections.append(Section(
-            "Proof", "Both sides were reduced to the one normal form of polynomials in sines and cosines, in exact "
-            "arithmetic, and agree for every configuration, velocity and parameter value.",
-            head=("identity", "equations", "terms"), rows=rows,
-        ))
+        sections.append(
+            Section(
+                "Proof",
+                "Both sides were reduced to the one normal form of polynomials in sines and cosines, in exact "
+                "arithmetic, and agree for every configuration, velocity and parameter value.",
+                head=("identity", "equations", "terms"),
+                rows=rows,
+            )
+        )
     if "operations" in chosen:
-        names = {"M": "mass matrix", "tau": "inverse dynamics", "bias": "D + G", "G": "gravity",
-                 "coriolis": "Coriolis matrix", "K": "kinetic energy", "U": "potential energy"}
+        names = {
+            "M": "mass matrix",
+            "tau": "inverse dynamics",
+            "bias": "D + G",
+            "G": "gravity",
+            "coriolis": "Coriolis matrix",
+            "K": "kinetic energy",
+            "U": "potential energy",
+        }
         import sympy
 
-        printed = {"M": equations.M, "G": equations.G, "coriolis": equations.coriolis, "K": equations.K, "U": equations.U}
+        printed = {
+            "M": equations.M,
+            "G": equations.G,
+            "coriolis": equations.coriolis,
+            "K": equations.K,
+            "U": equations.U,
+        }
         rows = tuple(
-            (names[k], str(count), str(sum(int(sympy.count_ops(x)) for x in (printed[k] if hasattr(printed[k], "shape") else [printed[k]])))
-             if k in printed and not equations.steps else "-")
+            (
+                names[k],
+                str(count),
+                str(
+                    sum(int(sympy.count_ops(x)) for x in (printed[k] if hasattr(printed[k], "shape") else [printed[k]]))
+                )
+                if k in printed and not equations.steps
+                else "-",
+            )
             for k, count in equations.operations.items()
         )
-        sections.append(Section("Operations", "Additions, multiplications, sines and cosines that each takes.",
-                                head=("function", "recursive, shared", "as printed"), rows=rows))
+        sections.append(
+            Section(
+                "Operations",
+                "Additions, multiplications, sines and cosines that each takes.",
+                head=("function", "recursive, shared", "as printed"),
+                rows=rows,
+            )
+        )
     letter = str(equations.q[0])[:-1]
     joints = ", ".join(f"{k + 1} {name}" for k, name in enumerate(_coordinate_names(equations)))
     said = (
@@ -160,13 +207,28 @@ def _motors(equations: Equations, put: Any) -> None:
         return
     n = len(equations.q)
     changed = [(i, i) for i in range(n) if motors.M[i, i] != equations.M[i, i]]
-    put("motors", "Motors: mass matrix with rotors", "The other entries are those of M.",
-        [Line("A", (str(i + 1), str(j + 1)), motors.M[i, j]) for i, j in changed])
-    put("motors", "Motors: efforts", "A(q) a + D(q, v) + G(q) = f: what motors, free efforts and friction add up to.",
-        [Line("f", (str(k + 1),), motors.effort[k]) for k in range(n)])
-    put("motors", "Motors: currents", "Rates of the currents.",
-        [Line(str(i)[0], (str(i)[1:],), rate, dots=1)
-         for i, rate in zip(motors.currents, motors.current_rates, strict=True) if rate != 0])
+    put(
+        "motors",
+        "Motors: mass matrix with rotors",
+        "The other entries are those of M.",
+        [Line("A", (str(i + 1), str(j + 1)), motors.M[i, j]) for i, j in changed],
+    )
+    put(
+        "motors",
+        "Motors: efforts",
+        "A(q) a + D(q, v) + G(q) = f: what motors, free efforts and friction add up to.",
+        [Line("f", (str(k + 1),), motors.effort[k]) for k in range(n)],
+    )
+    put(
+        "motors",
+        "Motors: currents",
+        "Rates of the currents.",
+        [
+            Line(str(i)[0], (str(i)[1:],), rate, dots=1)
+            for i, rate in zip(motors.currents, motors.current_rates, strict=True)
+            if rate != 0
+        ],
+    )
 
 
 def _coordinate_names(equations: Equations) -> list[str]:

@@ -108,18 +108,25 @@ class Equations:
         import sympy
 
         if name not in self.named():
-            raise ArgumentError(f"there is no {name!r}", where="name", got=name, remedy=f"One of {', '.join(self.named())}.")
+            raise ArgumentError(
+                f"there is no {name!r}", where="name", got=name, remedy=f"One of {', '.join(self.named())}."
+            )
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
         entries = list(what) if shape else [what]
         constants = [(s, sympy.Float(x, 17)) for s, x in self.values.items()]
         steps = [(s, e.subs(constants)) for s, e in self.steps]
         if steps:
-            run = sympy.lambdify([self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries],
-                                 modules="math", cse=lambda given: (steps, given))
+            run = sympy.lambdify(
+                [self.q, self.v, self.a],
+                [sympy.sympify(e).subs(constants) for e in entries],
+                modules="math",
+                cse=lambda given: (steps, given),
+            )
         else:
-            run = sympy.lambdify([self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries],
-                                 modules="math", cse=True)
+            run = sympy.lambdify(
+                [self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries], modules="math", cse=True
+            )
 
         def call(q: Any, v: Any = None, a: Any = None) -> Any:
             none = [0.0] * len(self.v)
@@ -176,9 +183,7 @@ def symbolic(
     letters = _letters(n, coordinates)
     taken = {name: meaning for name, meaning in letters} | motor_names(model, motors)
     geometry = Geometry(model, symbols, taken)
-    q, v, a, tau = (
-        tuple(sympy.Symbol(name, real=True) for name, _ in letters[k * n : (k + 1) * n]) for k in range(4)
-    )
+    q, v, a, tau = (tuple(sympy.Symbol(name, real=True) for name, _ in letters[k * n : (k + 1) * n]) for k in range(4))
     names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
     recursive = trace_recursions(geometry)
     if expand:
@@ -189,13 +194,12 @@ def symbolic(
         *(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True)),
         *geometry.definitions,
     ]
-    found = Equations(
-        model, q, v, a, tau, **terms, definitions=tuple(definitions), operations=recursive.operations()
-    )
+    found = Equations(model, q, v, a, tau, **terms, definitions=tuple(definitions), operations=recursive.operations())
     if motors:
         electric = motor_equations(found, motors, motor_symbols)
-        found = Equations(**{**found.__dict__, "motors": electric,
-                             "definitions": (*found.definitions, *electric.definitions)})
+        found = Equations(
+            **{**found.__dict__, "motors": electric, "definitions": (*found.definitions, *electric.definitions)}
+        )
     return found
 
 
@@ -211,13 +215,16 @@ def _expanded(
         proof = prove(ring, lagrange, recursive)
         gamma = christoffel(ring, lagrange.M)
         coriolis = [
-            [sum((ring.mul(gamma[i][j][k], ring.v[k]) for k in range(n)), ring.zero) for j in range(n)] for i in range(n)
+            [sum((ring.mul(gamma[i][j][k], ring.v[k]) for k in range(n)), ring.zero) for j in range(n)]
+            for i in range(n)
         ]
     except TooLargeToExpand as error:
         operations = recursive.operations()
         raise TooLargeToExpand(
             f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
-            f"and {operations['M']} for the mass matrix", where=error.where, got=error.got,
+            f"and {operations['M']} for the mass matrix",
+            where=error.where,
+            got=error.got,
             remedy="Ask for the unexpanded form (expand=False, --unexpanded), leave numbers instead of symbols, or raise "
             "max_terms.",
         ) from None
@@ -268,7 +275,8 @@ def _check_joints(model: RobotModel) -> None:
         if model.joint(name).type is JointType.FLOATING:
             raise ModelError(
                 "a floating joint's velocities are no rates of coordinates, so Lagrange's equations in this form do not "
-                "hold for it", where=f"joint {name!r}",
+                "hold for it",
+                where=f"joint {name!r}",
                 remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
                 "can do floating joints.",
             )

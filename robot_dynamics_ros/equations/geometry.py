@@ -9,7 +9,15 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.tree import _z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
-from robot_dynamics_ros.equations.places import AXES, MOMENTS, Definition, Symbols, body_links, places_of, resolve_symbols
+from robot_dynamics_ros.equations.places import (
+    AXES,
+    MOMENTS,
+    Definition,
+    Symbols,
+    body_links,
+    places_of,
+    resolve_symbols,
+)
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -68,12 +76,13 @@ class Geometry:
         UnknownNameError, ArgumentError: unusable symbols.
     """
 
-    def __init__(
-        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None) -> None:
         if model.nv == 0:
-            raise ModelError("the robot has no moving joint, so there is nothing to write equations for",
-                             where=f"robot {model.name!r}", remedy="Check the joint types in its URDF.")
+            raise ModelError(
+                "the robot has no moving joint, so there is nothing to write equations for",
+                where=f"robot {model.name!r}",
+                remedy="Check the joint types in its URDF.",
+            )
         self.model = model
         self._places = places_of(model)
         defined = resolve_symbols(model, symbols, taken or {})
@@ -133,6 +142,9 @@ class Geometry:
             if block.start <= dof < block.stop:
                 place = f"armature:{name}" if block.stop - block.start == 1 else f"armature:{name}[{dof - block.start}]"
                 if place in self._places:
-                    return Parameter(self._symbols[place], float(self.model.armature[dof])) \
-                        if place in self._symbols else fraction_of(float(self.model.armature[dof]))
+                    return (
+                        Parameter(self._symbols[place], float(self.model.armature[dof]))
+                        if place in self._symbols
+                        else fraction_of(float(self.model.armature[dof]))
+                    )
         return fraction_of(float(self.model.armature[dof]))

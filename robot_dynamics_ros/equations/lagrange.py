@@ -79,9 +79,7 @@ def christoffel(ring: TrigRing, M: list[list[Poly]]) -> list[list[list[Poly]]]:
     n = len(M)
     dM = [[[ring.by_q(M[i][j], k) for k in range(n)] for j in range(n)] for i in range(n)]
     half = ring.number(_HALF)
-    return [
-        [[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)
-    ]
+    return [[[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
 
 
 def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list[list[Poly]], list[Poly]]:

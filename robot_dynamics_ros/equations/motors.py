@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["MotorEquations", "check_motors", "motor_equations", "motor_names"]
 
 _CONSTANTS = (
-    ("R", "resistance", "Ω"), ("L", "inductance", "H"), ("kt", "torque constant", "N m/A"),
-    ("ke", "back-EMF constant", "V s/rad"), ("N", "gear ratio", ""), ("Jr", "rotor inertia", "kg m²"),
+    ("R", "resistance", "Ω"),
+    ("L", "inductance", "H"),
+    ("kt", "torque constant", "N m/A"),
+    ("ke", "back-EMF constant", "V s/rad"),
+    ("N", "gear ratio", ""),
+    ("Jr", "rotor inertia", "kg m²"),
 )
 
 
@@ -76,8 +80,12 @@ def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
     """
     for name in motors:
         if name in model.moving_joint_names and name not in model.joint_names:
-            raise ArgumentError("a mimic joint follows its master and has no motor of its own", where=f"motor of {name!r}",
-                                got=name, remedy="Give the motor to the joint that it mimics.")
+            raise ArgumentError(
+                "a mimic joint follows its master and has no motor of its own",
+                where=f"motor of {name!r}",
+                got=name,
+                remedy="Give the motor to the joint that it mimics.",
+            )
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="motors")
         if model.joint(name).type.nv != 1:
@@ -125,11 +133,16 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         number, of = k + 1, f"of the motor of {joint}"
         V, i = S.Symbol(f"V{number}", real=True), S.Symbol(f"i{number}", real=True)
         definitions += [Definition(str(V), f"voltage {of}", "V"), Definition(str(i), f"current {of}", "A")]
-        numbers = (motor.resistance, motor.inductance, motor.torque_constant, motor.emf, motor.gear_ratio,
-                   motor.rotor_inertia)
+        numbers = (
+            motor.resistance,
+            motor.inductance,
+            motor.torque_constant,
+            motor.emf,
+            motor.gear_ratio,
+            motor.rotor_inertia,
+        )
         given = {
-            letter: constant(f"{letter}{number}", f"{word} {of}", unit, value)
-            if value else S.Integer(0)
+            letter: constant(f"{letter}{number}", f"{word} {of}", unit, value) if value else S.Integer(0)
             for (letter, word, unit), value in zip(_CONSTANTS, numbers, strict=True)
         }
         drop = V - given["ke"] * given["N"] * equations.v[k]
@@ -146,13 +159,26 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
     for k in range(model.nv):
         v = equations.v[k]
         if model.damping[k]:
-            effort[k] -= constant(f"d{k + 1}", f"viscous friction of degree {k + 1}", "N m s/rad or N s/m",
-                                  float(model.damping[k])) * v
+            effort[k] -= (
+                constant(
+                    f"d{k + 1}", f"viscous friction of degree {k + 1}", "N m s/rad or N s/m", float(model.damping[k])
+                )
+                * v
+            )
         if model.friction[k]:
-            effort[k] -= constant(f"Fc{k + 1}", f"dry friction of degree {k + 1}", "N m or N",
-                                  float(model.friction[k])) * S.sign(v)
+            effort[k] -= constant(
+                f"Fc{k + 1}", f"dry friction of degree {k + 1}", "N m or N", float(model.friction[k])
+            ) * S.sign(v)
     rates = S.Matrix([*equations.v, *equations.a, *current_rates])
     return MotorEquations(
-        tuple(joints), tuple(voltages), tuple(currents), M, effort, S.Matrix(len(joints), 1, current_rates),
-        S.Matrix([*equations.q, *equations.v, *currents]), rates, tuple(definitions), equations.D + equations.G,
+        tuple(joints),
+        tuple(voltages),
+        tuple(currents),
+        M,
+        effort,
+        S.Matrix(len(joints), 1, current_rates),
+        S.Matrix([*equations.q, *equations.v, *currents]),
+        rates,
+        tuple(definitions),
+        equations.D + equations.G,
     )

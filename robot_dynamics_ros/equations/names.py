@@ -10,30 +10,31 @@ from robot_dynamics_ros.errors import ArgumentError
 
 __all__ = ["C_KEYWORDS", "MATH_NAMES", "check_identifier", "check_identifiers", "identifier_of"]
 
-C_KEYWORDS = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long
+_C = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     alignas alignof atomic_bool bool complex constexpr false imaginary main noreturn nullptr static_assert
-    thread_local true typeof typeof_unqual""".split()
-)
+    thread_local true typeof typeof_unqual
+"""
+C_KEYWORDS = frozenset(_C.split())
 """Keywords of C99 to C23, and ``main``."""
 
-CPP_KEYWORDS = frozenset(
-    """and and_eq asm bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield
+_CPP = """
+    and and_eq asm bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield
     decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq
     private protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual
-    wchar_t xor xor_eq""".split()
-)
+    wchar_t xor xor_eq
+"""
+CPP_KEYWORDS = frozenset(_CPP.split())
 """Keywords that C++ adds: headers are meant to be read by both."""
 
-MATH_NAMES = frozenset(
-    name + suffix
-    for name in """acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log
+_MATH = """
+    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log
     log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil floor nearbyint rint
     lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma
-    abs div exit free malloc gamma j0 j1 jn y0 y1 yn signgam printf""".split()
-    for suffix in ("", "f", "l")
-)
+    abs div exit free malloc gamma j0 j1 jn y0 y1 yn signgam printf
+"""
+MATH_NAMES = frozenset(name + suffix for name in _MATH.split() for suffix in ("", "f", "l"))
 """What math.h, and the standard headers used beside it, declare."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -48,11 +49,15 @@ def check_identifier(name: object, where: str) -> str:
     remedy = "Choose another name, such as one with a number or a suffix."
     if not isinstance(name, str) or not _WORD.match(name):
         raise ArgumentError(
-            f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)", where=where, got=name,
+            f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)",
+            where=where,
+            got=name,
             remedy="Choose a name that C and Python accept, such as 'm1'.",
         )
     if "__" in name:
-        raise ArgumentError(f"{name!r} has a double underscore, which is reserved", where=where, got=name, remedy=remedy)
+        raise ArgumentError(
+            f"{name!r} has a double underscore, which is reserved", where=where, got=name, remedy=remedy
+        )
     kind = ""
     if name in C_KEYWORDS:
         kind = "a keyword or reserved word of C"
@@ -81,7 +86,9 @@ def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
         check_identifier(name, meaning)
         if name in taken:
             raise ArgumentError(
-                f"the name {name!r} is already taken by {taken[name]}", where=meaning, got=name,
+                f"the name {name!r} is already taken by {taken[name]}",
+                where=meaning,
+                got=name,
                 remedy="Give each its own name.",
             )
         taken[name] = meaning

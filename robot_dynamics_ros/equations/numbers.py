@@ -62,7 +62,11 @@ def value_of(entry: Entry) -> float:
 
 _HALF = Fraction(1, 2)
 _SPECIAL: dict[float, Entry] = {
-    0.0: Fraction(0), 1.0: Fraction(1), 0.5: _HALF, math.sqrt(0.5): Root(_HALF, 2), math.sqrt(0.75): Root(_HALF, 3),
+    0.0: Fraction(0),
+    1.0: Fraction(1),
+    0.5: _HALF,
+    math.sqrt(0.5): Root(_HALF, 2),
+    math.sqrt(0.75): Root(_HALF, 3),
 }
 
 

@@ -76,7 +76,12 @@ def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
     root = model.root_link
     yield f"mass:{root}", f"mass of the root link {root}", "kg", model.root_inertia.mass
     for k, axis in enumerate(AXES):
-        yield (f"com:{root}.{axis}", f"centre of mass of the root link {root}, {axis}", "m", clean_vector(model.root_inertia.com)[k])
+        yield (
+            f"com:{root}.{axis}",
+            f"centre of mass of the root link {root}, {axis}",
+            "m",
+            clean_vector(model.root_inertia.com)[k],
+        )
     for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
         welded = any(
             int(b) == i and name != link and model.link(name).inertia.mass > 0.0
@@ -85,20 +90,36 @@ def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
         body = f"{link} with all that is welded to it" if welded else link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
         for k, axis in enumerate(AXES):
-            yield (f"com:{link}.{axis}", f"centre of mass of {body} along {axis} of its frame", "m",
-                   clean_vector(model.body_com[i])[k])
+            yield (
+                f"com:{link}.{axis}",
+                f"centre of mass of {body} along {axis} of its frame",
+                "m",
+                clean_vector(model.body_com[i])[k],
+            )
         for moment in MOMENTS:
             a, b = AXES.index(moment[0]), AXES.index(moment[1])
-            yield (f"inertia:{link}.{moment}", f"{moment} of the inertia of {body} about its centre of mass", "kg m²",
-                   clean_inertia(model.body_inertia[i])[a][b])
+            yield (
+                f"inertia:{link}.{moment}",
+                f"{moment} of the inertia of {body} about its centre of mass",
+                "kg m²",
+                clean_inertia(model.body_inertia[i])[a][b],
+            )
         for k, axis in enumerate(AXES):
-            yield (f"origin:{joint}.{axis}", f"origin of {joint} along {axis} of the frame before it", "m",
-                   clean_vector(model.joint_position[i])[k])
+            yield (
+                f"origin:{joint}.{axis}",
+                f"origin of {joint} along {axis} of the frame before it",
+                "m",
+                clean_vector(model.joint_position[i])[k],
+            )
         if model.mimic_master[i] < 0:
             for c in range(JointType(int(model.joint_type[i])).nv if model.joint_type[i] != JointType.FLOATING else 0):
                 suffix = "" if c == 0 and JointType(int(model.joint_type[i])).nv == 1 else f"[{c}]"
-                yield (f"armature:{joint}{suffix}", f"reflected rotor inertia of {joint}{suffix}", "kg m²",
-                       model.armature[int(model.v_index[i]) + c])
+                yield (
+                    f"armature:{joint}{suffix}",
+                    f"reflected rotor inertia of {joint}{suffix}",
+                    "kg m²",
+                    model.armature[int(model.v_index[i]) + c],
+                )
     if np.count_nonzero(model.gravity) == 1:
         yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum())
     for k, axis in enumerate(AXES):
@@ -127,9 +148,9 @@ def automatic_symbols(model: RobotModel) -> dict[str, str]:
                 short = normal is not None and moment == normal[i]
                 symbols[f"inertia:{link}.{moment}"] = f"I{k}" if short else f"I{k}_{moment}"
         symbols |= _components(f"origin:{joint}", f"l{i}", f"l{i}", clean_vector(model.joint_position[i]))
-        if model.mimic_master[i] < 0 and JointType(int(model.joint_type[i])).nv == 1:
-            if model.armature[int(model.v_index[i])]:
-                symbols[f"armature:{joint}"] = f"J{k}"
+        own = model.mimic_master[i] < 0 and JointType(int(model.joint_type[i])).nv == 1
+        if own and model.armature[int(model.v_index[i])]:
+            symbols[f"armature:{joint}"] = f"J{k}"
     along = np.flatnonzero(model.gravity)
     if len(along) == 1:
         symbols["gravity"] = "g"
@@ -196,15 +217,21 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
             if not same_kind or known[other][2] != value:
                 raise ArgumentError(
                     f"the name {name!r} is already taken by {other} = {known[other][2]:g} {known[other][1]}, which is "
-                    f"not the same as {place} = {value:g} {unit}", where="symbols", got=name,
+                    f"not the same as {place} = {value:g} {unit}",
+                    where="symbols",
+                    got=name,
                     remedy="Give each its own name.",
                 )
         first.setdefault(str(name), place)
         defined[place] = Definition(str(name), meaning, unit, value, place)
     check_identifiers([*taken.items(), *((name, f"symbol of {place}") for name, place in first.items())])
     if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
-        raise ArgumentError("gravity is named both as a whole and by component", where="symbols",
-                            got=list(symbols), remedy="Choose one of the two.")
+        raise ArgumentError(
+            "gravity is named both as a whole and by component",
+            where="symbols",
+            got=list(symbols),
+            remedy="Choose one of the two.",
+        )
     return defined
 
 
@@ -216,7 +243,9 @@ def _unknown(model: RobotModel, place: str, known: Mapping[str, object]) -> Exce
         owner = model.root_link if body < 0 else body_links(model)[body]
         if owner != link:
             return ArgumentError(
-                f"link {link!r} is welded to {owner!r} and has no mass properties of its own here", where=f"symbol {place}",
-                got=place, remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
+                f"link {link!r} is welded to {owner!r} and has no mass properties of its own here",
+                where=f"symbol {place}",
+                got=place,
+                remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
             )
     return UnknownNameError("place", place, known, where="symbols")

@@ -27,7 +27,9 @@ class Proof:
     identities: tuple[tuple[str, int, int], ...]
 
     def __str__(self) -> str:
-        return "\n".join(f"{statement}: {count} identities, {terms} terms" for statement, count, terms in self.identities)
+        return "\n".join(
+            f"{statement}: {count} identities, {terms} terms" for statement, count, terms in self.identities
+        )
 
 
 def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) -> Proof:
@@ -46,7 +48,9 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
             if difference:
                 raise ProofError(
                     f"the two sides differ by {len(difference)} terms, the first of which is "
-                    f"{difference.leading_term()}", where=f"{statement}, entry {k}", got=difference,
+                    f"{difference.leading_term()}",
+                    where=f"{statement}, entry {k}",
+                    got=difference,
                     remedy="This is a fault of the package: please report it with the robot.",
                 )
         done.append((statement, len(left), sum(len(x) for x in left)))
@@ -56,8 +60,11 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
     show("kinetic energy: Lagrange = velocity propagation", [lagrange.K], flat["K"])
     show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
     show("M: second derivative of K = composite-rigid-body algorithm", [x for row in M for x in row], flat["M"])
-    show("D + G: Euler-Lagrange = recursive Newton-Euler without acceleration",
-         [d + g for d, g in zip(lagrange.D, lagrange.G, strict=True)], flat["bias"])
+    show(
+        "D + G: Euler-Lagrange = recursive Newton-Euler without acceleration",
+        [d + g for d, g in zip(lagrange.D, lagrange.G, strict=True)],
+        flat["bias"],
+    )
     show("G: derivative of U = recursive Newton-Euler at rest", lagrange.G, flat["G"])
     whole = [
         sum((ring.mul(M[i][j], a[j]) for j in range(n)), ring.zero) + lagrange.D[i] + lagrange.G[i] for i in range(n)
@@ -66,11 +73,20 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
 
     gamma = christoffel(ring, M)
     C = [[sum((ring.mul(gamma[i][j][k], v[k]) for k in range(n)), ring.zero) for j in range(n)] for i in range(n)]
-    show("Coriolis matrix: Christoffel symbols of M = recursive algorithm", [x for row in C for x in row],
-         flat["coriolis"])
-    show("Coriolis matrix times velocity = D",
-         [sum((ring.mul(C[i][j], v[j]) for j in range(n)), ring.zero) for i in range(n)], lagrange.D)
-    skew = [ring.by_time(M[i][j]) - C[i][j] - C[i][j] + ring.by_time(M[j][i]) - C[j][i] - C[j][i]
-            for i in range(n) for j in range(i + 1)]
+    show(
+        "Coriolis matrix: Christoffel symbols of M = recursive algorithm",
+        [x for row in C for x in row],
+        flat["coriolis"],
+    )
+    show(
+        "Coriolis matrix times velocity = D",
+        [sum((ring.mul(C[i][j], v[j]) for j in range(n)), ring.zero) for i in range(n)],
+        lagrange.D,
+    )
+    skew = [
+        ring.by_time(M[i][j]) - C[i][j] - C[i][j] + ring.by_time(M[j][i]) - C[j][i] - C[j][i]
+        for i in range(n)
+        for j in range(i + 1)
+    ]
     show("dM/dt - 2 N is skew-symmetric (N: Coriolis matrix)", skew, [ring.zero] * len(skew))
     return Proof(tuple(done))

@@ -40,8 +40,13 @@ class RecursiveTerms:
     def named(self) -> dict[str, list[Expr]]:
         """Flat lists by name."""
         return {
-            "K": [self.K], "U": [self.U], "M": [x for row in self.M for x in row], "bias": self.bias, "G": self.G,
-            "coriolis": [x for row in self.coriolis for x in row], "tau": self.tau,
+            "K": [self.K],
+            "U": [self.U],
+            "M": [x for row in self.M for x in row],
+            "bias": self.bias,
+            "G": self.G,
+            "coriolis": [x for row in self.coriolis for x in row],
+            "tau": self.tau,
         }
 
     def operations(self) -> dict[str, int]:

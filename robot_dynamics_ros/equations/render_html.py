@@ -95,7 +95,7 @@ class _Writer:
         if x.exp == S.Rational(1, 2):
             return f"<msqrt>{self(x.base)}</msqrt>"
         if x.exp.is_negative:
-            return f"<mfrac><mn>1</mn>{self(x.base ** -x.exp)}</mfrac>"
+            return f"<mfrac><mn>1</mn>{self(x.base**-x.exp)}</mfrac>"
         base = x.base
         if isinstance(base, (S.sin, S.cos)):
             name = f"<msup><mi>{type(base).__name__}</mi>{self(x.exp)}</msup>"
@@ -125,7 +125,7 @@ def _equation(line: Line, write: _Writer) -> str:
         rows[-1].append(term)
         used += length
     cells = [
-        f'<mtr><mtd>{_left(line, write.coordinates) + "<mo>=</mo>" if k == 0 else ""}</mtd>'
+        f"<mtr><mtd>{_left(line, write.coordinates) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
         f'<mtd style="text-align: left"><mrow>{write.terms(row, first=k == 0)}</mrow></mtd></mtr>'
         for k, row in enumerate(rows)
     ]
@@ -137,8 +137,16 @@ def render_html(document: Document) -> str:
     write = _Writer(document.coordinates)
     title = escape(document.title)
     out = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">', f"<title>{title}</title>",
-        f"<style>{_STYLE}</style>", "</head>", "<body>", f"<h1>{title}</h1>", f"<p>{escape(document.said)}</p>",
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f"<title>{title}</title>",
+        f"<style>{_STYLE}</style>",
+        "</head>",
+        "<body>",
+        f"<h1>{title}</h1>",
+        f"<p>{escape(document.said)}</p>",
     ]
     for section in document.sections:
         out.append(f"<h2>{escape(section.title)}</h2>")
@@ -149,8 +157,10 @@ def render_html(document: Document) -> str:
             out.append("<table>")
             for d in section.definitions:
                 symbol = f"<math>{symbol_mathml(notation_of(d.symbol, document.coordinates))}</math>"
-                out.append(f"<tr><td>{symbol}</td><td>{number_text(d.value)}</td><td>{escape(d.unit)}</td>"
-                           f"<td>{escape(d.meaning)}</td></tr>")
+                out.append(
+                    f"<tr><td>{symbol}</td><td>{number_text(d.value)}</td><td>{escape(d.unit)}</td>"
+                    f"<td>{escape(d.meaning)}</td></tr>"
+                )
             out.append("</table>")
         if section.rows:
             out.append("<table>")

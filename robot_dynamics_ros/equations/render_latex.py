@@ -23,8 +23,18 @@ _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 """
 _DOTS = ("{}", r"\dot{{{}}}", r"\ddot{{{}}}")
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "²": r"\textsuperscript{2}", "Ω": r"$\Omega$",
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "²": r"\textsuperscript{2}",
+    "Ω": r"$\Omega$",
 }
 
 
@@ -44,7 +54,7 @@ def symbol_latex(notation: Notation) -> str:
     if not notation.index:
         return written
     head = notation.index.rstrip("0123456789")
-    index = notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head):]}"
+    index = notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
     return f"{written}_{{{escape(index) if not head.isalpha() else index}}}"
 
 

@@ -24,7 +24,9 @@ class Writer:
         simplify: look for the shortest form; else the plain polynomial.
     """
 
-    def __init__(self, ring: TrigRing, symbols: Mapping[str, Any], q: Any, v: Any, a: Any, simplify: bool = True) -> None:
+    def __init__(
+        self, ring: TrigRing, symbols: Mapping[str, Any], q: Any, v: Any, a: Any, simplify: bool = True
+    ) -> None:
         import sympy
 
         self.ring, self.simplify, self.S = ring, simplify, sympy
@@ -56,7 +58,9 @@ class Writer:
         written = []
         for letters, polynomial in groups.items():
             factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
-            form = self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
+            form = (
+                self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
+            )
             written.append(factor * form)
         plain = S.Add(*written)
         return self._settled(self._shortest(plain)) if self.simplify else plain
@@ -101,7 +105,13 @@ def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:
     """Products of rates that occur in a sum, so that it can be collected by them."""
     found: dict[Any, None] = {}
     for term in S.Add.make_args(S.expand_mul(plain)):
-        product = S.Mul(*(f for f in S.Mul.make_args(term) if f.free_symbols and f.free_symbols <= set(rates) and not f.has(S.sin, S.cos)))
+        product = S.Mul(
+            *(
+                f
+                for f in S.Mul.make_args(term)
+                if f.free_symbols and f.free_symbols <= set(rates) and not f.has(S.sin, S.cos)
+            )
+        )
         if product != 1:
             found[product] = None
     return list(found)

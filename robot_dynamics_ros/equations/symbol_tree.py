@@ -57,8 +57,21 @@ class _SymbolLayout(Layout):
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         model = geometry.model
-        for name in ("parent", "kind", "rotation", "position", "mass", "first_moment", "inertia", "q_index", "v_index",
-                     "multiplier", "offset", "normal", "body"):
+        for name in (
+            "parent",
+            "kind",
+            "rotation",
+            "position",
+            "mass",
+            "first_moment",
+            "inertia",
+            "q_index",
+            "v_index",
+            "multiplier",
+            "offset",
+            "normal",
+            "body",
+        ):
             setattr(self, name, [])
 
         def array(entries: Any) -> np.ndarray:
@@ -84,14 +97,18 @@ class _SymbolLayout(Layout):
             if b.kind is JointType.PLANAR:
                 to_x, to_y = (_permutation(_z_from(np.eye(3)[c]), lift) for c in (0, 1))
                 parent = self._put(parent, Kind.PRISMATIC, R @ N.T @ to_x.T, r, nothing, q, v, 1.0, 0.0, to_x @ N)
-                parent = self._put(parent, Kind.PRISMATIC, to_x @ to_y.T, zero, nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N)
+                parent = self._put(
+                    parent, Kind.PRISMATIC, to_x @ to_y.T, zero, nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N
+                )
                 R, r, q, v, kind = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
             else:
                 R = R @ N.T
                 kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(b.kind, Kind.REVOLUTE)
             m, c = lift(b.mass), N @ array(b.com)
             square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2]
-            steiner = np.array([[(square if x == y else 0.0) - c[x] * c[y] for y in range(3)] for x in range(3)], dtype=object)
+            steiner = np.array(
+                [[(square if x == y else 0.0) - c[x] * c[y] for y in range(3)] for x in range(3)], dtype=object
+            )
             about_origin = N @ array(b.inertia) @ N.T + steiner * m
             self.body.append(self._put(parent, kind, R, r, (m, c * m, about_origin), q, v, k, d, N))
         self.n = len(self.parent)
@@ -103,10 +120,24 @@ class _SymbolLayout(Layout):
         mass = lift(geometry.root_mass)
         self.root = (mass, array(geometry.root_com) * mass, nothing[2])
 
-    def _put(self, parent: int, kind: Kind, R: Any, r: Any, inertia: Any, q: int, v: int, k: Any, d: Any, N: Any) -> int:
+    def _put(
+        self, parent: int, kind: Kind, R: Any, r: Any, inertia: Any, q: int, v: int, k: Any, d: Any, N: Any
+    ) -> int:
         values = (parent, kind, R, r, *inertia, q, v, k, d, N)
-        names = ("parent", "kind", "rotation", "position", "mass", "first_moment", "inertia", "q_index", "v_index",
-                 "multiplier", "offset", "normal")
+        names = (
+            "parent",
+            "kind",
+            "rotation",
+            "position",
+            "mass",
+            "first_moment",
+            "inertia",
+            "q_index",
+            "v_index",
+            "multiplier",
+            "offset",
+            "normal",
+        )
         for name, value in zip(names, values, strict=True):
             getattr(self, name).append(value)
         return len(self.parent) - 1

@@ -20,6 +20,7 @@ def require_sympy() -> Any:
         return import_module("sympy")
     except ImportError:
         raise BackendError(
-            "equations in symbols need SymPy, which is not installed", where="sympy",
+            "equations in symbols need SymPy, which is not installed",
+            where="sympy",
             remedy="pip install 'robot_dynamics_ros[symbolic]', or pip install sympy.",
         ) from None

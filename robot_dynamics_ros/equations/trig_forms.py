@@ -50,7 +50,9 @@ class TrigForms:
         number: turns a coefficient of a polynomial into a SymPy number.
     """
 
-    def __init__(self, angles: list[Any], parallel: Mapping[int, tuple[int, int]], number: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, angles: list[Any], parallel: Mapping[int, tuple[int, int]], number: Callable[[Any], Any]
+    ) -> None:
         import sympy
 
         self.sympy, self.angles, self.parallel, self.number = sympy, angles, dict(parallel), number
@@ -167,7 +169,9 @@ class TrigForms:
                 product: dict[Monomial, Fraction] = {}
                 for a, x in found.items():
                     for b, y in factor.items():
-                        _accumulate(product, tuple((m[0] + n[0], m[1] + n[1]) for m, n in zip(a, b, strict=True)), x * y)
+                        _accumulate(
+                            product, tuple((m[0] + n[0], m[1] + n[1]) for m, n in zip(a, b, strict=True)), x * y
+                        )
                 found = _reduced(product)
         self._links[monomial] = found
         return found

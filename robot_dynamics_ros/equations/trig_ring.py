@@ -113,7 +113,8 @@ class TrigRing:
     def _refuse(self, terms: int) -> None:
         raise TooLargeToExpand(
             f"multiplied out, one expression takes more than {self.max_terms} terms (one product met {terms})",
-            where=f"robot {self.geometry.model.name!r}", got=terms,
+            where=f"robot {self.geometry.model.name!r}",
+            got=terms,
         )
 
     def dot(self, x: Sequence[Poly], y: Sequence[Poly]) -> Poly:

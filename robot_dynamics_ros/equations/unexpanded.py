@@ -28,7 +28,11 @@ def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: 
     D = [b - g for b, g in zip(traced.bias, traced.G, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     flat = {
-        "K": [traced.K], "U": [traced.U], "M": [x for row in traced.M for x in row], "D": D, "G": traced.G,
+        "K": [traced.K],
+        "U": [traced.U],
+        "M": [x for row in traced.M for x in row],
+        "D": D,
+        "G": traced.G,
         "coriolis": [x for row in traced.coriolis for x in row],
         "B": [2.0 * gamma[j][k][i] for k in range(n) for i, j in pairs],
         "C": [gamma[j][i][j] for i in range(n) for j in range(n)],
@@ -55,7 +59,9 @@ def _written(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any) -
     steps: list[tuple[Any, Any]] = []
     value: dict[int, Any] = {}
     taken = {str(x) for row in letters.values() for x in row} | set(names)
-    letter = next(x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x):].isdigit() for name in taken))
+    letter = next(
+        x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
+    )
     for node in order:
         written = _one(S, node, value, letters, names)
         if uses[node.id] > 1 and node.op not in ("leaf", "const", "neg"):

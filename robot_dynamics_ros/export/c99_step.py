@@ -51,7 +51,9 @@ def step_prototypes(plan: Plan, real: str) -> list[str]:
         f" * Rates of the state, with {friction} at the joints.",
         " * command: efforts, N m or N" + ("; voltages at joints with a motor:" if kinds else ""),
         *kinds,
-        " * The rate of a current is zero where the motor has no inductance: its current follows at once." if kinds else " *",
+        " * The rate of a current is zero where the motor has no inductance: its current follows at once."
+        if kinds
+        else " *",
         " */",
         f"{_rates_prototype(plan, real)};",
         "",
@@ -87,10 +89,19 @@ def _floating(plan: Plan, real: str) -> list[str]:
     out = [f"static void {p}_normalize({real} q[{upper}_NQ])", "{"]
     for at, _ in plan.quaternions:
         x = [f"q[{at + 3 + k}]" for k in range(4)]
-        out += ["    {", f"        const {real} n = sqrt{f}({' + '.join(f'{c} * {c}' for c in x)});",
-                *(f"        {c} /= n;" for c in x), "    }"]
-    out += ["}", "", f"static void {p}_floating_rates(const {real} q[{upper}_NQ], const {real} v[{upper}_NV], "
-            f"{real} dq[{upper}_NQ])", "{"]
+        out += [
+            "    {",
+            f"        const {real} n = sqrt{f}({' + '.join(f'{c} * {c}' for c in x)});",
+            *(f"        {c} /= n;" for c in x),
+            "    }",
+        ]
+    out += [
+        "}",
+        "",
+        f"static void {p}_floating_rates(const {real} q[{upper}_NQ], const {real} v[{upper}_NV], "
+        f"{real} dq[{upper}_NQ])",
+        "{",
+    ]
     for at, vat in plan.quaternions:
         out += [
             "    {",
@@ -150,7 +161,12 @@ def _rates(plan: Plan, real: str) -> list[str]:
     given = (["p"] if plan.parameters else []) + ["unit" if plan.quaternions else "q", "v", "tau"]
     given += ["external"] if plan.external else []
     if plan.quaternions:
-        out += [f"    for (k = 0; k < {upper}_NQ; k++) {{", "        unit[k] = q[k];", "    }", f"    {p}_normalize(unit);"]
+        out += [
+            f"    for (k = 0; k < {upper}_NQ; k++) {{",
+            "        unit[k] = q[k];",
+            "    }",
+            f"    {p}_normalize(unit);",
+        ]
     out += _position_rates(plan, "    ")
     return [*out, f"    {p}_forward_dynamics({', '.join([*given, 'dv'])});", "}", ""]
 
@@ -165,18 +181,33 @@ def _motor(plan: Plan, number: int, real: str) -> list[str]:
     def clamped(name: str, limit: float) -> list[str]:
         if math.isinf(limit):
             return []
-        return [f"        if ({name} > {n(limit)}) {{", f"            {name} = {n(limit)};",
-                f"        }} else if ({name} < -{n(limit)}) {{", f"            {name} = -{n(limit)};", "        }"]
+        return [
+            f"        if ({name} > {n(limit)}) {{",
+            f"            {name} = {n(limit)};",
+            f"        }} else if ({name} < -{n(limit)}) {{",
+            f"            {name} = -{n(limit)};",
+            "        }",
+        ]
 
     emf = f"{n(c.emf * c.gear_ratio)} * v[{at}]"
-    out = ["    {", f"        {real} voltage = command[{at}];", f"        {real} current;", *clamped("voltage", c.max_voltage)]
+    out = [
+        "    {",
+        f"        {real} voltage = command[{at}];",
+        f"        {real} current;",
+        *clamped("voltage", c.max_voltage),
+    ]
     if c.inductance:
-        out += [f"        current = i[{number}];",
-                f"        di[{number}] = (voltage - {n(c.resistance)} * current - {emf}) / {n(c.inductance)};"]
+        out += [
+            f"        current = i[{number}];",
+            f"        di[{number}] = (voltage - {n(c.resistance)} * current - {emf}) / {n(c.inductance)};",
+        ]
         if not math.isinf(c.max_current):
             limit = n(c.max_current)
-            out += [f"        if ((current >= {limit} || current <= -{limit}) && di[{number}] * current > {n(0.0)}) {{",
-                    f"            di[{number}] = {n(0.0)};", "        }"]
+            out += [
+                f"        if ((current >= {limit} || current <= -{limit}) && di[{number}] * current > {n(0.0)}) {{",
+                f"            di[{number}] = {n(0.0)};",
+                "        }",
+            ]
     else:
         out += [f"        current = (voltage - {emf}) / {n(c.resistance)};", f"        di[{number}] = {n(0.0)};"]
     out += clamped("current", c.max_current)
@@ -213,19 +244,38 @@ def _runge_kutta(plan: Plan, real: str) -> list[str]:
     tableau, parts = TABLEAUS[plan.integrator], _parts(plan)
     s = tableau.stages
     rows = ",\n".join("        {" + ", ".join(c_number(float(x), real) for x in row) + "}" for row in tableau.A)
-    out = [_step_prototype(plan, real), "{", f"    /* Stage coefficients and weights of the method of order {tableau.order}. */",
-           f"    static const {real} A[{s}][{s}] = {{", rows, "    };", f"    {_array('b', tableau.b, real, str(s))}"]
+    out = [
+        _step_prototype(plan, real),
+        "{",
+        f"    /* Stage coefficients and weights of the method of order {tableau.order}. */",
+        f"    static const {real} A[{s}][{s}] = {{",
+        rows,
+        "    };",
+        f"    {_array('b', tableau.b, real, str(s))}",
+    ]
     for name, rate, size in parts:
         out.append(f"    {real} {name}s[{size}], {rate}[{s}][{size}];")
     out += ["    int stage, r, k;", f"    for (stage = 0; stage < {s}; stage++) {{"]
     for name, rate, size in parts:
-        out += [f"        for (k = 0; k < {size}; k++) {{", f"            {real} rate = {c_number(0.0, real)};",
-                "            for (r = 0; r < stage; r++) {", f"                rate += A[stage][r] * {rate}[r][k];",
-                "            }", f"            {name}s[k] = {name}[k] + h * rate;", "        }"]
+        out += [
+            f"        for (k = 0; k < {size}; k++) {{",
+            f"            {real} rate = {c_number(0.0, real)};",
+            "            for (r = 0; r < stage; r++) {",
+            f"                rate += A[stage][r] * {rate}[r][k];",
+            "            }",
+            f"            {name}s[k] = {name}[k] + h * rate;",
+            "        }",
+        ]
     call = _call(plan, {n: f"{n}s" for n, _, _ in parts}, {r: f"{r}[stage]" for _, r, _ in parts})
     out += [f"        {call}", "    }"]
     for name, rate, size in parts:
-        out += [f"    for (k = 0; k < {size}; k++) {{", f"        {real} total = {c_number(0.0, real)};",
-                f"        for (r = 0; r < {s}; r++) {{", f"            total += b[r] * {rate}[r][k];", "        }",
-                f"        {name}[k] += h * total;", "    }"]
+        out += [
+            f"    for (k = 0; k < {size}; k++) {{",
+            f"        {real} total = {c_number(0.0, real)};",
+            f"        for (r = 0; r < {s}; r++) {{",
+            f"            total += b[r] * {rate}[r][k];",
+            "        }",
+            f"        {name}[k] += h * total;",
+            "    }",
+        ]
     return [*out, *([f"    {plan.prefix}_normalize(q);"] if plan.quaternions else []), "}"]

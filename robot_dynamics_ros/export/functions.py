@@ -47,6 +47,7 @@ class FunctionKind:
         keep: which of the algorithm's outputs these are.
         on_link: whether it is about one link.
         divides: whether it needs a mass matrix that can be inverted.
+        viscous: whether joints have their viscous friction.
     """
 
     said: str
@@ -56,6 +57,7 @@ class FunctionKind:
     keep: tuple[int, ...] = ()
     on_link: bool = False
     divides: bool = False
+    viscous: bool = False
 
 
 MEANINGS = {
@@ -69,8 +71,7 @@ MEANINGS = {
 
 def _linearization(tree: Any, options: Any, q: Any, v: Any, tau: Any, external: Any) -> Any:
     """Blocks of A and B for x = [deviation of q; deviation of v]."""
-    damping = options["viscous"]
-    n = tree.nv
+    damping, n = options["viscous"], tree.nv
     free = [tau[k] - v[k] * damping[k] if damping[k] else tau[k] for k in range(n)]
     (a,) = TABLE["forward_dynamics"].run(tree, options, q, v, free, external, [])
     (inverse,) = TABLE["mass_matrix_inverse"].run(tree, options, q)
@@ -110,51 +111,109 @@ def _turning_frame(A: Any, at: int, v: Any) -> None:
     put(3, 0, u)
 
 
-_N, _NN, _X = ("nv",), ("nv", "nv"), ("n2",)
+_N, _NN = ("nv",), ("nv", "nv")
 FUNCTIONS: dict[str, FunctionKind] = {
     "inverse_dynamics": FunctionKind(
-        "Efforts that make the robot move so: M(q) a + C(q, v) v + g(q) - J' external.", "inverse_dynamics",
-        "q v a external", {"tau": (_N, "efforts")}),
+        "Efforts that make the robot move so: M(q) a + C(q, v) v + g(q) - J' external.",
+        "inverse_dynamics",
+        "q v a external",
+        {"tau": (_N, "efforts")},
+    ),
     "forward_dynamics": FunctionKind(
-        "Accelerations under given efforts.", "forward_dynamics", "q v tau external", {"a": (_N, "accelerations")},
-        divides=True),
-    "mass_matrix": FunctionKind("Joint-space inertia matrix M(q), rotor inertia included.", "mass_matrix", "q",
-                         {"M": (_NN, "mass matrix")}),
-    "mass_matrix_inverse": FunctionKind("Inverse of the mass matrix.", "mass_matrix_inverse", "q",
-                                 {"Minv": (_NN, "inverse of M")}, divides=True),
-    "bias_forces": FunctionKind("Efforts without acceleration: C(q, v) v + g(q) - J' external.", "bias_forces",
-                         "q v external", {"tau": (_N, "efforts")}),
-    "gravity_forces": FunctionKind("Efforts that hold the robot at rest against gravity.", "gravity_forces", "q",
-                            {"tau": (_N, "efforts")}),
-    "coriolis_matrix": FunctionKind("Coriolis matrix of the Christoffel symbols.", "coriolis_matrix", "q v",
-                             {"C": (_NN, "Coriolis matrix")}),
-    "jacobian": FunctionKind("Jacobian of the link's origin: J v = [angular; linear] velocity, world axes.", "jacobian", "q",
-                      {"J": ((6, "nv"), "Jacobian, angular rows first")}, on_link=True),
-    "jacobian_rate": FunctionKind("Time derivative of the Jacobian.", "jacobian_rate", "q v",
-                           {"Jdot": ((6, "nv"), "derivative of the Jacobian")}, on_link=True),
-    "link_pose": FunctionKind("Placement of the link in the world.", "link_pose", "q",
-                       {"pose": ((4, 4), "homogeneous matrix")}, on_link=True),
-    "kinetic_energy": FunctionKind("Kinetic energy, rotors included.", "kinetic_energy", "q v", {"energy": ((), "energy")}),
-    "potential_energy": FunctionKind("Potential energy, zero for masses at the world's origin.", "potential_energy", "q",
-                              {"energy": ((), "energy")}),
-    "center_of_mass": FunctionKind("Centre of mass of the whole robot in the world.", "center_of_mass", "q",
-                            {"position": ((3,), "position")}),
+        "Accelerations under given efforts.",
+        "forward_dynamics",
+        "q v tau external",
+        {"a": (_N, "accelerations")},
+        divides=True,
+    ),
+    "mass_matrix": FunctionKind(
+        "Joint-space inertia matrix M(q), rotor inertia included.", "mass_matrix", "q", {"M": (_NN, "mass matrix")}
+    ),
+    "mass_matrix_inverse": FunctionKind(
+        "Inverse of the mass matrix.", "mass_matrix_inverse", "q", {"Minv": (_NN, "inverse of M")}, divides=True
+    ),
+    "bias_forces": FunctionKind(
+        "Efforts without acceleration: C(q, v) v + g(q) - J' external.",
+        "bias_forces",
+        "q v external",
+        {"tau": (_N, "efforts")},
+    ),
+    "gravity_forces": FunctionKind(
+        "Efforts that hold the robot at rest against gravity.", "gravity_forces", "q", {"tau": (_N, "efforts")}
+    ),
+    "coriolis_matrix": FunctionKind(
+        "Coriolis matrix of the Christoffel symbols.", "coriolis_matrix", "q v", {"C": (_NN, "Coriolis matrix")}
+    ),
+    "jacobian": FunctionKind(
+        "Jacobian of the link's origin: J v = [angular; linear] velocity, world axes.",
+        "jacobian",
+        "q",
+        {"J": ((6, "nv"), "Jacobian, angular rows first")},
+        on_link=True,
+    ),
+    "jacobian_rate": FunctionKind(
+        "Time derivative of the Jacobian.",
+        "jacobian_rate",
+        "q v",
+        {"Jdot": ((6, "nv"), "derivative of the Jacobian")},
+        on_link=True,
+    ),
+    "link_pose": FunctionKind(
+        "Placement of the link in the world.", "link_pose", "q", {"pose": ((4, 4), "homogeneous matrix")}, on_link=True
+    ),
+    "kinetic_energy": FunctionKind(
+        "Kinetic energy, rotors included.", "kinetic_energy", "q v", {"energy": ((), "energy")}
+    ),
+    "potential_energy": FunctionKind(
+        "Potential energy, zero for masses at the world's origin.", "potential_energy", "q", {"energy": ((), "energy")}
+    ),
+    "center_of_mass": FunctionKind(
+        "Centre of mass of the whole robot in the world.", "center_of_mass", "q", {"position": ((3,), "position")}
+    ),
     "joint_wrenches": FunctionKind(
         "What every joint carries: the wrench [moment; force] that the parent side exerts on the child link, about the "
-        "joint's origin, in the child link's axes.", "inverse_dynamics_wrenches", "q v a external",
-        {"wrenches": (("nj", 6), "one row a joint")}, keep=(1,)),
+        "joint's origin, in the child link's axes.",
+        "inverse_dynamics_wrenches",
+        "q v a external",
+        {"wrenches": (("nj", 6), "one row a joint")},
+        keep=(1,),
+    ),
     "inverse_dynamics_derivatives": FunctionKind(
-        "Derivatives of inverse dynamics.", "inverse_dynamics_derivatives", "q v a external",
-        {"dtau_dq": (_NN, "by q"), "dtau_dv": (_NN, "by v")}),
+        "Derivatives of inverse dynamics.",
+        "inverse_dynamics_derivatives",
+        "q v a external",
+        {"dtau_dq": (_NN, "by q"), "dtau_dv": (_NN, "by v")},
+    ),
     "linearization": FunctionKind(
         "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation of v], u that of tau.",
-        _linearization, "q v tau external", {"A": (("n2", "n2"), "system matrix"), "B": (("n2", "nv"), "input matrix")},
-        divides=True),
+        _linearization,
+        "q v tau external",
+        {"A": (("n2", "n2"), "system matrix"), "B": (("n2", "nv"), "input matrix")},
+        divides=True,
+    ),
+    "linearization_with_friction": FunctionKind(
+        "As linearization, with viscous friction at the joints.",
+        _linearization,
+        "q v tau external",
+        {"A": (("n2", "n2"), "system matrix"), "B": (("n2", "nv"), "input matrix")},
+        divides=True,
+        viscous=True,
+    ),
 }
 """Everything that is traced, by name; ``step`` and the motors' functions are written around ``forward_dynamics``."""
 
-DEFAULT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "gravity_forces", "jacobian",
-           "kinetic_energy", "potential_energy", "joint_wrenches", "step")
+DEFAULT = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "bias_forces",
+    "gravity_forces",
+    "jacobian",
+    "kinetic_energy",
+    "potential_energy",
+    "joint_wrenches",
+    "step",
+)
 """What is exported if nothing is named."""
 
 
@@ -195,7 +254,10 @@ class Traced:
 
 
 def requests_for(
-    model: RobotModel, names: tuple[str, ...], links: tuple[str, ...], external: tuple[str, ...], viscous: bool,
+    model: RobotModel,
+    names: tuple[str, ...],
+    links: tuple[str, ...],
+    external: tuple[str, ...],
     words: Mapping[str, str],
 ) -> list[Request]:
     """Requests for functions by name, those about links once for every link.
@@ -215,16 +277,17 @@ def requests_for(
         if kind.divides and model.massless_joint_names:
             raise ModelError(
                 f"{name} cannot be exported: the joints {', '.join(map(repr, model.massless_joint_names))} move nothing "
-                "that has inertia, so the mass matrix cannot be inverted", where=f"robot {model.name!r}",
+                "that has inertia, so the mass matrix cannot be inverted",
+                where=f"robot {model.name!r}",
                 remedy="Give the links behind them mass, fix the joints, or export functions that do not need it.",
             )
         for link in links if kind.on_link else ("",):
-            found.append(_request(model, name, kind, link, external, viscous, words))
+            found.append(_request(model, name, kind, link, external, words))
     return found
 
 
 def _request(
-    model: RobotModel, name: str, kind: FunctionKind, link: str, external: tuple[str, ...], viscous: bool, words: Mapping[str, str]
+    model: RobotModel, name: str, kind: FunctionKind, link: str, external: tuple[str, ...], words: Mapping[str, str]
 ) -> Request:
     options: dict[str, Any] = {}
     if external and "external" in kind.inputs.split():
@@ -232,7 +295,7 @@ def _request(
     if link:
         options |= {"link": model.link_index(link), "frame": "world"}
     if kind.entry is _linearization:
-        options["viscous"] = tuple(model.damping.tolist()) if viscous else (0.0,) * model.nv
+        options["viscous"] = tuple(model.damping.tolist()) if kind.viscous else (0.0,) * model.nv
     numbers = {**sizes(model, options), "n2": 2 * model.nv}
 
     def shape(words_: tuple[Any, ...]) -> Shape:
@@ -279,7 +342,8 @@ def trace_request(request: Request, tree: Any, graph: Graph) -> Traced:
         results = run_on(request, tree, inputs)
     except ZeroDivisionError:
         raise ArgumentError(
-            "the mass matrix of this robot is singular everywhere", where=f"function {request.name}",
+            "the mass matrix of this robot is singular everywhere",
+            where=f"function {request.name}",
             remedy="Give every moving link inertia.",
         ) from None
     return Traced(request, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

@@ -21,7 +21,9 @@ def joint_lines(plan: Plan) -> list[str]:
     lines = []
     for name in model.joint_names:
         q, v, kind = model.q_slice(name), model.v_slice(name), model.joint(name).type
-        at = f"q[{q.start}], v[{v.start}]" if kind.nv == 1 else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
+        at = (
+            f"q[{q.start}], v[{v.start}]" if kind.nv == 1 else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
+        )
         lines.append(f"{at}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})")
     followers = [n for n in model.moving_joint_names if n not in model.joint_names]
     for name in followers:
@@ -48,6 +50,4 @@ def head_lines(plan: Plan) -> list[str]:
 
 def argument_lines(arguments: tuple[Argument, ...], shapes: dict[str, str] | None = None) -> list[str]:
     """One line an argument: shape and meaning."""
-    return [
-        f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments
-    ]
+    return [f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments]

@@ -84,8 +84,8 @@ def export_code(
         external: links on which known wrenches act; the functions then take an array of (len(external), 6).
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
         integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
-        friction: joint friction in step and linearization: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
-            friction F tanh(v / smooth_velocity) to the step.
+        friction: joint friction in the step: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
+            friction F tanh(v / smooth_velocity).
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more.
 
@@ -106,8 +106,17 @@ def export_code(
     if real not in REALS:
         raise UnknownNameError("real type", real, REALS)
     plan = make_plan(
-        model, functions, prefix=prefix, links=links, symbols=symbols, external=external, motors=motors,
-        integrator=integrator, friction=friction, smooth_velocity=smooth_velocity, rename=rename,
+        model,
+        functions,
+        prefix=prefix,
+        links=links,
+        symbols=symbols,
+        external=external,
+        motors=motors,
+        integrator=integrator,
+        friction=friction,
+        smooth_velocity=smooth_velocity,
+        rename=rename,
         max_operations=max_operations,
     )
     if language == "python":

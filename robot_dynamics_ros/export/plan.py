@@ -76,9 +76,19 @@ class Plan:
 
 
 def make_plan(
-    model: RobotModel, functions: Iterable[str], *, prefix: str | None, links: Iterable[str] | None, symbols: Symbols,
-    external: Iterable[str], motors: Mapping[str, DCMotor] | None, integrator: str, friction: str, smooth_velocity: float,
-    rename: Mapping[str, str] | None, max_operations: int,
+    model: RobotModel,
+    functions: Iterable[str],
+    *,
+    prefix: str | None,
+    links: Iterable[str] | None,
+    symbols: Symbols,
+    external: Iterable[str],
+    motors: Mapping[str, DCMotor] | None,
+    integrator: str,
+    friction: str,
+    smooth_velocity: float,
+    rename: Mapping[str, str] | None,
+    max_operations: int,
 ) -> Plan:
     """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the arguments."""
     names = list(dict.fromkeys(functions))
@@ -105,7 +115,7 @@ def make_plan(
     chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
     for link in chosen:
         model.link_index(link)
-    requests = requests_for(model, tuple(names), chosen, loaded, friction != "none", words)
+    requests = requests_for(model, tuple(names), chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
     _check_size(model, [r.kind for r in requests], max_operations)
 
@@ -123,11 +133,12 @@ def make_plan(
         viscous=zero if friction == "none" else tuple(model.damping.tolist()),
         dry=tuple(model.friction.tolist()) if friction == "smooth" else zero,
         smooth_velocity=smooth_velocity,
-        motors=tuple(
-            Motor(name, model.v_slice(name).start, motors[name]) for name in check_motors(model, motors)
-        ) if motors else (),
+        motors=tuple(Motor(name, model.v_slice(name).start, motors[name]) for name in check_motors(model, motors))
+        if motors
+        else (),
         quaternions=tuple(
-            (model.q_slice(n).start, model.v_slice(n).start) for n in model.joint_names
+            (model.q_slice(n).start, model.v_slice(n).start)
+            for n in model.joint_names
             if model.joint(n).type is JointType.FLOATING
         ),
         external=loaded,
@@ -138,8 +149,12 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
     if prefix is None:
         prefix = identifier_of(model.name).lower()
         if not prefix:
-            raise ArgumentError(f"no identifier can be made of the robot's name {model.name!r}", where="prefix",
-                                got=model.name, remedy="Give a prefix.")
+            raise ArgumentError(
+                f"no identifier can be made of the robot's name {model.name!r}",
+                where="prefix",
+                got=model.name,
+                remedy="Give a prefix.",
+            )
     return check_identifier(prefix, "prefix")
 
 
@@ -153,37 +168,44 @@ def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Itera
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
     for name, word in joints:
         if not word:
-            raise ArgumentError(f"no C identifier can be made of the joint name {name!r}", where="joints", got=name,
-                                remedy=remedy)
+            raise ArgumentError(
+                f"no C identifier can be made of the joint name {name!r}", where="joints", got=name, remedy=remedy
+            )
     taken: dict[str, str] = {}
     for name, word in joints:
         other = taken.setdefault(word.upper(), name)
         if other != name:
             raise ArgumentError(
-                f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}", where="joints",
-                got=name, remedy=remedy,
+                f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}",
+                where="joints",
+                got=name,
+                remedy=remedy,
             )
     functions = [(f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests]
     functions += [(f"{prefix}_{w}", f"function {w}") for w in ("state_rates", "step") if step]
     for r in requests:
         if r.link and r.name == f"{r.kind}_":
-            raise ArgumentError(f"no C identifier can be made of the link name {r.link!r}", where="links", got=r.link,
-                                remedy=remedy)
+            raise ArgumentError(
+                f"no C identifier can be made of the link name {r.link!r}", where="links", got=r.link, remedy=remedy
+            )
     check_identifiers(functions)
 
 
 def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
     for kind in kinds:
         entry = FUNCTIONS[kind].entry
-        needed = [entry] if isinstance(entry, str) else [
-            "inverse_dynamics_derivatives", "mass_matrix_inverse", "forward_dynamics"
-        ]
+        needed = (
+            [entry]
+            if isinstance(entry, str)
+            else ["inverse_dynamics_derivatives", "mass_matrix_inverse", "forward_dynamics"]
+        )
         size = sum(estimated_operations(model, name) for name in needed if name in TABLE)
         if not isinstance(entry, str):
             size += 4 * model.nv**3
         if size > limit:
             raise ModelError(
                 f"{kind} would take about {size} operations written out, more than {limit}",
-                where=f"robot {model.name!r}", got=size,
+                where=f"robot {model.name!r}",
+                got=size,
                 remedy="Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations).",
             )

@@ -140,12 +140,16 @@ def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: lis
 
     def moved(weights: Any) -> Any:
         return tuple(
-            [x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False)) for n, x in enumerate(part)]
+            [
+                x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False))
+                for n, x in enumerate(part)
+            ]
             for k, part in enumerate(state)
         )
 
     for row in tableau.A:
-        stages.append(state_rates(plan, tree, *moved(row), command, external))
+        at_q, at_v, at_i = moved(row)
+        stages.append(state_rates(plan, tree, at_q, at_v, at_i, command, external))
     q, v, i = moved(tableau.b)
     return _normalized(plan, q), v, i
 

@@ -75,9 +75,15 @@ def count_all(plan: Plan) -> list[OperationCount]:
     for t in plan.traced:
         apart = trace_request(t.request, NumericTree(plan.model), _Unshared())
         kinds = count_operations(t.flat())
-        found.append(OperationCount(
-            t.request.name, _written(plan, t.request), count_operations(apart.flat())["total"], kinds.pop("total"), kinds,
-        ))
+        found.append(
+            OperationCount(
+                t.request.name,
+                _written(plan, t.request),
+                count_operations(apart.flat())["total"],
+                kinds.pop("total"),
+                kinds,
+            )
+        )
     return found
 
 
@@ -90,9 +96,9 @@ def report_text(counts: Iterable[OperationCount]) -> str:
     ]
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
     lines = [
-        "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in [head, ["-" * w for w in widths], *rows]
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
-
-

@@ -1,0 +1,256 @@
+"""Linear models of a robot about a state, and the linear-quadratic regulator.
+
+    d/dt [δq; δv] = A [δq; δv] + B δτ
+
+The derivatives are analytic: no step size, no differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import (
+    bias_forces,
+    check_finite,
+    forward_dynamics,
+    inverse_dynamics_derivatives,
+    mass_matrix_inverse,
+)
+from robot_dynamics_ros.dynamics.arguments import as_input
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.actuators import DCMotor
+
+__all__ = ["LinearModel", "discretize", "linearize", "lqr"]
+
+
+class LinearModel(NamedTuple):
+    """dx/dt = A x + B u, or x₊ = A x + B u if discretized.
+
+    Attributes:
+        A: (..., nx, nx).
+        B: (..., nx, nu).
+    """
+
+    A: Array
+    B: Array
+
+
+def linearize(
+    model: RobotModel,
+    q: Any,
+    v: Any = None,
+    tau: Any = None,
+    *,
+    external: Mapping[str, Any] | None = None,
+    viscous: bool = False,
+    inputs: Sequence[str] | None = None,
+    motors: Mapping[str, DCMotor] | None = None,
+) -> LinearModel:
+    """A and B of the forward dynamics about (q, v, τ), with x = [δq; δv] and u = δτ.
+
+    The nominal point need not be an equilibrium: the model is then that of deviations from the motion through it.  For
+    a floating joint δq is the twist that leads from the nominal placement to the actual one (as ``rd.difference``), in
+    the body's axes, which turn with the nominal motion.
+
+    Args:
+        q: (..., nq) configuration.
+        v: (..., nv) velocity; rest if not given.
+        tau: (..., nv) efforts; if not given those that keep the robot unaccelerated, friction apart.
+        external: link name → (..., 6) wrench, as everywhere; it keeps its components in the link's axes.
+        viscous: include the joints' viscous friction ``model.damping``, which the simulator has.
+        inputs: joints that are driven, in the order of u; all if not given.
+        motors: joint → DC motor.  u is then the voltage there; x gets the currents of motors with inductance in joint
+            order, x = [δq; δv; δi]; rotor inertia is added; the nominal currents are those that give ``tau``.
+
+    Returns:
+        (A, B), A (..., 2 nv + ni, 2 nv + ni), B (..., 2 nv + ni, nu).
+
+    Raises:
+        ArgumentError: wrong shapes, numbers that are not finite, a joint named twice.
+        UnknownNameError: a joint or link that is not there.
+
+    >>> import robot_dynamics_ros as rd
+    >>> A, B = rd.linearize(rd.limb(2), [0.0, 0.0])
+    >>> A.shape, B.shape
+    ((4, 4), (4, 2))
+
+    Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
+    """
+    columns = _columns(model, inputs)
+    q = as_input(q, (model.nq,), "q")
+    v = as_input(np.zeros(model.nv) if v is None else v, (model.nv,), "v")
+    if motors:
+        from robot_dynamics_ros.simulation.actuators import MotorTable, add_rotors
+
+        table = MotorTable(model, motors)
+        model = add_rotors(model, motors)
+    damping = model.damping if viscous else np.zeros(model.nv)
+    if tau is None:
+        free = bias_forces(model, q, v, external=external)
+    else:
+        free = as_input(tau, (model.nv,), "tau") - damping * v
+    check_finite(q=q, v=v, tau=free)
+    a = forward_dynamics(model, q, v, free, external=external)
+    by_q, by_v = inverse_dynamics_derivatives(model, q, v, a, external=external)
+    by_v = by_v + np.diag(damping)
+    inverse = mass_matrix_inverse(model, q)
+    lead, n = inverse.shape[:-2], model.nv
+    lead = np.broadcast_shapes(lead, by_q.shape[:-2], v.shape[:-1])
+    A, B = np.zeros((*lead, 2 * n, 2 * n)), np.zeros((*lead, 2 * n, n))
+    A[..., :n, n:] = np.eye(n)
+    for name in model.joint_names:
+        if model.joint(name).type is JointType.FLOATING:
+            block = model.v_slice(name)
+            A[..., block, block] = -_twist_matrix(v[..., block])
+    A[..., n:, :n] = -inverse @ by_q
+    A[..., n:, n:] = -inverse @ by_v
+    B[..., n:, :] = inverse
+    if motors:
+        A, B = _with_motors(A, B, table)
+    return LinearModel(A, np.ascontiguousarray(B[..., columns]))
+
+
+def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
+    if inputs is None:
+        return list(range(model.nv))
+    if isinstance(inputs, str):
+        inputs = (inputs,)
+    found: list[int] = []
+    for name in inputs:
+        if name not in model.joint_names:
+            raise UnknownNameError("joint", name, model.joint_names, where="inputs")
+        block = model.v_slice(name)
+        if block.start in found:
+            raise ArgumentError("is named twice", where=f"inputs, joint {name!r}", got=list(inputs))
+        found += range(block.start, block.stop)
+    return found
+
+
+def _twist_matrix(v: Array) -> Array:
+    """(..., 6, 6) v × for twists v = [ω; u]."""
+    out = np.zeros((*v.shape[:-1], 6, 6))
+    for row, column, x in ((0, 0, v[..., :3]), (3, 3, v[..., :3]), (3, 0, v[..., 3:])):
+        for i, j, value in ((0, 1, -x[..., 2]), (0, 2, x[..., 1]), (1, 2, -x[..., 0])):
+            out[..., row + i, column + j] = value
+            out[..., row + j, column + i] = -value
+    return out
+
+
+def _with_motors(A: Array, B: Array, table: Any) -> tuple[Array, Array]:
+    """Voltages in place of efforts, and currents among the states."""
+    n = B.shape[-1]
+    slow = np.flatnonzero(~table.instant)
+    size = 2 * n + len(slow)
+    bigger, driven = np.zeros((*A.shape[:-2], size, size)), np.zeros((*B.shape[:-2], size, n))
+    bigger[..., : 2 * n, : 2 * n] = A
+    driven[..., : 2 * n, :] = B
+    for k, dof in enumerate(table.index):
+        effort = B[..., :, dof]
+        if table.instant[k]:
+            gain = table.kt[k] / table.R[k]
+            bigger[..., : 2 * n, n + dof] -= effort * gain * table.ke[k]
+            driven[..., : 2 * n, dof] = effort * gain
+            continue
+        at = 2 * n + int(np.flatnonzero(slow == k)[0])
+        bigger[..., : 2 * n, at] = effort * table.kt[k]
+        bigger[..., at, at] = -table.R[k] / table.L[k]
+        bigger[..., at, n + dof] = -table.ke[k] / table.L[k]
+        driven[..., :, dof] = 0.0
+        driven[..., at, dof] = 1.0 / table.L[k]
+    return bigger, driven
+
+
+def discretize(A: Any, B: Any, dt: float) -> LinearModel:
+    """The same system sampled every ``dt`` seconds, its input held in between: exact.
+
+    Args:
+        A, B: (nx, nx), (nx, nu).
+        dt: s.
+
+    Raises:
+        ArgumentError: shapes that do not fit, or ``dt`` not positive.
+    """
+    from scipy.linalg import expm
+
+    A, B = _checked(A, B)
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
+    n, m = B.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = A, B
+    stepped = expm(whole * dt)
+    return LinearModel(stepped[:n, :n], stepped[:n, n:])
+
+
+def lqr(A: Any, B: Any, Q: Any, R: Any, *, discrete: bool = False) -> Array:
+    """K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
+
+    Args:
+        A, B: (nx, nx), (nx, nu), as :func:`linearize` or :func:`discretize` give them.
+        Q: (nx, nx) or its diagonal, positive semi-definite.
+        R: (nu, nu) or its diagonal, positive definite.
+        discrete: A and B are of a sampled system.
+
+    Returns:
+        (nu, nx).
+
+    Raises:
+        ArgumentError: shapes that do not fit, weights that are not (semi-)definite, or a system that no feedback
+            stabilizes with these weights.
+    """
+    from scipy.linalg import LinAlgError, solve, solve_continuous_are, solve_discrete_are
+
+    A, B = _checked(A, B)
+    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R")
+    if np.linalg.eigvalsh(Q)[0] < -1e-12 * max(1.0, np.abs(Q).max()):
+        raise ArgumentError("must be positive semi-definite", where="Q", got=Q)
+    if np.linalg.eigvalsh(R)[0] <= 0.0:
+        raise ArgumentError("must be positive definite", where="R", got=R)
+    try:
+        if discrete:
+            P = solve_discrete_are(A, B, Q, R)
+            K = solve(R + B.T @ P @ B, B.T @ P @ A)
+        else:
+            P = solve_continuous_are(A, B, Q, R)
+            K = solve(R, B.T @ P)
+    except LinAlgError:
+        raise _not_stabilizable() from None
+    poles = np.linalg.eigvals(A - B @ K)
+    if not (np.abs(poles).max() < 1.0 if discrete else poles.real.max() < 0.0):
+        raise _not_stabilizable()
+    return np.asarray(K)
+
+
+def _not_stabilizable() -> ArgumentError:
+    return ArgumentError(
+        "no feedback stabilizes this system with these weights",
+        where="lqr",
+        remedy="Check which joints are driven, and that Q weighs every motion that is not stable by itself.",
+    )
+
+
+def _checked(A: Any, B: Any) -> tuple[Array, Array]:
+    A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
+        raise ArgumentError(f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B")
+    check_finite(A=A, B=B)
+    return A, B
+
+
+def _weight(W: Any, n: int, name: str) -> Array:
+    W = np.asarray(W, dtype=np.float64)
+    if W.shape == (n,):
+        W = np.diag(W)
+    if W.shape != (n, n):
+        raise ArgumentError(f"expected ({n}, {n}) or ({n},), got {W.shape}", where=name)
+    check_finite(**{name: W})
+    if np.abs(W - W.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(W).max(initial=0.0)):
+        raise ArgumentError("must be symmetric", where=name, got=W)
+    return (W + W.T) / 2.0

@@ -20,6 +20,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import controller_parameters as settings
 from robot_dynamics_ros.ros.commands import CommandPublisher
 from robot_dynamics_ros.ros.controller_report import ControllerReport
+from robot_dynamics_ros.ros.effort_topic import ExternalEfforts
 from robot_dynamics_ros.ros.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.laws import make_law
 from robot_dynamics_ros.ros.parameters import ParameterSet
@@ -82,7 +83,8 @@ class ControlLoop:
         self.model = model
         self.controller = JointController(
             model, make_law(values, model), options=settings.options(values), guards=settings.guards(values, model),
-            tolerances=settings.tolerances(values, model),
+            tolerances=settings.tolerances(values, model), observer=settings.observer(values, model),
+            collision=settings.collision(values, model),
         )
         load = settings.payload(values)
         if load is not None:
@@ -99,6 +101,7 @@ class ControlLoop:
         )
         self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
         self._more_wrenches = WrenchOutputs(node, self.controller, values)
+        self._external_efforts = ExternalEfforts(node, self.controller)
         self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -123,7 +126,9 @@ class ControlLoop:
     def destroy(self) -> None:
         """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
-        for topics in (self._commands, self._wrenches, self._more_wrenches, self._references):
+        for topics in (
+            self._commands, self._wrenches, self._more_wrenches, self._external_efforts, self._references
+        ):
             topics.destroy()
 
     def now(self) -> int:
@@ -165,6 +170,7 @@ class ControlLoop:
         self._commands.publish(command, stamp)
         self._wrenches.publish(controller.wrenches, stamp)
         self._more_wrenches.publish(stamp, reader.effort if reader.effort_known else None)
+        self._external_efforts.publish(stamp)
         self._references.publish(stamp, reader)
         report.cycle(stamp, steady)
 
@@ -177,4 +183,5 @@ class ControlLoop:
             self._commands.publish(command, self.stamp)
         self._wrenches.look_for_listeners()
         self._more_wrenches.look_for_listeners()
+        self._external_efforts.look_for_listeners()
         self._references.look_for_listeners()

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.controller import ControllerOptions
+from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.tolerances import Tolerances
 from robot_dynamics_ros.errors import ArgumentError
@@ -24,7 +26,10 @@ from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.robot import ROBOT_PARAMETERS
 from robot_dynamics_ros.ros.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 
-__all__ = ["CONTROLLER_PARAMETERS", "guards", "joint_parameters", "options", "payload", "tolerances", "validate"]
+__all__ = [
+    "CONTROLLER_PARAMETERS", "collision", "guards", "joint_parameters", "observer", "options", "payload", "tolerances",
+    "validate",
+]
 
 _CONFIGURE = "at the next configure"
 
@@ -76,6 +81,11 @@ CONTROLLER_PARAMETERS = (
     Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "Inertia of the payload about its centre of mass: ixx, "
           "ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6, element=float),
     *WRENCH_PARAMETERS,
+    Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
+          lower=0.0, upper=10000.0, applies=_CONFIGURE),
+    Param("collision_reaction", "none", "What an external effort beyond collision.<joint> brings about.",
+          choices=("none", "hold", "gravity"), applies=_CONFIGURE),
+    Param("collision_delay", 0.0, "How long it must stay beyond.", unit="s", lower=0.0, upper=10.0, applies=_CONFIGURE),
     Param("state_publish_rate", 50.0, "Rate of the reference and error topics.", unit="Hz", lower=0.1, upper=10000.0),
 )
 
@@ -97,6 +107,8 @@ def joint_parameters(joints: Sequence[str]) -> list[Param]:
             Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
                   unit="rad or m", lower=0.0),
             Param(f"limits.{joint}.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
+                  unit="N m or N", lower=0.0, applies=_CONFIGURE),
+            Param(f"collision.{joint}", 0.0, "External effort that counts as a collision; 0: not watched.",
                   unit="N m or N", lower=0.0, applies=_CONFIGURE),
             Param(f"limits.{joint}.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
                   unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
@@ -179,7 +191,31 @@ def options(values: Mapping[str, Any]) -> ControllerOptions:
         trajectory_effort=values["trajectory_effort"],
         wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
         differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
+        collision_reaction=values["collision_reaction"],
     )
+
+
+def observer(values: Mapping[str, Any], model: RobotModel) -> MomentumObserver | None:
+    """The observer of external efforts, or ``None`` for none."""
+    if values["observer_gain"] == 0.0:
+        return None
+    friction = Friction.of(model) if values["friction_compensation"] != "none" else None
+    return MomentumObserver(model, gain=values["observer_gain"], friction=friction)
+
+
+def collision(values: Mapping[str, Any], model: RobotModel) -> CollisionMonitor | None:
+    """The collision flag, or ``None`` if no joint is watched.
+
+    Raises:
+        ArgumentError: joints are watched, but there is no estimate to watch.
+    """
+    threshold = np.array([values.get(f"collision.{name}", 0.0) for name in model.joint_names])
+    if not threshold.any():
+        return None
+    if values["observer_gain"] == 0.0:
+        raise ArgumentError("is 0 although collisions are watched for", where="parameter 'observer_gain'",
+                            remedy="Give it a value, or set all collision.<joint> to 0.")
+    return CollisionMonitor(model, np.where(threshold > 0.0, threshold, np.inf), values["collision_delay"])
 
 
 def guards(values: Mapping[str, Any], model: RobotModel) -> GuardSettings:

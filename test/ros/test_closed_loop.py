@@ -214,3 +214,25 @@ def test_hold_stops_the_arm_on_its_way(peer, start, model):
     assert np.abs(where - goal).min() > 0.1
     relay.until(relay.now + second, "a second of holding")
     assert np.abs(in_model_order(model, relay.states[-1], "position") - where).max() < 1e-3
+
+
+def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
+    begin(start, model, robot={"friction": False, "wrench_timeout": 60.0}, controller={"friction_compensation": "none"})
+    relay = Relay(peer)
+    estimates = peer.listen(JointState, f"{CONTROLLER}/external_efforts", 10)
+    pushes = peer.publisher(WrenchStamped, f"{SIMULATOR}/external_wrench")
+    peer.subscribed(pushes)
+    peer.wait(lambda: estimates, "estimates")
+    before = {name: estimates[-1].effort[i] for i, name in enumerate(estimates[-1].name)}
+    assert max(abs(effort) for effort in before.values()) < 1e-6
+    message = WrenchStamped()
+    message.header.frame_id = link = model.joint("wrist_1_joint").child
+    message.wrench.force.z = 4.0
+    pushes.publish(message)
+    relay.until(relay.now + 2 * 10**9, "the estimate to settle")
+    seen = stamp_of(estimates[-1])
+    state = next(m for m in reversed(relay.states) if stamp_of(m) <= seen)
+    q = in_model_order(model, state, "position")
+    jacobian = rd.jacobian(model, q, link)
+    force = rd.link_pose(model, q, link)[:3, :3] @ [0.0, 0.0, 4.0]
+    np.testing.assert_allclose(in_model_order(model, estimates[-1], "effort"), jacobian[3:].T @ force, atol=0.02)

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.metadata
 import importlib.util
 import logging
 import math
 import os
+import re
 import threading
 from typing import Any
 
@@ -38,7 +40,23 @@ _lock = threading.RLock()
 
 def available_backends() -> tuple[str, ...]:
     """Backends that can run here, best first."""
-    return BACKENDS if importlib.util.find_spec("llvmlite") is not None else BACKENDS[2:]
+    return BACKENDS if compiler_missing() is None else BACKENDS[2:]
+
+
+OLDEST_LLVMLITE = (0, 45)
+
+
+def compiler_missing() -> str | None:
+    """Why there is no compiler here, in a few words; ``None`` if there is one."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
+    try:
+        version = importlib.metadata.version("llvmlite")
+    except importlib.metadata.PackageNotFoundError:
+        return None  # installed without a record: the first compilation will tell
+    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
+        return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
+    return None
 
 
 def backend_of(model: RobotModel) -> str:
@@ -72,8 +90,8 @@ def _checked(name: str, where: str) -> str:
         raise UnknownNameError("backend", name, BACKENDS, where=where)
     if name not in available_backends():
         raise BackendError(
-            f"the backend {name!r} cannot run here: llvmlite is not installed", where=where, got=name,
-            remedy="pip install llvmlite, or choose 'numpy'.",
+            f"the backend {name!r} cannot run here: {compiler_missing()}", where=where, got=name,
+            remedy="pip install --upgrade llvmlite, or choose 'numpy'.",
         )
     return name
 
@@ -162,7 +180,7 @@ def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any
         if model._cache.get("insisted"):
             raise BackendError(
                 f"the compiler does not work on this machine: {error}", where="backend", got=backend,
-                remedy="Install llvmlite 0.44 or later, or use the backend 'numpy'.",
+                remedy="Install llvmlite 0.45 or later, or use the backend 'numpy'.",
             ) from error
         _warn_once(f"no machine code ({type(error).__name__}: {error}); using the slower numpy backend")
         return None

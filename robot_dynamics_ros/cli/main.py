@@ -17,6 +17,7 @@ COMMANDS = {
     "equations": ("robot_dynamics_ros.cli.equations", "equations of motion in symbols, as text, LaTeX or a page"),
     "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
     "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),
+    "wrenches": ("robot_dynamics_ros.cli.wrenches", "joint efforts and wrenches of recorded joint states"),
 }
 
 

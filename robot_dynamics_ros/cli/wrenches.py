@@ -1,0 +1,168 @@
+"""``robot_dynamics wrenches``: recorded joint states in, joint efforts and wrenches out."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.wrenches.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
+from robot_dynamics_ros.wrenches.pictures import draw_parts, draw_paths, draw_wrenches
+from robot_dynamics_ros.wrenches.read_bag import read_bag
+from robot_dynamics_ros.wrenches.read_csv import read_csv
+from robot_dynamics_ros.wrenches.recording import CHOICES, BadRow, Recording
+from robot_dynamics_ros.wrenches.write import write_bag, write_csv
+
+__all__ = ["add_arguments", "run"]
+
+_T = TypeVar("_T")
+
+FORMATS = ("bag", "csv", "picture")
+_SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--urdf", required=True, metavar="ROBOT",
+                        help="path to a URDF, or the name of a robot that ships with the package")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
+    source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position, and .velocity and .effort if known")
+    parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
+    parser.add_argument("--output", default="wrenches", metavar="DIRECTORY", help="where to write (default: %(default)s)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run has written there")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="what to write (default: %(default)s)")
+    parser.add_argument("--joints", default="",
+                        help="joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones")
+    parser.add_argument("--expressed-in", default="child", metavar="FRAME",
+                        help="child, parent, world or a link (default: %(default)s)")
+    parser.add_argument("--balance", default="", metavar="JOINT", help="write the parts of this joint's wrench, too")
+    parser.add_argument("--observer", default="", metavar="FRAME",
+                        help="link or world from which the parts are seen (default: the link before the joint)")
+    parser.add_argument("--gravity", nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=("X", "Y", "Z"),
+                        help="m/s^2 (default: 0 0 -9.81)")
+    parser.add_argument("--window", type=int, default=21,
+                        help="samples in a Savitzky-Golay window, odd (default: %(default)s)")
+    parser.add_argument("--order", type=int, default=3, help="order of its polynomials (default: %(default)s)")
+    parser.add_argument("--velocity", choices=VELOCITIES, default="auto",
+                        help="where velocities are from (default: recorded ones, if any)")
+    parser.add_argument("--acceleration", choices=ACCELERATIONS, default="differentiated",
+                        help="differentiated velocity, or by the model from recorded efforts (default: %(default)s)")
+    parser.add_argument("--friction", action="store_true", help="add the friction of the URDF to efforts")
+    parser.add_argument("--bad-rows", choices=CHOICES, default="skip",
+                        help="what to do with rows that cannot be used (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, compute, write, and tell what came out."""
+    formats = [word for word in options.formats.split(",") if word]
+    unknown = [word for word in formats if word not in FORMATS]
+    if unknown or not formats:
+        raise ArgumentError(f"unknown format {unknown[0]!r}" if unknown else "nothing to write", where="--formats",
+                            got=options.formats, remedy=f"Choose among {', '.join(FORMATS)}.")
+    model = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
+    joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
+    settings = Settings(
+        joints=joints, expressed_in=options.expressed_in, window=options.window, order=options.order,
+        velocity=options.velocity, acceleration=options.acceleration, friction=options.friction, balance=options.balance,
+        observer=options.observer,
+    )
+    directory, earlier = _directory(Path(options.output), options.overwrite)
+    if options.bag:
+        recording = _with_progress(
+            "reading", lambda tell: read_bag(options.bag, model, topic=options.topic, on_bad=options.bad_rows, progress=tell)
+        )
+    else:
+        recording = _with_progress(
+            "reading", lambda tell: read_csv(options.csv, model, on_bad=options.bad_rows, progress=tell)
+        )
+    history = _with_progress("computing", lambda tell: compute(model, recording, settings, tell))
+    if history.bad and options.bad_rows == "refuse":
+        raise ArgumentError(f"row {history.bad[0].number}: {history.bad[0].why}", where=recording.source,
+                            remedy="Correct the recording, or have bad rows skipped.")
+    for path in earlier:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    directory.mkdir(parents=True, exist_ok=True)
+    _write(history, directory, formats)
+    print(_report(recording, history))
+    print(f"\nwritten to {directory}/")
+    return 0
+
+
+def _directory(path: Path, overwrite: bool) -> tuple[Path, list[Path]]:
+    """The output directory, and what an earlier run has left there.
+
+    Raises:
+        ArgumentError: there is something, and it is not to be replaced; or it is no directory.
+    """
+    if path.exists() and not path.is_dir():
+        raise ArgumentError(f"{path} is no directory", where="--output", got=str(path), remedy="Choose another.")
+    ours = [path / name for name in ("wrenches.csv", "wrenches_bag", "wrenches.png", "paths.png", "parts.png")]
+    there = [p for p in ours if p.exists()]
+    if there and not overwrite:
+        raise ArgumentError(f"{there[0]} is there already", where="--output", got=str(path),
+                            remedy="Choose another directory, or give --overwrite.")
+    return path, there
+
+
+def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
+    with Progress(label, 1.0) as bar:
+        found = work(lambda share: bar.update(share))
+        bar.update(1.0)
+    return found
+
+
+def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
+    if "csv" in formats:
+        _with_progress("csv", lambda tell: write_csv(directory / "wrenches.csv", history, tell))
+    if "bag" in formats:
+        _with_progress("bag", lambda tell: write_bag(directory / "wrenches_bag", history, tell))
+    if "picture" in formats:
+        draw_wrenches(history, directory / "wrenches.png")
+        draw_paths(history, directory / "paths.png")
+        if history.parts:
+            draw_parts(history, directory / "parts.png")
+
+
+def _report(recording: Recording, history: WrenchHistory) -> str:
+    bad: list[BadRow] = [*recording.bad, *history.bad]
+    lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
+    if recording.other:
+        lines.append(f"{recording.other} rows about joints of other robots")
+    if bad:
+        lines.append(f"{len(bad)} bad rows left out:")
+        lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
+        if len(bad) > _SHOWN:
+            rest = ", ".join(str(row.number) for row in bad[_SHOWN : _SHOWN + 100])
+            lines.append(f"  and rows {rest}" + (", …" if len(bad) > _SHOWN + 100 else ""))
+    forces = np.linalg.norm(history.wrenches[:, :, 3:], axis=2)
+    moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
+    own = list(history.model.joint_names)
+    rows = [
+        [
+            name, frame, f"{forces[:, i].max():.5g}", f"{moments[:, i].max():.5g}",
+            f"{np.abs(history.efforts[:, own.index(name)]).max():.5g}" if name in own else "-",
+        ]
+        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
+    ]
+    head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
+    return "\n".join([*lines, "", table(head, rows)])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    sys.exit(run(parser.parse_args()))

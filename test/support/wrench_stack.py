@@ -1,0 +1,98 @@
+"""Simulator and controller in processes of their own, in lockstep, with this process between them."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.trajectory_messages import to_nanoseconds
+from support.peer import CONTROLLER, SIMULATOR, Peer
+
+SECOND = 10**9
+DEEP = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def stamp_of(message) -> int:
+    return to_nanoseconds(message.header.stamp)
+
+
+def spatial(message: WrenchStamped) -> np.ndarray:
+    """(6,) [moment; force]."""
+    f, m = message.wrench.force, message.wrench.torque
+    return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
+
+
+class Stack:
+    """Both nodes, and the joint states on their way from one to the other."""
+
+    def __init__(self, peer: Peer, start, model, robot: str, *, simulator=None, controller=None) -> None:
+        self.peer, self.model = peer, model
+        self.states: list[JointState] = []
+        gains = {
+            f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))
+        }
+        armature = {f"armature__{name}": 0.1 for name in model.joint_names}
+        self.simulator = start(
+            "simulator", remap={"joint_states": "true_joint_states"}, robot_description_file=robot, time_mode="lockstep",
+            holding_brakes=True, **armature, **(simulator or {}),
+        )
+        self.controller = start(
+            "controller", robot_description_file=robot, state_timeout=60.0, **armature, **gains, **(controller or {})
+        )
+        self._publisher = peer.publisher(JointState, "joint_states")
+        peer.node.create_subscription(JointState, "true_joint_states", self._on_state, 10)
+        peer.subscribed(self._publisher)
+
+    def _on_state(self, message: JointState) -> None:
+        self.states.append(message)
+        self._publisher.publish(message)
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ns."""
+        return stamp_of(self.states[-1]) if self.states else 0
+
+    def until(self, time: int, what: str = "simulated time to pass") -> None:
+        self.peer.wait(lambda: self.now >= time, what, 120.0)
+
+    def run(self, seconds: float) -> None:
+        self.until(self.now + round(seconds * SECOND))
+
+    def wrenches(self, topic: str, node: str = CONTROLLER) -> list[WrenchStamped]:
+        """A list that fills with the messages of a topic of the controller."""
+        return self.peer.listen(WrenchStamped, f"{node}/{topic}", DEEP)
+
+    def true_wrenches(self, joint: str) -> list[WrenchStamped]:
+        return self.wrenches(f"joint_wrenches/{joint}", SIMULATOR)
+
+    def state_at(self) -> dict[int, np.ndarray]:
+        """Stamp → (3, n) position, velocity and effort in model order."""
+        found = {}
+        for m in self.states:
+            columns = [m.name.index(name) for name in self.model.joint_names]
+            found[stamp_of(m)] = np.array([m.position, m.velocity, m.effort])[:, columns]
+        return found
+
+    def follow(self, duration: float = 1.5) -> int:
+        """Send a motion and wait for its end; returns its start, ns."""
+        self.run(0.1)
+        trajectories = self.peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+        self.peer.subscribed(trajectories)
+        q = next(reversed(self.state_at().values()))[0]
+        motion = plan_motion(self.model, q, waypoints=2, duration=duration)
+        begun, times = self.now + SECOND // 2, motion.times
+        trajectories.publish(trajectory_message(
+            motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), begun
+        ))
+        self.until(begun + round(motion.duration * SECOND), "the end of the motion")
+        return begun
+
+
+def by_stamp(messages: list[WrenchStamped], since: int = 0) -> dict[int, np.ndarray]:
+    """Stamp → (6,) wrench."""
+    return {stamp_of(m): spatial(m) for m in messages if stamp_of(m) >= since}

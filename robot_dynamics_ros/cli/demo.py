@@ -25,6 +25,7 @@ from robot_dynamics_ros.resources import share_directory
 __all__ = ["add_arguments", "run"]
 
 _LEAD = 0.5  # s from sending the trajectory to its start
+_PATIENCE = 0.5  # s without a message that the nodes bear; a busy machine is not a broken robot
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 
@@ -61,12 +62,15 @@ def run(options: argparse.Namespace) -> int:
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
     simulator = NodeProcess(
         "simulator",
-        ["--ros-args", *_parameter_files("simulator", path), "-p", f"robot_description_file:={path}"],
+        ["--ros-args", *_parameter_files("simulator", path), "-p", f"robot_description_file:={path}",
+         "-p", f"command_timeout:={_PATIENCE}"],
         options.output / "simulator.log",
     )
     with simulator:
         controller = NodeProcess(
-            "controller", ["--ros-args", *_parameter_files("controller", path)], options.output / "controller.log"
+            "controller",
+            ["--ros-args", *_parameter_files("controller", path), "-p", f"state_timeout:={_PATIENCE}"],
+            options.output / "controller.log",
         )
         with controller, DemoClient(model) as client:
             nodes = (simulator, controller)

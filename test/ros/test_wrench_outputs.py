@@ -14,9 +14,11 @@ from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from support.peer import CONTROLLER, SIMULATOR
+from support.random_trees import random_model
 from support.wrench_stack import SECOND, Stack, by_stamp, spatial, stamp_of
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.library import robot_path
 
 pytestmark = pytest.mark.middleware
@@ -242,3 +244,29 @@ def test_the_divisor_thins_everything_out(peer, start, model):
         stamps = sorted(stamp_of(m) for m in messages if stamp_of(m) > begun)
         assert len(stamps) <= len(states) / 5 + 2
         assert set(np.diff(stamps)) == {5 * (states[1] - states[0])}
+
+
+def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_path):
+    """Against the library at the published state, with the acceleration that the measured effort gives."""
+    robot = random_model(3, 4, types=(JointType.CONTINUOUS,), mimic=0.5, fixed=0.0, limits=False, branching=0.0)
+    assert robot.has_mimic
+    path = tmp_path / "mimic.urdf"
+    path.write_text(rd.to_urdf(robot))
+    robot = rd.load_urdf(str(path), armature={name: 0.1 for name in robot.joint_names})
+    stack = Stack(
+        peer, start, robot, str(path), simulator={"friction": False},
+        controller={"friction_compensation": "none", "joint_wrenches__acceleration_source": "model"},
+    )
+    heard = {name: stack.wrenches(f"joint_wrenches/{name}") for name in robot.moving_joint_names}
+    peer.wait(lambda: all(heard.values()), "wrenches of all moving joints")
+    stack.run(0.3)
+    states = stack.state_at()
+    found = {name: by_stamp(messages) for name, messages in heard.items()}
+    stamps = sorted(set.intersection(*map(set, found.values()), set(states)))
+    assert len(stamps) > 50
+    for t in stamps:
+        q, v, effort = states[t]
+        a = rd.forward_dynamics(robot, q, v, effort)
+        expected = rd.joint_wrenches(robot, q, v, a, joints=robot.moving_joint_names)
+        for name, row in zip(robot.moving_joint_names, expected, strict=True):
+            np.testing.assert_allclose(found[name][t], row, atol=1e-6 * max(1.0, np.abs(expected).max()))

@@ -221,7 +221,7 @@ C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 
 def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
-    """A vectorcall-style function (self, args, nargs, kwnames) around ``@single``.
+    """A function (self, args, nargs) of CPython's fast calling convention around ``@single``.
 
     ``self`` is a NumPy array of addresses: the ndarray type, the float64 descriptor, a Python callable, and None.  If every
     argument is an array of exactly that type, descriptor, shape, contiguous and aligned (outputs writable, quaternions
@@ -233,7 +233,7 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, ext
         extra: number of further pointers for the kernel, kept in the table.
     """
     lines = [
-        f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{",
+        f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
         "entry:",
         f"  %self_data = getelementptr i8, ptr %self, i64 {ARRAY_DATA}",
         "  %table = load ptr, ptr %self_data",
@@ -259,7 +259,7 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, ext
             total = put(f"and i1 {total}, {c}")
         lines.append(f"  br i1 {total}, label %{then}, label %slow\n{then}:")
 
-    require([put(f"icmp eq i64 %nargs, {len(arguments)}"), put("icmp eq ptr %kwnames, null")], "counted")
+    require([put(f"icmp eq i64 %nargs, {len(arguments)}")], "counted")
     objects = [put(f"load ptr, ptr {put(f'getelementptr ptr, ptr %args, i64 {k}')}") for k in range(len(arguments))]
     require([put(f"icmp eq ptr {field(o, OB_TYPE, 'ptr')}, %array_type") for o in objects], "arrays")
     checks = []
@@ -313,10 +313,10 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, ext
         "slow:",
         "  %callable_at = getelementptr ptr, ptr %table, i64 2",
         "  %callable = load ptr, ptr %callable_at",
-        "  %answer = call ptr @PyObject_Vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  %answer = call ptr @PyObject_VectorcallDict(ptr %callable, ptr %args, i64 %nargs, ptr null)",
         "  ret ptr %answer",
         "}",
         "declare void @Py_IncRef(ptr)",
-        "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
+        "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)",
     ]
     return "\n".join(lines)

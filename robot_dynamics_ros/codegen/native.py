@@ -46,7 +46,7 @@ def _llvm() -> Any:
         library = ctypes.CDLL(ctypes.util.find_library("m") or None)
         for name in ("sin", "cos"):
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-        for name in ("Py_IncRef", "PyObject_Vectorcall"):
+        for name in ("Py_IncRef", "PyObject_VectorcallDict"):
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     return llvm
 
@@ -108,7 +108,7 @@ def entry_supported() -> bool:
     """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_entry` reads them."""
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or not hasattr(ctypes.pythonapi, "PyObject_VectorcallDict"):
         return False
     probe = np.arange(6.0).reshape(2, 3)
     at = id(probe)
@@ -136,7 +136,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_METH_FASTCALL = 0x0080
 
 
 class NativeLibrary:
@@ -177,7 +177,7 @@ class NativeLibrary:
         table = np.array(
             [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]], dtype=np.uint64
         )
-        method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL_KEYWORDS, None)
+        method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

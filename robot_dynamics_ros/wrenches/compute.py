@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from robot_dynamics_ros.dynamics import (
     subtree_state,
     wrench_balance,
 )
+from robot_dynamics_ros.dynamics.links import link_tree
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -76,7 +76,7 @@ class WrenchHistory:
         efforts: (n, nv) N m or N.
         wrenches: (n, joints, 6) [moment; force] about each joint's origin.
         parts: name → (n, 6) of one joint's balance, or empty; ``balanced``, ``observer`` say whose and from where.
-        paths: name → (n, 3) positions in the world of the centre of mass and of the joints.
+        paths: name → (n, 3) positions in the world of the centre of mass, the joints, and the links at the tree's ends.
         speeds: likewise (n,) their speeds.
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
@@ -192,16 +192,22 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> t
     return v, a
 
 
+def _tracked(model: RobotModel) -> dict[str, int]:
+    """Name → link whose origin is followed: the moving joints, and the ends of the tree behind fixed ones."""
+    links = link_tree(model)
+    found = {name: links.link_of[name] for name in model.moving_joint_names}
+    ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
+    return found | {model.link_names[k]: k for k in ends}
+
+
 def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    names = (["centre of mass"] if model.total_mass > 0.0 else []) + list(model.moving_joint_names)
+    names = [*(["centre of mass"] if model.total_mass > 0.0 else []), *_tracked(model)]
     return {name: np.empty((n, 3)) for name in names}, {name: np.empty(n) for name in names}
 
 
 def _paths(model: RobotModel, q: Array, v: Array, k: slice, paths: dict[str, Array], speeds: dict[str, Array]) -> None:
-    poses: Any = link_poses(model, q)
-    twists = link_velocities(model, q, v)
-    for name in model.moving_joint_names:
-        number = model.link_index(model.joint(name).child)
+    poses, twists = link_poses(model, q), link_velocities(model, q, v)
+    for name, number in _tracked(model).items():
         paths[name][k] = poses[:, number, :3, 3]
         speeds[name][k] = np.linalg.norm(twists[:, number, 3:], axis=1)
     if "centre of mass" in paths:

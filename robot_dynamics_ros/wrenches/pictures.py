@@ -104,7 +104,7 @@ def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
 
 
 def draw_paths(history: WrenchHistory, path: str | Path) -> None:
-    """Paths of the centre of mass and of the joints in the two planes in which they are widest, coloured by speed.
+    """Paths of the centre of mass, the joints and the tips in the two planes where they are widest, coloured by speed.
 
     Raises:
         BackendError: matplotlib is not installed.
@@ -114,9 +114,12 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
     everything = np.concatenate([p[k] for p in history.paths.values()])
     spread = np.ptp(everything, axis=0)
     planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
+    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
     fastest = max(max(float(s[k].max()) for s in history.speeds.values()), 1e-12)
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(11.5, 5.4), layout="constrained")
+        figure, (axes,) = plt.subplots(
+            1, len(planes), figsize=(1.5 + 5.0 * len(planes), 5.4), squeeze=False, layout="constrained"
+        )
         shades = plt.cm.ScalarMappable(plt.Normalize(0.0, fastest), "viridis")
         for axis, (a, b) in zip(axes, planes, strict=True):
             for name, points in history.paths.items():
@@ -132,7 +135,7 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
             axis.set_aspect("equal", adjustable="datalim")
             axis.set_xlabel(f"{_AXES[a]} [m]")
             axis.set_ylabel(f"{_AXES[b]} [m]")
-        axes[0].set_title("Paths of joints and centre of mass in the world")
+        axes[0].set_title("Paths in the world")
         figure.colorbar(shades, ax=axes, label="speed [m/s]", shrink=0.85)
         figure.savefig(path, dpi=120)
         plt.close(figure)

@@ -23,7 +23,9 @@ __all__ = [
     "Force",
     "Mat3",
     "Motion",
+    "PlaneTurn",
     "RigidInertia",
+    "StagedTransform",
     "Transform",
     "Vec3",
     "cos",
@@ -374,19 +376,35 @@ class Transform:
     def parts(self) -> list[Scalar]:
         return self.E.parts() + self.r.parts()
 
+    def turn(self, x: Vec3) -> Vec3:
+        """E x: a vector's coordinates from A to B."""
+        return self.E.mul(x)
+
+    def turn_back(self, x: Vec3) -> Vec3:
+        """Eᵀ x: from B to A."""
+        return self.E.tmul(x)
+
+    def turn_back_symmetric(self, S: Mat3) -> Mat3:
+        """Eᵀ S E of a symmetric S."""
+        return self.E.congruence(S)
+
+    def turn_back_matrix(self, H: Mat3) -> Mat3:
+        """Eᵀ H E."""
+        return self.E.T.matmul(H.matmul(self.E))
+
     def motion(self, m: Motion) -> Motion:
         """B_X_A m."""
-        return Motion(self.E.mul(m.ang), self.E.mul(m.lin - self.r.cross(m.ang)))
+        return Motion(self.turn(m.ang), self.turn(m.lin - self.r.cross(m.ang)))
 
     def motion_back(self, m: Motion) -> Motion:
         """A_X_B m."""
-        ang = self.E.tmul(m.ang)
-        return Motion(ang, self.E.tmul(m.lin) + self.r.cross(ang))
+        ang = self.turn_back(m.ang)
+        return Motion(ang, self.turn_back(m.lin) + self.r.cross(ang))
 
     def force_back(self, f: Force) -> Force:
         """A_X_B* f = (B_X_A)ᵀ f: a force given in B, expressed in A."""
-        lin = self.E.tmul(f.lin)
-        return Force(self.E.tmul(f.ang) + self.r.cross(lin), lin)
+        lin = self.turn_back(f.lin)
+        return Force(self.turn_back(f.ang) + self.r.cross(lin), lin)
 
     def compose(self, parent: Transform) -> Transform:
         """C_X_A from self = C_X_B and parent = B_X_A."""
@@ -394,13 +412,12 @@ class Transform:
 
     def rigid_back(self, i: RigidInertia) -> RigidInertia:
         """Rigid inertia given in B, expressed in A (equation 2.66): X^T I X."""
-        h = self.E.tmul(i.h)
-        rot = self.E.congruence(i.I)
+        h = self.turn_back(i.h)
+        rot = self.turn_back_symmetric(i.I)
         r, m = self.r, i.m
         g = h + r * m  # first moment about A's origin
         # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
-        rh, rg = r.dot(h), r.dot(g)
-        s = rh + rg
+        s = r.dot(h) + r.dot(g)
         xx = rot.a.x + (s - (h.x * r.x + r.x * g.x))
         yy = rot.b.y + (s - (h.y * r.y + r.y * g.y))
         zz = rot.c.z + (s - (h.z * r.z + r.z * g.z))
@@ -411,10 +428,9 @@ class Transform:
 
     def articulated_back(self, a: ArticulatedInertia) -> ArticulatedInertia:
         """X^T I^A X."""
-        rot = self.E
-        I = rot.congruence(a.I)  # noqa: E741 - the book's name
-        M = rot.congruence(a.M)
-        H = rot.T.matmul(a.H.matmul(rot))
+        I = self.turn_back_symmetric(a.I)  # noqa: E741 - the book's name
+        M = self.turn_back_symmetric(a.M)
+        H = self.turn_back_matrix(a.H)
         rx = Mat3.skew(self.r)
         rM = rx.matmul(M)
         HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ
@@ -422,3 +438,99 @@ class Transform:
         return ArticulatedInertia(
             I + Mat3.symmetric(full.a.x, full.a.y, full.a.z, full.b.y, full.b.z, full.c.z), H + rM, M
         )
+
+
+class PlaneTurn:
+    """A turn about the x or the z axis by an angle of given cosine and sine.
+
+    Any joint's rotation is three of these (Euler's z-x-z), of which two are constant and, where axes are parallel or at
+    right angles, cost nothing.  Turning tensors one plane at a time takes far fewer operations than a full matrix does.
+    """
+
+    __slots__ = ("about_x", "c", "s")
+
+    def __init__(self, about_x: bool, c: Scalar, s: Scalar) -> None:
+        self.about_x, self.c, self.s = about_x, c, s
+
+    @property
+    def trivial(self) -> bool:
+        """Whether the angle is known to be a multiple of a right angle."""
+        return _known_zero(self.c) or _known_zero(self.s)
+
+    def forth(self, v: Vec3) -> Vec3:
+        """R v."""
+        c, s = self.c, self.s
+        if self.about_x:
+            return Vec3(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
+        return Vec3(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+    def back(self, v: Vec3) -> Vec3:
+        """Rᵀ v."""
+        c, s = self.c, self.s
+        if self.about_x:
+            return Vec3(v.x, c * v.y + s * v.z, c * v.z - s * v.y)
+        return Vec3(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
+
+    def symmetric(self, S: Mat3) -> Mat3:
+        """R S Rᵀ of a symmetric S: a deviator in the plane turns by twice the angle."""
+        if self.about_x:
+            p, q, w, u1, u2, axial = S.b.y, S.c.z, S.b.z, S.a.y, S.a.z, S.a.x
+        else:
+            p, q, w, u1, u2, axial = S.a.x, S.b.y, S.a.y, S.a.z, S.b.z, S.c.z
+        c, s = self.c, self.s
+        if self.trivial:
+            cc, ss, cs = c * c, s * s, c * s
+            p, q, w = cc * p - 2.0 * (cs * w) + ss * q, ss * p + 2.0 * (cs * w) + cc * q, cs * (p - q) + (cc - ss) * w
+        else:
+            cc, ss = (c - s) * (c + s), 2.0 * (c * s)
+            mean, half = 0.5 * (p + q), 0.5 * (p - q)
+            turned, w = half * cc - w * ss, half * ss + w * cc
+            p, q = mean + turned, mean - turned
+        u1, u2 = c * u1 - s * u2, s * u1 + c * u2
+        if self.about_x:
+            return Mat3.symmetric(axial, u1, u2, p, w, q)
+        return Mat3.symmetric(p, w, u1, q, u2, axial)
+
+    def matrix(self, H: Mat3) -> Mat3:
+        """R H Rᵀ."""
+        columns = H.T
+        rows = Mat3(self.forth(columns.a), self.forth(columns.b), self.forth(columns.c)).T  # R H
+        return Mat3(self.forth(rows.a), self.forth(rows.b), self.forth(rows.c))
+
+
+class StagedTransform(Transform):
+    """A transform whose rotation is a sequence of plane turns, Eᵀ = turns[0] turns[1] …"""
+
+    __slots__ = ("turns",)
+
+    def __init__(self, turns: Sequence[PlaneTurn], r: Vec3) -> None:
+        self.turns = tuple(turns)
+        columns = [self.turn_back(e) for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))]
+        super().__init__(Mat3(*columns), r)
+
+    def turn(self, x: Vec3) -> Vec3:
+        for stage in self.turns:
+            x = stage.back(x)
+        return x
+
+    def turn_back(self, x: Vec3) -> Vec3:
+        for stage in reversed(self.turns):
+            x = stage.forth(x)
+        return x
+
+    def turn_back_symmetric(self, S: Mat3) -> Mat3:
+        for stage in reversed(self.turns):
+            S = stage.symmetric(S)
+        return S
+
+    def turn_back_matrix(self, H: Mat3) -> Mat3:
+        for stage in reversed(self.turns):
+            H = stage.matrix(H)
+        return H
+
+
+def _known_zero(x: Scalar) -> bool:
+    """Zero for certain: a float, or a symbol that is a constant; never a batch."""
+    if isinstance(x, float):
+        return x == 0.0
+    return getattr(x, "op", None) == "const" and x.a == 0.0

@@ -9,6 +9,7 @@ from robot_dynamics_ros.dynamics import (
     link_functions,  # noqa: F401 (enters its functions in the table)
     motions,
     parameters,
+    time_step,  # noqa: F401 (likewise)
     wrenches,
 )
 from robot_dynamics_ros.dynamics.api import *  # noqa: F403

@@ -242,7 +242,7 @@ def _without_compiler(size: int) -> str:
     return "numpy" if size <= UNROLL_SOURCE else "interpreted"
 
 
-PER_BODY = {"mass_matrix": 60}
+PER_BODY = {"mass_matrix": 60, "moreau_step": 750}
 PER_PAIR = {
     "mass_matrix": 25, "mass_matrix_factors": 40, "mass_matrix_inverse": 60, "mass_matrix_solve": 45,
     "coriolis_matrix": 60, "inverse_dynamics_derivatives": 120, "joint_torque_regressor": 110,

@@ -23,7 +23,7 @@ from robot_dynamics_ros.dynamics.table import TABLE, Options
 from robot_dynamics_ros.dynamics.trace import Signature, signature
 from robot_dynamics_ros.dynamics.tree import SUBSPACE, Body, Kind, NumericTree, layout_of
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Vec3
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3, rotation_about_z
 
 __all__ = ["record_loops"]
 
@@ -94,6 +94,10 @@ class LoopBody(Body):
 
     def coordinates(self, q: Any) -> list[Any]:
         return [self.tree.load(("arg", q.number, "q", c, "i")) for c in range(7 if self.kind is Kind.FREE else 1)]
+
+    def placed(self, p: Vec3, x: Any) -> Transform:
+        R0 = self.joint[0]
+        return Transform((R0 if self.kind is Kind.PRISMATIC else R0.matmul(rotation_about_z(x))).T, p)
 
     def to_link(self, f: Any) -> Any:
         N = self.tree.normal

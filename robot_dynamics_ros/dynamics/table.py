@@ -25,6 +25,7 @@ SHAPES: dict[str, tuple[Dimension, ...]] = {
     "external": ("nx", 6),
     "base": ("nm", 6),
     "point": (3,),
+    "damping": ("nv",),
     "friction": (3,),
     "stops": (2,),
     "step": (1,),

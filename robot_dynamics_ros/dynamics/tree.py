@@ -13,6 +13,7 @@ joint axis becomes z costs nothing later, and leaves joint transforms and motion
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,12 +26,15 @@ from robot_dynamics_ros.spatial import (
     Force,
     Mat3,
     Motion,
+    PlaneTurn,
     RigidInertia,
     Scalar,
+    StagedTransform,
     Transform,
     Vec3,
-    rotation_about_z,
+    cos,
     rotation_of_quaternion,
+    sin,
 )
 
 __all__ = ["Body", "Kind", "Layout", "NumericTree", "layout_of"]
@@ -79,6 +83,45 @@ def _z_from(axis: np.ndarray) -> np.ndarray:
     return np.stack([np.cross(y, axis), y, axis])
 
 
+def _main_successors(model: RobotModel) -> list[int]:
+    """For each body the child with the most behind it, −1 for leaves."""
+    behind = np.ones(model.nb, dtype=int)
+    best = [-1] * model.nb
+    for i in range(model.nb - 1, -1, -1):
+        p = int(model.parent[i])
+        if p >= 0:
+            behind[p] += behind[i]
+            if best[p] < 0 or behind[i] >= behind[best[p]]:
+                best[p] = i
+    return best
+
+
+def _spin_towards(axis: np.ndarray) -> np.ndarray:
+    """Turn about z that brings the next joint's axis into the y-z plane, so that one of its three turns is spared."""
+    across = np.hypot(axis[0], axis[1])
+    if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
+        return np.eye(3)
+    s, c = axis[0] / across, -axis[1] / across  # of the first turn a
+    return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+Euler = tuple[tuple[float, float], tuple[float, float], tuple[float, float, float]]
+
+
+def _euler(R: np.ndarray) -> Euler:
+    """((cos a, sin a), (cos b, sin b), (c, cos c, sin c)) with R = Rz(a) Rx(b) Rz(c)."""
+    sine = float(np.hypot(R[0, 2], R[1, 2]))
+    if sine <= SNAP:
+        ca, sa, cb, sb = 1.0, 0.0, float(np.sign(R[2, 2])), 0.0
+        cc, sc = float(R[0, 0]), float(R[1, 0] * cb)
+    else:
+        ca, sa = float(-R[1, 2] / sine), float(R[0, 2] / sine)
+        cb, sb = float(R[2, 2]), sine
+        cc, sc = float(R[2, 1] / sine), float(R[2, 0] / sine)
+    ca, sa, cb, sb, cc, sc = _snapped(np.array([ca, sa, cb, sb, cc, sc])).tolist()
+    return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
+
+
 class Layout:
     """The elementary tree of a model, in numbers.  Constant; made once per model.
 
@@ -89,6 +132,7 @@ class Layout:
         rotation, position: placement of the joint in the parent body frame (internal frames).
         mass, first_moment, inertia: of each body in its internal frame, the inertia about the frame's origin.
         q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+        euler: the rotations as turns about z, x, z, see :func:`_euler`.
         normal: (n, 3, 3) rotation from the child link's frame to the internal frame.
         body: elementary body of each body of the model.
     """
@@ -106,8 +150,10 @@ class Layout:
         self.multiplier: list[float] = []
         self.offset: list[float] = []
         self.normal: list[np.ndarray] = []
+        self.euler: list[Euler] = []
         self.body: list[int] = []
         eye, zero = np.eye(3), np.zeros(3)
+        successor = _main_successors(model)
         for i in range(model.nb):
             p = int(model.parent[i])
             parent = -1 if p < 0 else self.body[p]
@@ -118,6 +164,9 @@ class Layout:
             q, v = int(model.q_index[i]), int(model.v_index[i])
             k, d = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
             N = eye if kind is JointType.FLOATING else _z_from(model.joint_axis[i])
+            if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
+                ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
+                N = _spin_towards(N @ ahead) @ N
             if kind is JointType.PLANAR:
                 # internal z slides along the plane's x, then y; both turned into place by cyclic permutations
                 to_x, to_y = _z_from(np.array([1.0, 0, 0])), _z_from(np.array([0, 1.0, 0]))
@@ -166,6 +215,7 @@ class Layout:
         self.multiplier.append(multiplier)
         self.offset.append(offset)
         self.normal.append(_snapped(normal))
+        self.euler.append(_euler(self.rotation[-1]))
         return len(self.parent) - 1
 
 
@@ -222,8 +272,21 @@ class Body:
         if self.kind is Kind.FREE:
             return Transform(R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3])))
         if self.kind is Kind.PRISMATIC:
-            return Transform(R0.T, p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0])
-        return Transform(R0.matmul(rotation_about_z(x[0])).T, p)
+            p = p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0]
+        return self.placed(p, x[0])
+
+    def placed(self, p: Vec3, x: Scalar) -> Transform:
+        """The transform to a body at ``p``, turned by the joint if it turns."""
+        (ca, sa), (cb, sb), (angle, cc, sc) = self.tree.layout.euler[self.number]
+        first, second = PlaneTurn(False, ca, sa), PlaneTurn(True, cb, sb)
+        if self.kind is Kind.PRISMATIC:
+            last = PlaneTurn(False, cc, sc)
+        elif cc == 0.0 or sc == 0.0:
+            s, c = sin(x), cos(x)
+            last = PlaneTurn(False, c * cc - s * sc, s * cc + c * sc)
+        else:
+            last = PlaneTurn(False, cos(x + angle), sin(x + angle))
+        return StagedTransform([first, second, last], p)
 
     def along(self, x: Sequence[Scalar]) -> Motion:
         """S x for a vector of velocities or accelerations."""

@@ -71,7 +71,7 @@ class WrenchOutputs:
             for name, observer in zip(self._balanced, self._observers, strict=True)
         ]
         self._flange_topic = WrenchPublisher(node, "~/wrench", self._flange.frame) if self._flange is not None else None
-        self._reading = False
+        self._reading = self._wanted = False
         self._acting = np.zeros(model.nv)  # what was commanded a cycle ago acts until the state that is just in
 
     def _make(self, model: RobotModel) -> tuple[Any, ...]:
@@ -85,11 +85,16 @@ class WrenchOutputs:
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second."""
-        for publisher in self._publishers():
+        publishers = self._publishers()
+        for publisher in publishers:
             publisher.look()
+        self._wanted = any(publisher.wanted for publisher in publishers)
 
     def publish(self, stamp: int, measured: Array | None) -> None:
         """After a cycle: publish what belongs to the state of time ``stamp``, ns; ``measured`` effort or ``None``."""
+        if not self._wanted:
+            self._reading = False
+            return
         controller = self._controller
         if controller.loaded_model is not self._model:
             self._follow_payload(controller.loaded_model)

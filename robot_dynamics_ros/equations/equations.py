@@ -114,18 +114,18 @@ class Equations:
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
         entries = list(what) if shape else [what]
-        constants = [(s, sympy.Float(x, 17)) for s, x in self.values.items()]
-        steps = [(s, e.subs(constants)) for s, e in self.steps]
+        constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
+        steps = [(s, e.xreplace(constants)) for s, e in self.steps]
         if steps:
             run = sympy.lambdify(
                 [self.q, self.v, self.a],
-                [sympy.sympify(e).subs(constants) for e in entries],
+                [sympy.sympify(e).xreplace(constants) for e in entries],
                 modules="math",
                 cse=lambda given: (steps, given),
             )
         else:
             run = sympy.lambdify(
-                [self.q, self.v, self.a], [sympy.sympify(e).subs(constants) for e in entries], modules="math", cse=True
+                [self.q, self.v, self.a], [sympy.sympify(e).xreplace(constants) for e in entries], modules="math", cse=True
             )
 
         def call(q: Any, v: Any = None, a: Any = None) -> Any:

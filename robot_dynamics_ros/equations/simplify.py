@@ -10,8 +10,8 @@ from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 
 __all__ = ["Writer"]
 
-FACTOR_TERMS = 60
-"""Sums of up to so many terms are given to SymPy's factorization; it takes long on longer ones."""
+FACTOR_TERMS, FACTOR_DIGITS = 24, 1_000_000
+"""Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
 
 
 class Writer:
@@ -93,7 +93,8 @@ class Writer:
         rates = [x for x in self._rates if plain.has(x)]
         if rates:
             forms.append(S.collect(S.expand_mul(plain), _products(S, plain, rates), S.factor_terms))
-        if len(plain.args) <= FACTOR_TERMS:
+        numbers = plain.atoms(S.Rational)
+        if len(plain.args) <= FACTOR_TERMS and all(max(abs(x.p), x.q) < FACTOR_DIGITS for x in numbers):
             whole = S.factor(plain)
             forms.append(whole)
             if isinstance(whole, S.Mul):

@@ -17,7 +17,7 @@ from robot_dynamics_ros.dynamics.tree import Body, Kind, Layout, NumericTree, _s
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, value_of
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.spatial import Motion, Vec3
+from robot_dynamics_ros.spatial import Motion, Transform, Vec3, rotation_about_z
 
 __all__ = ["SymbolTree", "exact_leaves", "float_leaves"]
 
@@ -147,6 +147,14 @@ def _permutation(matrix: np.ndarray, lift: Lift) -> np.ndarray:
     return np.array([[lift(Fraction(int(x))) for x in row] for row in matrix], dtype=object)
 
 
+class _SymbolBody(Body):
+    """A body whose joint turns by a matrix: the exact angles of constant turns have no closed form."""
+
+    def placed(self, p: Vec3, x: Any) -> Transform:
+        R = self.joint[0]
+        return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
+
+
 class SymbolTree(NumericTree):
     """A :class:`~robot_dynamics_ros.dynamics.tree.NumericTree` whose constants are symbols.
 
@@ -161,7 +169,7 @@ class SymbolTree(NumericTree):
         self.root = None
         self.bodies = []
         for number, parent in enumerate(self.layout.parent):
-            self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
+            self.bodies.append(_SymbolBody(self, number, None if parent < 0 else self.bodies[parent]))
         self.nv = self.model.nv
         self.base_motion = None
 

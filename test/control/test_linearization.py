@@ -63,7 +63,7 @@ def test_a_pendulum_in_closed_form():
     model = rd.load_robot("pendulum")
     M = rd.mass_matrix(model, [0.0])[0, 0]
     g0 = rd.gravity_forces(model, [0.3])
-    slope = differences(lambda x: rd.gravity_forces(model, [0.3, *x]), 1)[0, 0]
+    slope = differences(lambda x: rd.gravity_forces(model, x + 0.3), 1)[0, 0]
     A, B = rd.linearize(model, [0.3])
     assert_allclose(A, [[0, 1], [-slope / M, 0]], rtol=1e-8)
     assert_allclose(B, [[0], [1 / M]])

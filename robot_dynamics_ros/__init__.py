@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.errors import *  # noqa: F403
     from robot_dynamics_ros.model import *  # noqa: F403
 
-_HOMES = ("model", "dynamics", "errors", "control", "simulation", "equations", "export")
+_HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,132 @@
+"""``robot_dynamics identify``: recorded joint states in, an identified robot and a report out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification import (
+    FrictionTerms,
+    IdentificationSettings,
+    identify,
+    report_json,
+    report_text,
+    validate,
+)
+from robot_dynamics_ros.identification.robot import released, urdf_of
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.wrenches.read_bag import read_bag
+from robot_dynamics_ros.wrenches.read_csv import read_csv
+from robot_dynamics_ros.wrenches.recording import CHOICES, Recording
+
+__all__ = ["add_arguments", "run"]
+
+TERMS = ("viscous", "coulomb", "offset", "armature")
+FILES = ("identified.urdf", "report.md", "report.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    add = parser.add_argument
+    add("--urdf", required=True, metavar="ROBOT", help="path to a URDF, or the name of a robot that ships with the package")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
+    source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position and <joint>.effort")
+    add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add("--validate", default="", metavar="FILE", help="another bag or CSV file whose efforts are to be predicted")
+    add("--output", default="identified", metavar="DIRECTORY", help="where to write (default: %(default)s)")
+    add("--overwrite", action="store_true", help="replace what an earlier run has written there")
+    add("--gravity", nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=("X", "Y", "Z"), help="m/s^2 (default: 0 0 -9.81)")
+    add("--lock", action="append", default=[], metavar="JOINT[=POSITION]", help="a joint that stood still, or is not recorded; repeatable")
+    add("--terms", default="viscous,coulomb,offset", help=f"what joints have, among {', '.join(TERMS)} (default: %(default)s)")
+    add("--stribeck", action="store_true", help="look for the rise of friction towards rest, too")
+    add("--window", type=float, default=0.1, help="s, smoothing of positions (default: %(default)s)")
+    add("--block", type=float, default=0.05, help="s, averaging (default: %(default)s)")
+    add("--slow", type=float, default=None, help="rad/s or m/s: slower joints may stick (default: 1.5 %% of the velocity limit)")
+    add("--effort-delay", type=float, default=None, help="s by which efforts are late (default: found from the data)")
+    add("--confidence", type=float, default=0.95, help="of the intervals (default: %(default)s)")
+    add("--spread", type=float, default=0.5, help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: %(default)s)")
+    add("--unseen", choices=("refuse", "keep"), default="refuse", help="what to do with parameters the motion does not show (default: %(default)s)")
+    add("--bad-rows", choices=CHOICES, default="skip", help="what to do with rows that cannot be used (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, identify, write, and tell what came out."""
+    words = [word for word in options.terms.split(",") if word]
+    unknown = [word for word in words if word not in TERMS]
+    if unknown:
+        raise ArgumentError(f"unknown term {unknown[0]!r}", where="--terms", got=options.terms, remedy=f"Choose among {', '.join(TERMS)}.")
+    settings = IdentificationSettings(
+        terms=FrictionTerms(**{term: term in words for term in TERMS}), stribeck=options.stribeck, window=options.window,
+        block=options.block, slow=options.slow, delay=options.effort_delay, confidence=options.confidence,
+        spread=options.spread, unseen=options.unseen,
+    )
+    directory = Path(options.output)
+    there = [name for name in FILES if (directory / name).exists()]
+    if there and not options.overwrite:
+        raise ArgumentError(f"{directory / there[0]} exists", where="--output", got=options.output,
+                            remedy="Name another directory, or pass --overwrite.")
+    whole = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
+    model = _locked(whole, options.lock)
+    recording = _read(options.bag or options.csv, bool(options.bag), model, options)
+    unseen = _read(options.validate, _is_bag(options.validate), model, options) if options.validate else None
+    found = identify(model, recording.t, recording.q, recording.effort, settings)
+    text = report_text(found)
+    if unseen is not None:
+        check = validate(found, unseen.t, unseen.q, unseen.effort, window=options.window, block=options.block)
+        rows = [
+            [name, *(f"{x:.4g}" for x in row)] for name, *row in zip(
+                model.joint_names, check.effort, check.prior, check.identified, check.noise, strict=True)
+        ]
+        head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
+        checked = "\n".join([f"Prediction of {options.validate} (root mean squares, N m or N):", "", table(head, rows)])
+        text += f"\n## Validation\n\n```\n{checked}\n```\n"
+        print(checked + "\n")
+    directory.mkdir(parents=True, exist_ok=True)
+    robot = found.model if model is whole else released(found.model, whole)
+    urdf = urdf_of(robot, whole.description.source)
+    for name, content in zip(FILES, (urdf, text, report_json(found)), strict=True):
+        (directory / name).write_text(content, encoding="utf-8")
+    rows = [
+        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"] for name, e, p, r in zip(
+            model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
+    ]
+    print(table(["joint", "effort", "URDF leaves", "identified leaves"], rows))
+    if recording.bad:
+        print(f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}")
+    if found.base.unseen:
+        print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
+    print(f"\nwritten: {', '.join(str(directory / name) for name in FILES)}")
+    return 0
+
+
+def _locked(model: RobotModel, given: list[str]) -> RobotModel:
+    at: dict[str, float] = {}
+    for text in given:
+        name, _, position = text.partition("=")
+        try:
+            at[name] = float(position or 0.0)
+        except ValueError:
+            raise ArgumentError(f"expected JOINT or JOINT=POSITION, got {text!r}", where="--lock", got=text) from None
+    return model.lock(list(at), at) if at else model
+
+
+def _is_bag(path: str) -> bool:
+    return Path(path).suffix.lower() not in (".csv", ".txt", ".tsv")
+
+
+def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
+    with Progress("reading", 1.0) as bar:
+        if bag:
+            recording = read_bag(path, model, topic=options.topic, on_bad=options.bad_rows, progress=bar.update)
+        else:
+            recording = read_csv(path, model, on_bad=options.bad_rows, progress=bar.update)
+    if recording.effort is None:
+        raise ArgumentError("not every row has the efforts of all joints", where=recording.source, got=None,
+                            remedy="Identification needs measured motor efforts beside the positions.")
+    return recording

@@ -1,0 +1,25 @@
+"""Identification: from recorded motion to inertias that can exist, friction, and how sure of them one may be."""
+
+from robot_dynamics_ros.identification.columns import FrictionTerms, effort_regressor
+from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
+from robot_dynamics_ros.identification.excitation import Excitation
+from robot_dynamics_ros.identification.identify import Identification, IdentificationSettings, identify
+from robot_dynamics_ros.identification.least_squares import PoorExcitation
+from robot_dynamics_ros.identification.report import report_json, report_text
+from robot_dynamics_ros.identification.validate import Validation, validate
+
+__all__ = [
+    "DesignSettings",
+    "Excitation",
+    "FrictionTerms",
+    "Identification",
+    "IdentificationSettings",
+    "PoorExcitation",
+    "Validation",
+    "design_excitation",
+    "effort_regressor",
+    "identify",
+    "report_json",
+    "report_text",
+    "validate",
+]

@@ -1,0 +1,201 @@
+"""Finding a motion that shows all base parameters, within the limits of the arm.
+
+Limits of position, velocity and acceleration are met by construction: each joint's series is made smaller and moved
+until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.  What is minimised is the
+condition number of the regressor, by an evolution strategy of one parent and one child with steps that adapt.
+
+Source: Swevers et al. (1997) (the criterion); Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.columns import column
+from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.columns import Columns, FrictionTerms
+from robot_dynamics_ros.identification.excitation import Excitation, at_rest
+from robot_dynamics_ros.identification.structure import Structure, structure
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["DesignSettings", "design_excitation"]
+
+_FINE = 40  # points per period of the highest harmonic, to find extremes
+# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
+# (Ehlich and Zeller, Math. Z. 86, 1964).
+_BETWEEN = math.cos(math.pi / _FINE)
+_SPEED, _SPAN = 2.0, 2.0 * math.pi
+
+
+@dataclass(frozen=True, slots=True)
+class DesignSettings:
+    """What is asked of the motion.
+
+    Attributes:
+        period: s.
+        harmonics: of the series; the fastest has the frequency harmonics / period.
+        scale: share of the position range, velocity and acceleration limits that may be used, above 0 to 1.
+        effort_scale: share of the effort limits.
+        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: what reaches the velocity limit in 0.25 s.
+        lower, upper: (n,) position limits, where narrower ones than the URDF's are wanted.
+        floor: m; origins of all moving links stay above this height (z of the world); ``None``: anywhere.
+        terms: the parameters of joints that are to be seen.
+        evaluations: motions tried.
+        seed: of the random numbers.
+    """
+
+    period: float = 20.0
+    harmonics: int = 5
+    scale: float = 0.8
+    effort_scale: float = 0.8
+    acceleration: Any = None
+    lower: Any = None
+    upper: Any = None
+    floor: float | None = None
+    terms: FrictionTerms | None = None
+    evaluations: int = 1500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.period) and self.period > 0.0):
+            raise ArgumentError(f"expected a positive number of seconds, got {self.period!r}", where="period", got=self.period)
+        for name, least in (("harmonics", 3), ("evaluations", 1)):
+            value = getattr(self, name)
+            if int(value) != value or value < least:
+                raise ArgumentError(f"expected a whole number of at least {least}, got {value!r}", where=name, got=value)
+        for name in ("scale", "effort_scale"):
+            if not 0.0 < getattr(self, name) <= 1.0:
+                raise ArgumentError(f"expected a number above 0, up to 1, got {getattr(self, name)!r}", where=name,
+                                    got=getattr(self, name), remedy="It is a share of the limits.")
+        if self.floor is not None and not math.isfinite(self.floor):
+            raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor", got=self.floor)
+
+
+class _Problem:
+    """The map from free numbers to motions, and the cost of these."""
+
+    def __init__(self, model: RobotModel, s: DesignSettings, known: Structure) -> None:
+        self.model, self.settings, self.known = model, s, known
+        n = model.nv
+        self.size = (2, n, s.harmonics)
+        low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
+        high = np.array(model.upper) if s.upper is None else np.minimum(model.upper, _bounds(s.upper, n, "upper"))
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN))
+        high = np.where(np.isfinite(high), high, low + _SPAN)
+        if (low >= high).any():
+            i = int(np.argmax(low - high))
+            raise ArgumentError(f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}", where="limits",
+                                got=(float(low[i]), float(high[i])), remedy="Widen them, or lock the joint.")
+        middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
+        self.low, self.high = middle - half, middle + half
+        speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
+        if (speed <= 0.0).any():
+            i = int(np.argmin(speed))
+            raise ArgumentError(f"joint {model.joint_names[i]!r} may not move at all", where="velocity limit", got=0.0,
+                                remedy="Correct the URDF's <limit>, or lock the joint.")
+        brake = default_deceleration(speed) if s.acceleration is None else column(
+            s.acceleration, n, "acceleration", positive=True)
+        self.speed, self.acceleration = s.scale * speed, s.scale * brake
+        self.effort_limit = s.effort_scale * model.effort_limit
+        self.times = np.arange(_FINE * s.harmonics) * (s.period / (_FINE * s.harmonics))
+        self.coarse = slice(None, None, max(1, _FINE // 12))
+        self.moving = [i for i, body in enumerate(model.link_body) if body >= 0]
+
+    def motion(self, x: Array) -> Excitation:
+        """The motion of free numbers: coefficients, and where in the room left the centre is (a sine of the last n)."""
+        n, s = self.model.nv, self.settings
+        a, b = at_rest(x[:-n].reshape(self.size))
+        unit = Excitation(self.model.joint_names, s.period, np.zeros(n), a, b)
+        q, v, acc = (unit.at(self.times, k) for k in range(3))
+        middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
+        reach = (q.max(axis=0) - q.min(axis=0)) / _BETWEEN
+        with np.errstate(divide="ignore"):
+            factor = np.minimum.reduce([
+                np.ones(n), (self.high - self.low) / reach, _BETWEEN * self.speed / np.abs(v).max(axis=0),
+                _BETWEEN * self.acceleration / np.abs(acc).max(axis=0),
+            ])
+        factor *= 1.0 - 1e-9
+        room = (self.high - self.low) - factor * reach
+        centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))
+        return Excitation(self.model.joint_names, s.period, centre, a * factor[:, None], b * factor[:, None])
+
+    def cost(self, x: Array) -> tuple[float, Excitation]:
+        """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
+        motion = self.motion(x)
+        q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
+        model, columns = self.model, self.known.columns
+        friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
+        tau = inverse_dynamics(model, q, v, a) + friction
+        over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
+        if self.settings.floor is not None and self.moving:
+            z = np.asarray(link_poses(model, q))[:, self.moving, 2, 3]
+            over = max(over, (self.settings.floor - float(z.min())))
+        if over > 0.0:
+            return 100.0 + over, motion
+        Y = self.known.base.regressor(columns.regressor(q, v, a)) / self.known.effort_scale[:, None] / self.known.loudness
+        W = Y.reshape(-1, Y.shape[-1])
+        squared = np.linalg.eigvalsh(W.T @ W)
+        return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion
+
+
+def design_excitation(
+    model: RobotModel, settings: DesignSettings | None = None, progress: Callable[[float, float], None] | None = None
+) -> Excitation:
+    """A motion that shows all base parameters, within the limits.
+
+    Args:
+        progress: called with the share of the work done and the best condition number so far.
+
+    Raises:
+        ArgumentError: settings or limits that leave no motion; a robot with joints of several degrees of freedom.
+    """
+    s = settings or DesignSettings()
+    problem = _Problem(model, s, structure(Columns(model, s.terms)))
+    rng = np.random.default_rng(s.seed)
+    n, size = model.nv, 2 * model.nv * s.harmonics
+    strength = np.concatenate([np.tile(np.repeat(problem.speed, s.harmonics), 2), np.ones(n)])
+
+    def drawn() -> Array:
+        return rng.normal(size=size + n) * strength * np.concatenate([np.full(size, 0.7), np.full(n, 2.0)])
+
+    best_x, (best, motion) = np.zeros(0), (math.inf, None)
+    starts = max(1, s.evaluations // 6)
+    step = 0.3
+    for k in range(s.evaluations):
+        # a motion that breaks a barrier even at its smallest starts from a smaller one
+        x = drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0)) if k < starts else (
+            best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3))
+        cost, candidate = problem.cost(x)
+        if cost < best:
+            best_x, best, motion = x, cost, candidate
+            step *= 1.5 if k >= starts else 1.0
+        elif k >= starts:
+            step = max(step * 1.5**-0.25, 1e-3)
+        if progress is not None and not k & 15:
+            progress((k + 1) / s.evaluations, 10.0**best if best < 100.0 else math.inf)
+    if motion is None or best >= 100.0:
+        raise ArgumentError(
+            "no motion was found that keeps the effort limits" + ("" if s.floor is None else " and stays above the floor"),
+            where="excitation", remedy="Narrow lower and upper to where the arm can hold itself, or raise effort_scale.",
+        )
+    t = problem.times
+    tau = inverse_dynamics(model, motion.at(t), motion.at(t, 1), motion.at(t, 2))
+    tau = tau + model.damping * motion.at(t, 1) + model.friction * np.sign(motion.at(t, 1))
+    return Excitation(
+        motion.joint_names, motion.period, motion.centre, motion.sine, motion.cosine, 10.0**best, np.abs(tau).max(axis=0)
+    )
+
+
+def _bounds(values: Any, n: int, name: str) -> Array:
+    out = np.asarray(values, dtype=np.float64)
+    if out.shape != (n,) or np.isnan(out).any():
+        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, got=values, remedy="Infinite: the URDF's limit.")
+    return out

@@ -1,0 +1,178 @@
+"""Weighted least squares for the base parameters, with confidence intervals, and what the data cannot show.
+
+Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and West,
+Econometrica 55 (1987) (residuals that are alike from sample to sample count for less).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.samples import Blocks
+from robot_dynamics_ros.identification.structure import Structure
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "weighted_least_squares"]
+
+_LAGS = 40
+
+
+class PoorExcitation(ArgumentError):
+    """The motion does not show some parameters.
+
+    Attributes:
+        parameters: names of the base parameters that cannot be seen.
+    """
+
+    def __init__(self, problem: str, *, parameters: Sequence[str], where: str = "", remedy: str = "") -> None:
+        self.parameters = tuple(parameters)
+        super().__init__(problem, where=where, got=self.parameters, remedy=remedy)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseEstimate:
+    """Base parameters by weighted least squares.
+
+    Attributes:
+        names: (nbase,) of the parameters.
+        values: (nbase,) estimates.
+        standard_error: (nbase,) infinite where the motion does not show the parameter.
+        half_width: (nbase,) of the confidence intervals.
+        confidence: of these, e.g. 0.95.
+        noise: (nv,) standard deviation of the residual of one block, N m or N.
+        correlation: (nv,) how much more than independent ones successive residuals count, at least 1.
+        condition: condition number of the weighted regressor, columns in proportion to their loudness.
+        unseen: names of parameters that the motion does not show.
+        residual: (m, nv) N m or N; NaN where a block was not used.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    standard_error: Array
+    half_width: Array
+    confidence: float
+    noise: Array
+    correlation: Array
+    condition: float
+    unseen: tuple[str, ...]
+    residual: Array
+
+
+def excitation_of(known: Structure, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
+    """How much of what lively motion would show a motion shows, direction by direction.
+
+    Args:
+        W: (rows, nbase) regressor, efforts in units of ``known.effort_scale``.
+        count: number of states that it is of.
+        tolerance: directions that show less than this share are unseen.
+
+    Returns:
+        T (nbase, nbase) whose columns are the directions in parameter space, their shares (nbase,) ascending, and
+        (nbase,) whether each parameter takes part in an unseen direction.
+    """
+    from scipy.linalg import eigh
+
+    loud = known.loudness
+    reference = known.information / np.outer(loud, loud)
+    reference[np.diag_indices_from(reference)] += 1e-12
+    Wn = W / loud
+    squared, T = eigh(Wn.T @ Wn / max(count, 1), reference)
+    share = np.sqrt(np.maximum(squared, 0.0))
+    hidden = share < tolerance
+    part = np.abs(T[:, hidden])
+    taking = (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1) if hidden.any() else np.zeros(len(known), dtype=bool)
+    return T / loud[:, None], share, taking
+
+
+def weighted_least_squares(
+    known: Structure, data: Blocks, prior: Array, *, confidence: float = 0.95, tolerance: float = 1e-3,
+    unseen: str = "refuse", passes: int = 3,
+) -> BaseEstimate:
+    """Estimate the base parameters.
+
+    Each joint's rows are weighted with the inverse of the standard deviation of its residual, found anew in each pass.
+
+    Args:
+        prior: (nbase,) values that directions not seen keep.
+        tolerance: share of what lively motion would show below which a direction counts as unseen.
+        unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
+
+    Raises:
+        PoorExcitation: parameters that cannot be seen, by name.
+        ArgumentError: fewer usable rows than parameters.
+    """
+    from scipy.special import stdtrit
+
+    Yb = known.base.regressor(data.Y)
+    use, m, nv, nb = data.use, *data.effort.shape, len(known)
+    counts = use.sum(axis=0)
+    remedy = "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+    if use.sum() < 2 * nb:
+        raise ArgumentError(f"{int(use.sum())} usable rows are too few for {nb} parameters", where="recording", got=int(use.sum()),
+                            remedy=f"Record longer. {remedy}")
+    joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
+    rows, target = Yb[use], data.effort[use]
+    scaled = rows / known.effort_scale[joint, None]
+    T, share, taking = excitation_of(known, scaled, m, tolerance)
+    names = tuple(name for name, hidden in zip(known.names, taking, strict=True) if hidden)
+    if names and unseen != "keep":
+        still = [name for name, n in zip(known.columns.model.joint_names, counts, strict=True) if n < 0.01 * m]
+        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
+        raise PoorExcitation(
+            f"too little excitation: this motion does not show {', '.join(names)}{more}", parameters=names,
+            where="recording", remedy=remedy,
+        )
+    seen = share >= tolerance
+    Z = T[:, seen]
+    A, b = rows @ Z, target - rows @ prior
+    sigma = known.effort_scale.copy()
+    floor = 1e-9 * known.effort_scale
+    kappa = np.ones(nv)
+    x = np.zeros(Z.shape[1])
+    table = np.full((m, nv), np.nan)
+    for _ in range(passes):
+        w = 1.0 / sigma[joint]
+        x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
+        residual = b - A @ x
+        table[use] = residual
+        for j in range(nv):
+            r = residual[joint == j]
+            if len(r):
+                free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
+                sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
+                kappa[j] = _inflation(table[:, j], data.part)
+    w = 1.0 / (sigma * np.sqrt(kappa))[joint]
+    Aw = A * w[:, None]
+    covariance = Z @ np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True) @ Z.T
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    error[taking] = np.inf
+    quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
+    singular = np.linalg.svd(scaled / known.loudness, compute_uv=False)
+    condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
+    return BaseEstimate(
+        known.names, prior + Z @ x, error, quantile * error, confidence, sigma, kappa, condition, names, table,
+    )
+
+
+def _inflation(residual: Array, part: np.ndarray) -> float:
+    """Variance of a sum of residuals over what it would be were they independent; blocks not used are gaps."""
+    r = np.where(np.isnan(residual), 0.0, residual)
+    there = ~np.isnan(residual)
+    power = float(r @ r) / max(int(there.sum()), 1)
+    if power <= 0.0:
+        return 1.0
+    total = 1.0
+    for lag in range(1, min(_LAGS, len(r) - 1) + 1):
+        both = there[lag:] & there[:-lag] & (part[lag:] == part[:-lag])
+        pairs = int(both.sum())
+        if pairs < 10:
+            break
+        rho = float(r[lag:] @ (r[:-lag] * both)) / pairs / power
+        if rho < 2.0 / np.sqrt(pairs):
+            break
+        total += 2.0 * rho
+    return total

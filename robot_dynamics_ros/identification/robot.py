@@ -1,0 +1,190 @@
+"""A robot with other parameters: the model, and its URDF with everything else left as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import warnings
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError
+from robot_dynamics_ros.identification.columns import Columns
+from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.to_urdf import to_urdf
+from robot_dynamics_ros.model.urdf import load_urdf
+
+__all__ = ["released", "urdf_of", "with_parameters"]
+
+
+def with_parameters(columns: Columns, values: Array) -> RobotModel:
+    """The robot of ``columns`` with these parameters.
+
+    A body of several links: those fixed to the first keep what is known of them if the first can then exist; otherwise
+    it gets all of the body's inertia, and they get none.  Offsets have no place in a model.
+
+    Args:
+        values: (p,) consistent parameters.
+    """
+    model = columns.model
+    inertias: dict[str, Inertia] = {}
+    bodies = values[columns.bodies].reshape(-1, 10)
+    for b, joint in enumerate(model.moving_joint_names):
+        first = model.joint(joint).child
+        members = [name for i, name in enumerate(model.link_names) if model.link_body[i] == b]
+        others = [name for name in members if name != first]
+        rest = bodies[b].copy()
+        for name in others:
+            i = model.link_index(name)
+            rest -= _parameters(model.link(name).inertia.in_parent(Pose(model.link_rotation[i], model.link_position[i])))
+        if others and not bool(is_consistent(rest, 1e-9)):
+            rest = bodies[b]
+            inertias.update(dict.fromkeys(others, Inertia()))
+        inertias[first] = _inertia(rest)
+    joints = {name: i for i, name in enumerate(model.joint_names)}
+    masters = {model.moving_joint_names[m] for m in model.mimic_master if m >= 0}
+
+    def joint_with(joint: Joint) -> Joint:
+        changes: dict[str, Any] = {}
+        for kind, word in (("viscous", "damping"), ("coulomb", "friction"), ("armature", "armature")):
+            if kind in columns.kinds:
+                if joint.name in joints:
+                    changes[word] = max(float(values[columns.of(kind)][joints[joint.name]]), 0.0)
+                elif joint.mimic is not None and masters:
+                    changes[word] = 0.0  # its master's coordinate has it all
+        return dataclasses.replace(joint, **changes) if changes else joint
+
+    description = dataclasses.replace(
+        model.description,
+        links=tuple(Link(link.name, inertias.get(link.name, link.inertia)) for link in model.description.links),
+        joints=tuple(joint_with(joint) for joint in model.description.joints),
+        source="",
+    )
+    return model.replace(description=description)
+
+
+def _parameters(body: Inertia) -> Array:
+    I = body.about_origin()  # noqa: E741 - the book's name
+    return np.concatenate([[body.mass], body.mass * body.com, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
+
+
+def _inertia(p: Array) -> Inertia:
+    m, c = float(p[0]), p[1:4] / p[0]
+    I = np.array([[p[4], p[5], p[6]], [p[5], p[7], p[8]], [p[6], p[8], p[9]]])  # noqa: E741
+    return Inertia(m, c, I - m * (c @ c * np.eye(3) - np.outer(c, c)))
+
+
+def released(model: RobotModel, original: RobotModel) -> RobotModel:
+    """``original`` with the figures of ``model``, which is the same robot with some joints locked.
+
+    Where bodies cannot be told apart again, ``model`` itself: the locked joints are then fixed.
+    """
+    links = {link.name: link for link in model.description.links}
+    joints = {joint.name: joint for joint in model.description.joints}
+
+    def joint_with(joint: Joint) -> Joint:
+        new = joints[joint.name]
+        if new.type is not joint.type:
+            return joint
+        return dataclasses.replace(joint, damping=new.damping, friction=new.friction, armature=new.armature)
+
+    description = dataclasses.replace(
+        original.description,
+        links=tuple(links[link.name] for link in original.description.links),
+        joints=tuple(joint_with(joint) for joint in original.description.joints),
+        source="",
+    )
+    try:
+        return original.replace(description=description)
+    except ModelError:
+        return model
+
+
+def urdf_of(model: RobotModel, source: str = "") -> str:
+    """URDF text of a model.
+
+    Args:
+        model: whose inertias and friction are written.
+        source: the URDF that the model was made from: all else in it (meshes, limits, transmissions, comments) is kept.
+
+    Returns:
+        Text that loads as the same robot; without the source's extras where those cannot be kept.
+    """
+    if source:
+        try:
+            text = _edited(model, source)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)
+                again = load_urdf(text, gravity=model.gravity.tolist(), inertia_check=model.description.inertia_check)
+            if _alike(model, again):
+                return text
+        except (ElementTree.ParseError, RobotDynamicsError, UnicodeError):
+            pass
+    return to_urdf(model)
+
+
+def _alike(one: RobotModel, two: RobotModel) -> bool:
+    if one.link_names != two.link_names or one.joint_names != two.joint_names:
+        return False
+    a, b = inertial_parameters(one), inertial_parameters(two)
+    return bool(
+        np.allclose(a, b, rtol=1e-9, atol=1e-12) and np.allclose(one.damping, two.damping, rtol=1e-9)
+        and np.allclose(one.friction, two.friction, rtol=1e-9)
+        and np.allclose(one.armature, two.armature, rtol=1e-9, atol=1e-12)
+    )
+
+
+def _edited(model: RobotModel, source: str) -> str:
+    # the source has passed the reader, which refuses document type declarations
+    for _, (prefix, address) in ElementTree.iterparse(io.BytesIO(source.encode()), events=("start-ns",)):
+        if prefix and not prefix.startswith("ns"):
+            ElementTree.register_namespace(prefix, address)
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    root = ElementTree.fromstring(source.encode(), parser)
+    links = {link.name: link.inertia for link in model.description.links}
+    joints = {joint.name: joint for joint in model.description.joints}
+    for element in root.findall("link"):
+        _edit_link(element, links[element.get("name", "")])
+    for element in root.findall("joint"):
+        joint = joints[element.get("name", "")]
+        old = element.find("dynamics")
+        if joint.damping or joint.friction or old is not None:
+            dynamics = old if old is not None else _added(element, "dynamics", len(element))
+            dynamics.set("damping", repr(float(joint.damping)))
+            dynamics.set("friction", repr(float(joint.friction)))
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _edit_link(element: ElementTree.Element, inertia: Inertia) -> None:
+    old = element.find("inertial")
+    if inertia.mass == 0.0 and not inertia.rotational.any():
+        if old is not None:
+            element.remove(old)
+        return
+    inertial = old if old is not None else _added(element, "inertial", 0)
+    for child in list(inertial):
+        inertial.remove(child)
+    indent = "\n      "
+    inertial.text = indent
+    I = inertia.rotational  # noqa: E741
+    entries = {"ixx": I[0, 0], "ixy": I[0, 1], "ixz": I[0, 2], "iyy": I[1, 1], "iyz": I[1, 2], "izz": I[2, 2]}
+    for tag, attributes in (
+        ("origin", {"xyz": " ".join(repr(float(x)) for x in inertia.com), "rpy": "0 0 0"}),
+        ("mass", {"value": repr(float(inertia.mass))}),
+        ("inertia", {key: repr(float(x)) for key, x in entries.items()}),
+    ):
+        child = ElementTree.SubElement(inertial, tag, attributes)
+        child.tail = indent
+    inertial[-1].tail = "\n    "
+
+
+def _added(parent: ElementTree.Element, tag: str, at: int) -> ElementTree.Element:
+    child = ElementTree.Element(tag)
+    child.tail = "\n    "
+    parent.insert(at, child)
+    return child

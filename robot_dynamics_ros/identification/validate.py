@@ -1,0 +1,59 @@
+"""How well a robot predicts the efforts of a motion that it was not identified from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.identification.samples import Motion, blocks
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["Validation", "validate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Root mean squares over blocks in which the joint was not too slow, N m or N.
+
+    Attributes:
+        effort: (nv,) of the recorded efforts.
+        prior: (nv,) of what the prior leaves unexplained.
+        identified: (nv,) of what the identified robot leaves unexplained.
+        noise: (nv,) what the identification found to be noise, for comparison.
+    """
+
+    effort: Array
+    prior: Array
+    identified: Array
+    noise: Array
+
+
+def validate(found: Identification, t: Any, q: Any, effort: Any, *, window: float = 0.1, block: float = 0.05) -> Validation:
+    """Compare predicted with recorded efforts.
+
+    Args:
+        t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
+        window, block: s, as in :class:`~robot_dynamics_ros.identification.identify.IdentificationSettings`.
+
+    Raises:
+        ArgumentError: data of the wrong shape, not finite, or too few.
+    """
+    columns = found.columns
+    motion = Motion.of(found.prior, t, q, effort, window=window)
+    data = blocks(columns, motion, length=block, slow=3.0 * columns.smoothing, delay=found.delay)
+    values = columns.values(found.model)
+    values[columns.of("offset")] = found.offset[: len(range(*columns.of("offset").indices(len(columns))))]
+    count = np.maximum(data.use.sum(axis=0), 1)
+
+    def rms(left: Array) -> Array:
+        return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
+
+    curve = np.array([found.friction.effort(v) - found.friction.viscous * v - found.friction.coulomb * np.tanh(
+        v / columns.smoothing) for v in data.v]) if any(found.stribeck) else 0.0
+    # what is no column is known; the terms not identified are the same in both
+    return Validation(
+        rms(data.effort), rms(data.effort - data.Y @ columns.values()), rms(data.effort - data.Y @ values - curve), found.base.noise,
+    )

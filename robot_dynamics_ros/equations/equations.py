@@ -125,7 +125,10 @@ class Equations:
             )
         else:
             run = sympy.lambdify(
-                [self.q, self.v, self.a], [sympy.sympify(e).xreplace(constants) for e in entries], modules="math", cse=True
+                [self.q, self.v, self.a],
+                [sympy.sympify(e).xreplace(constants) for e in entries],
+                modules="math",
+                cse=True,
             )
 
         def call(q: Any, v: Any = None, a: Any = None) -> Any:

@@ -145,7 +145,11 @@ def make_plan(
     )
 
 
+CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
+
+
 def _prefix(model: RobotModel, prefix: str | None) -> str:
+    """The prefix, checked; one made of the robot's name gets out of the way of words that are taken."""
     if prefix is None:
         prefix = identifier_of(model.name).lower()
         if not prefix:
@@ -155,6 +159,19 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
                 got=model.name,
                 remedy="Give a prefix.",
             )
+        try:
+            check_identifier(prefix, "prefix")
+        except ArgumentError:
+            prefix += "_robot"
+        if prefix in CMAKE_TARGETS:
+            prefix += "_robot"
+    if prefix in CMAKE_TARGETS:
+        raise ArgumentError(
+            f"{prefix!r} is a target that CMake has already",
+            where="prefix",
+            got=prefix,
+            remedy="Choose another prefix.",
+        )
     return check_identifier(prefix, "prefix")
 
 

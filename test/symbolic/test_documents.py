@@ -57,8 +57,12 @@ def test_latex_is_well_formed(three_link):
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
 def test_latex_compiles(three_link, tmp_path):
     (tmp_path / "page.tex").write_text(render_tex(document_of(three_link)), encoding="utf-8")
-    run = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"], cwd=tmp_path,
-                         capture_output=True, timeout=120)
+    run = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stdout[-2000:]
 
 
@@ -146,9 +150,21 @@ def test_output_is_the_same_on_every_run(tmp_path):
     for seed in ("0", "1"):
         out = tmp_path / f"{seed}.tex"
         subprocess.run(
-            [sys.executable, "-m", "robot_dynamics_ros.cli.main", "equations", "--urdf", "three_link", "--symbols", "auto",
-             "-o", str(out)],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=240,
+            [
+                sys.executable,
+                "-m",
+                "robot_dynamics_ros.cli.main",
+                "equations",
+                "--urdf",
+                "three_link",
+                "--symbols",
+                "auto",
+                "-o",
+                str(out),
+            ],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+            timeout=240,
         )
         texts.append(out.read_bytes())
     assert texts[0] == texts[1]

@@ -164,7 +164,9 @@ def test_exact_arithmetic_keeps_special_angles():
     from robot_dynamics_ros.model.description import Joint, Link, Pose, RobotDescription
 
     joints = [
-        Joint("j1", JointType.REVOLUTE, "base", "a", Pose.from_rpy((0, 0, 0), (np.pi / 4, 0, 0)), np.array([0, 0, 1.0])),
+        Joint(
+            "j1", JointType.REVOLUTE, "base", "a", Pose.from_rpy((0, 0, 0), (np.pi / 4, 0, 0)), np.array([0, 0, 1.0])
+        ),
         Joint("j2", JointType.REVOLUTE, "a", "b", Pose.from_rpy((1, 0, 0), (np.pi / 3, 0, 0)), np.array([0, 0, 1.0])),
     ]
     model = rd.RobotModel.from_description(

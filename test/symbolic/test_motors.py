@@ -33,8 +33,15 @@ def test_state_space_moves_as_the_plant(as_symbols):
     voltage, x0 = np.array([9.0, 4.0]), np.array([0.1, 0.2, 1.0, 1.5, 0.5, 0.0])
     run = solve_ivp(lambda t, x: rate(list(x), voltage), (0, 0.4), x0, rtol=1e-10, atol=1e-12)
     plant = rd.Plant(
-        add_rotors(model, MOTORS), 4e-4, integrator="rk4", motors=MOTORS, friction=friction, stops=None, limiter=False,
-        q0=x0[:2], v0=x0[2:4],
+        add_rotors(model, MOTORS),
+        4e-4,
+        integrator="rk4",
+        motors=MOTORS,
+        friction=friction,
+        stops=None,
+        limiter=False,
+        q0=x0[:2],
+        v0=x0[2:4],
     )
     state = plant.state()
     state["y"][4] = x0[4]

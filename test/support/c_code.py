@@ -1,0 +1,64 @@
+"""Compile emitted C and call it from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Werror"]
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler here")
+
+
+def compile_c(directory: Path, sources: list[str], target: str, *flags: str, compiler: str | None = None) -> Path:
+    """Compile with every warning an error; fail the test with what the compiler says."""
+    command = [compiler or COMPILERS[0], *FLAGS, *flags, *sources, "-o", target, "-lm"]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+    return directory / target
+
+
+class Library:
+    """The functions of an emitted source, called with arrays."""
+
+    def __init__(self, code, directory: Path, real: str = "double") -> None:
+        code.write(directory)
+        self.prefix = code.plan.prefix
+        path = compile_c(directory, [f"{self.prefix}.c"], "library.so", "-O1", "-shared", "-fPIC")
+        self.library = ctypes.CDLL(str(path))
+        self.real = ctypes.c_double if real == "double" else ctypes.c_float
+        self.dtype = np.float64 if real == "double" else np.float32
+
+    def _given(self, arguments):
+        arrays = [np.ascontiguousarray(a, dtype=self.dtype) if not isinstance(a, float) else a for a in arguments]
+        return [self.real(a) if isinstance(a, float) else a.ctypes.data_as(ctypes.c_void_p) for a in arrays], arrays
+
+    def call(self, name: str, inputs, *shapes, parameters=None):
+        """Outputs of the given shapes, or the returned number if there are none."""
+        outputs = [np.full(shape, np.nan, dtype=self.dtype) for shape in shapes]
+        given, keep = self._given([*inputs, *outputs])
+        if parameters is not None:
+            given.insert(0, ctypes.c_void_p(parameters))
+        function = getattr(self.library, f"{self.prefix}_{name}")
+        function.restype = None if shapes else self.real
+        result = function(*given)
+        del keep
+        return result if not shapes else outputs[0] if len(shapes) == 1 else outputs
+
+    def step(self, state, command, h, external=None):
+        """The state after a step."""
+        state = [np.array(x, dtype=self.dtype) for x in state]
+        arguments = [*state, np.asarray(command, dtype=self.dtype)]
+        if external is not None:
+            arguments.append(np.asarray(external, dtype=self.dtype))
+        given = [a.ctypes.data_as(ctypes.c_void_p) for a in arguments]
+        function = getattr(self.library, f"{self.prefix}_step")
+        function.restype = None
+        function(*given, self.real(h))
+        return state

@@ -1,7 +1,8 @@
 """What joint wrenches cost beside the efforts they come with: ``python -m benchmarks.wrenches``.
 
-Both are timed in alternation on the same states, so that a busy machine slows both; the figure is the median of many short
-rounds.  The bound is 1.3 for all joints that have coordinates, in one pass with the efforts, called once a control cycle.
+Both are timed in alternation on the same states, so that a busy machine slows both; the figure is the median of many
+short rounds.  The bound is 1.3 for all joints that have coordinates, in one pass with the efforts, called once a
+control cycle.
 In batches of thousands memory decides: seven numbers are written where efforts alone write one.
 """
 
@@ -44,26 +45,40 @@ def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
     efforts = rd.kernel(model, "inverse_dynamics")
     both = rd.kernel(model, "inverse_dynamics_wrenches")
     world = rd.kernel(model, "joint_wrenches", joints_of=links, axes=-1, about="joint")
-    single = compare([
-        lambda: efforts(q, v, a, tau), lambda: both(q, v, a, tau, rows), lambda: world(q, v, a, every),
-    ])
+    single = compare(
+        [
+            lambda: efforts(q, v, a, tau),
+            lambda: both(q, v, a, tau, rows),
+            lambda: world(q, v, a, every),
+        ]
+    )
     many = [np.ascontiguousarray(x) for x in rng.normal(size=(3, 1000, model.nv))]
     taus, tables, everies = np.empty((1000, *tau.shape)), np.empty((1000, *rows.shape)), np.empty((1000, *every.shape))
-    batch = compare([
-        lambda: efforts(*many, taus), lambda: both(*many, taus, tables), lambda: world(*many, everies),
-    ], rounds=60, calls=5)
+    batch = compare(
+        [
+            lambda: efforts(*many, taus),
+            lambda: both(*many, taus, tables),
+            lambda: world(*many, everies),
+        ],
+        rounds=60,
+        calls=5,
+    )
     return single, [x / 1000 for x in batch]
 
 
 def main() -> int:
     """Print the table; 1 if the bound is broken."""
     worst = 0.0
-    print(f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}{'all joints, world axes':>25}{'ratio':>8}")
+    print(
+        f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}{'all joints, world axes':>25}{'ratio':>8}"
+    )
     robots = [rd.load_robot(name) for name in ("six_axis", "seven_axis", "two_arm_torso")] + [rd.chain(20)]
     for model in robots:
         for what, (efforts, both, world) in zip(("call", "batch"), measure(model), strict=True):
-            print(f"{model.name:<16}{what:<8}{efforts:>7.0f} ns{both:>9.0f} ns{both / efforts:>8.2f}{world:>22.0f} ns"
-                  f"{world / efforts:>8.2f}")
+            print(
+                f"{model.name:<16}{what:<8}{efforts:>7.0f} ns{both:>9.0f} ns{both / efforts:>8.2f}{world:>22.0f} ns"
+                f"{world / efforts:>8.2f}"
+            )
             worst = max(worst, both / efforts) if what == "call" else worst
     print(f"worst ratio of single calls {worst:.2f}, bound {BOUND}")
     return int(worst > BOUND)

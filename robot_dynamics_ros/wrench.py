@@ -25,8 +25,12 @@ POINT_TOLERANCE = 1e-9
 def _three(values: Any, name: str) -> Array:
     array = frozen_array(values, (3,))
     if not np.isfinite(array).all():
-        raise ArgumentError(f"expected three finite numbers, got {array.tolist()}", where=f"wrench {name}", got=values,
-                            remedy="Find out where they come from.")
+        raise ArgumentError(
+            f"expected three finite numbers, got {array.tolist()}",
+            where=f"wrench {name}",
+            got=values,
+            remedy="Find out where they come from.",
+        )
     return array
 
 
@@ -94,8 +98,12 @@ class Wrench:
             ArgumentError: neither or both are given, or it is no placement.
         """
         if (placement is None) == (rotation is None):
-            raise ArgumentError("expected either a placement or a rotation", where="express", got=placement,
-                                remedy="Give the placement of the wrench's frame in the frame wanted.")
+            raise ArgumentError(
+                "expected either a placement or a rotation",
+                where="express",
+                got=placement,
+                remedy="Give the placement of the wrench's frame in the frame wanted.",
+            )
         pose = Pose.of(placement if rotation is None else Pose(rotation))
         R = pose.rotation
         return Wrench(R @ self.force, R @ self.moment, R @ self.point + pose.position, frame)
@@ -110,13 +118,17 @@ class Wrench:
             return NotImplemented
         if other.frame != self.frame:
             raise ArgumentError(
-                f"one is expressed in {self.frame!r}, the other in {other.frame!r}", where="sum of wrenches",
-                got=other.frame, remedy="Bring one into the other's frame with express().",
+                f"one is expressed in {self.frame!r}, the other in {other.frame!r}",
+                where="sum of wrenches",
+                got=other.frame,
+                remedy="Bring one into the other's frame with express().",
             )
         if np.abs(other.point - self.point).max() > POINT_TOLERANCE:
             raise ArgumentError(
-                f"one is about {self.point.tolist()}, the other about {other.point.tolist()}", where="sum of wrenches",
-                got=other.point, remedy="Move one to the other's point with translate().",
+                f"one is about {self.point.tolist()}, the other about {other.point.tolist()}",
+                where="sum of wrenches",
+                got=other.point,
+                remedy="Move one to the other's point with translate().",
             )
         return Wrench(self.force + other.force, self.moment + other.moment, self.point, self.frame)
 

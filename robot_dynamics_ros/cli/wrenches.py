@@ -33,34 +33,67 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--urdf", required=True, metavar="ROBOT",
-                        help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument(
+        "--urdf",
+        required=True,
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
     source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position, and .velocity and .effort if known")
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
-    parser.add_argument("--output", default="wrenches", metavar="DIRECTORY", help="where to write (default: %(default)s)")
+    parser.add_argument(
+        "--output", default="wrenches", metavar="DIRECTORY", help="where to write (default: %(default)s)"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run has written there")
     parser.add_argument("--formats", default=",".join(FORMATS), help="what to write (default: %(default)s)")
-    parser.add_argument("--joints", default="",
-                        help="joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones")
-    parser.add_argument("--expressed-in", default="child", metavar="FRAME",
-                        help="child, parent, world or a link (default: %(default)s)")
+    parser.add_argument(
+        "--joints",
+        default="",
+        help="joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones",
+    )
+    parser.add_argument(
+        "--expressed-in", default="child", metavar="FRAME", help="child, parent, world or a link (default: %(default)s)"
+    )
     parser.add_argument("--balance", default="", metavar="JOINT", help="write the parts of this joint's wrench, too")
-    parser.add_argument("--observer", default="", metavar="FRAME",
-                        help="link or world from which the parts are seen (default: the link before the joint)")
-    parser.add_argument("--gravity", nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=("X", "Y", "Z"),
-                        help="m/s^2 (default: 0 0 -9.81)")
-    parser.add_argument("--window", type=int, default=21,
-                        help="samples in a Savitzky-Golay window, odd (default: %(default)s)")
+    parser.add_argument(
+        "--observer",
+        default="",
+        metavar="FRAME",
+        help="link or world from which the parts are seen (default: the link before the joint)",
+    )
+    parser.add_argument(
+        "--gravity",
+        nargs=3,
+        type=float,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="m/s^2 (default: 0 0 -9.81)",
+    )
+    parser.add_argument(
+        "--window", type=int, default=21, help="samples in a Savitzky-Golay window, odd (default: %(default)s)"
+    )
     parser.add_argument("--order", type=int, default=3, help="order of its polynomials (default: %(default)s)")
-    parser.add_argument("--velocity", choices=VELOCITIES, default="auto",
-                        help="where velocities are from (default: recorded ones, if any)")
-    parser.add_argument("--acceleration", choices=ACCELERATIONS, default="differentiated",
-                        help="differentiated velocity, or by the model from recorded efforts (default: %(default)s)")
+    parser.add_argument(
+        "--velocity",
+        choices=VELOCITIES,
+        default="auto",
+        help="where velocities are from (default: recorded ones, if any)",
+    )
+    parser.add_argument(
+        "--acceleration",
+        choices=ACCELERATIONS,
+        default="differentiated",
+        help="differentiated velocity, or by the model from recorded efforts (default: %(default)s)",
+    )
     parser.add_argument("--friction", action="store_true", help="add the friction of the URDF to efforts")
-    parser.add_argument("--bad-rows", choices=CHOICES, default="skip",
-                        help="what to do with rows that cannot be used (default: %(default)s)")
+    parser.add_argument(
+        "--bad-rows",
+        choices=CHOICES,
+        default="skip",
+        help="what to do with rows that cannot be used (default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,19 +101,30 @@ def run(options: argparse.Namespace) -> int:
     formats = [word for word in options.formats.split(",") if word]
     unknown = [word for word in formats if word not in FORMATS]
     if unknown or not formats:
-        raise ArgumentError(f"unknown format {unknown[0]!r}" if unknown else "nothing to write", where="--formats",
-                            got=options.formats, remedy=f"Choose among {', '.join(FORMATS)}.")
+        raise ArgumentError(
+            f"unknown format {unknown[0]!r}" if unknown else "nothing to write",
+            where="--formats",
+            got=options.formats,
+            remedy=f"Choose among {', '.join(FORMATS)}.",
+        )
     model = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     settings = Settings(
-        joints=joints, expressed_in=options.expressed_in, window=options.window, order=options.order,
-        velocity=options.velocity, acceleration=options.acceleration, friction=options.friction, balance=options.balance,
+        joints=joints,
+        expressed_in=options.expressed_in,
+        window=options.window,
+        order=options.order,
+        velocity=options.velocity,
+        acceleration=options.acceleration,
+        friction=options.friction,
+        balance=options.balance,
         observer=options.observer,
     )
     directory, earlier = _directory(Path(options.output), options.overwrite)
     if options.bag:
         recording = _with_progress(
-            "reading", lambda tell: read_bag(options.bag, model, topic=options.topic, on_bad=options.bad_rows, progress=tell)
+            "reading",
+            lambda tell: read_bag(options.bag, model, topic=options.topic, on_bad=options.bad_rows, progress=tell),
         )
     else:
         recording = _with_progress(
@@ -88,8 +132,11 @@ def run(options: argparse.Namespace) -> int:
         )
     history = _with_progress("computing", lambda tell: compute(model, recording, settings, tell))
     if history.bad and options.bad_rows == "refuse":
-        raise ArgumentError(f"row {history.bad[0].number}: {history.bad[0].why}", where=recording.source,
-                            remedy="Correct the recording, or have bad rows skipped.")
+        raise ArgumentError(
+            f"row {history.bad[0].number}: {history.bad[0].why}",
+            where=recording.source,
+            remedy="Correct the recording, or have bad rows skipped.",
+        )
     for path in earlier:
         if path.is_dir():
             shutil.rmtree(path)
@@ -113,8 +160,12 @@ def _directory(path: Path, overwrite: bool) -> tuple[Path, list[Path]]:
     ours = [path / name for name in ("wrenches.csv", "wrenches_bag", "wrenches.png", "paths.png", "parts.png")]
     there = [p for p in ours if p.exists()]
     if there and not overwrite:
-        raise ArgumentError(f"{there[0]} is there already", where="--output", got=str(path),
-                            remedy="Choose another directory, or give --overwrite.")
+        raise ArgumentError(
+            f"{there[0]} is there already",
+            where="--output",
+            got=str(path),
+            remedy="Choose another directory, or give --overwrite.",
+        )
     return path, there
 
 
@@ -153,7 +204,10 @@ def _report(recording: Recording, history: WrenchHistory) -> str:
     own = list(history.model.joint_names)
     rows = [
         [
-            name, frame, f"{forces[:, i].max():.5g}", f"{moments[:, i].max():.5g}",
+            name,
+            frame,
+            f"{forces[:, i].max():.5g}",
+            f"{moments[:, i].max():.5g}",
             f"{np.abs(history.efforts[:, own.index(name)]).max():.5g}" if name in own else "-",
         ]
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))

@@ -99,8 +99,11 @@ def subtree_state(
     number = model.link_index(name)
     mass = subtree_mass(model, number)
     if mass <= 0.0:
-        raise ModelError("neither it nor anything behind it has mass, so there is no centre of mass",
-                         where=f"link {name!r}", remedy="Choose a link nearer to the root.")
+        raise ModelError(
+            "neither it nor anything behind it has mass, so there is no centre of mass",
+            where=f"link {name!r}",
+            remedy="Choose a link nearer to the root.",
+        )
     zero = np.zeros(model.nv)
     state = (q, zero if v is None else v, zero if a is None else a)
     found = _call(model, "subtree_state", state, base=base, options=(("link", number),))

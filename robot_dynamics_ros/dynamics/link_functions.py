@@ -1,7 +1,7 @@
 """The table's entries about single links: wrenches of all joints, motion seen from moving frames, subtrees.
 
-Options that choose frames: a link's number, −1 for the world; ``own_…`` says that the frame is placed on that link by an
-input of the function.
+Options that choose frames: a link's number, −1 for the world; ``own_…`` says that the frame is placed on that link by
+an input of the function.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def _rebased(frames: _Frames, link: int, f: Force, axes: list[Any], about: list[
 
 
 @enter("joint_wrenches", "q v a external base axes about", wrenches=("nw", 6))
-def _joint_wrenches(
-    tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any, axes: Any, about: Any
-) -> Any:
+def _joint_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any, axes: Any, about: Any) -> Any:
     if base:
         tree.move_base(base[:6], base[6:])
     forces = link_forces(tree, options, ext)
@@ -103,8 +101,15 @@ def _wrench_balance(
 
 
 @enter(
-    "point_motion", "q v a point base observer axes", position=(3,), rotation=(3, 3), velocity=(3,), acceleration=(3,),
-    angular_velocity=(3,), angular_acceleration=(3,), turn=(3, 3),
+    "point_motion",
+    "q v a point base observer axes",
+    position=(3,),
+    rotation=(3, 3),
+    velocity=(3,),
+    acceleration=(3,),
+    angular_velocity=(3,),
+    angular_acceleration=(3,),
+    turn=(3, 3),
 )
 def _point_motion(
     tree: Any, options: Any, q: Any, v: Any, a: Any, point: Any, base: Any, observer: Any, axes: Any
@@ -136,14 +141,18 @@ def _link_inertia(tree: Any, options: Any, q: Any, axes: Any, about: Any) -> Any
 def _point_mass(m: float, r: Vec3) -> Mat3:
     """m (rᵀr 1 − r rᵀ)."""
     x, y, z = (r * m).parts()
-    return Mat3.symmetric(
-        y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y
-    )
+    return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
 
 
 @enter(
-    "subtree_state", "q v a base", position=(3,), velocity=(3,), acceleration=(3,), inertia=(3, 3),
-    linear_momentum=(3,), angular_momentum=(3,),
+    "subtree_state",
+    "q v a base",
+    position=(3,),
+    velocity=(3,),
+    acceleration=(3,),
+    inertia=(3, 3),
+    linear_momentum=(3,),
+    angular_momentum=(3,),
 )
 def _subtree_state(tree: Any, options: Any, q: Any, v: Any, a: Any, base: Any) -> Any:
     if base:

@@ -127,7 +127,9 @@ class BodyPass:
             external: force on a link, in its body's frame, by link number.
         """
         body, at = link_placement(self.tree, link)
-        return to_link(at, self.f[body] if not link_tree(self.tree.model).fixed[link] else self.carried(link, body, external))
+        return to_link(
+            at, self.f[body] if not link_tree(self.tree.model).fixed[link] else self.carried(link, body, external)
+        )
 
     def carried(self, link: int, body: Any, external: dict[int, Force]) -> Force:
         """The force through the joint above a link, in the frame of ``body``: the body of the link before it."""

@@ -65,8 +65,17 @@ class PointMotion:
 
 
 def motion(
-    model: RobotModel, q: Any, v: Any = None, a: Any = None, *, point_on: str, offset: Any = (0.0, 0.0, 0.0),
-    relative_to: FrameLike = WORLD, expressed_in: FrameLike | None = None, reference: Any = None, base: Any = None,
+    model: RobotModel,
+    q: Any,
+    v: Any = None,
+    a: Any = None,
+    *,
+    point_on: str,
+    offset: Any = (0.0, 0.0, 0.0),
+    relative_to: FrameLike = WORLD,
+    expressed_in: FrameLike | None = None,
+    reference: Any = None,
+    base: Any = None,
 ) -> PointMotion:
     """Position, orientation, velocities and accelerations of a point of a link, relative to a moving frame.
 

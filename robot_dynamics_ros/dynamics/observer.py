@@ -57,7 +57,11 @@ class Frame:
         lead = np.broadcast_shapes(
             self.rotation.shape[:-2], self.position.shape[:-1], velocity.shape[:-1], acceleration.shape[:-1]
         )
-        parts = (self.rotation, self.position[..., None, :], *(x.reshape(*x.shape[:-1], 2, 3) for x in (velocity, acceleration)))
+        parts = (
+            self.rotation,
+            self.position[..., None, :],
+            *(x.reshape(*x.shape[:-1], 2, 3) for x in (velocity, acceleration)),
+        )
         return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts], axis=-2)
 
     @property
@@ -73,8 +77,9 @@ PointLike = str | Frame | tuple[str, Sequence[float]] | None
 
 def _finite(values: Array, name: str) -> Array:
     if not np.isfinite(values).all():
-        raise ArgumentError("expected finite numbers", where=f"frame {name}", got=values,
-                            remedy="Find out where they come from.")
+        raise ArgumentError(
+            "expected finite numbers", where=f"frame {name}", got=values, remedy="Find out where they come from."
+        )
     return values
 
 
@@ -92,12 +97,18 @@ def _placement(pose: Any) -> tuple[Array, Array]:
     if given.shape[-2:] != (4, 4):
         raise ArgumentError(
             f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {given.shape}",
-            where="frame pose", got=pose, remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
+            where="frame pose",
+            got=pose,
+            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
         )
     R, p = _finite(given, "pose")[..., :3, :3], given[..., :3, 3]
     if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
-        raise ArgumentError("the rotation matrix is none (R Rᵀ = 1, det R = +1)", where="frame pose", got=pose,
-                            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.")
+        raise ArgumentError(
+            "the rotation matrix is none (R Rᵀ = 1, det R = +1)",
+            where="frame pose",
+            got=pose,
+            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
+        )
     return R, p
 
 
@@ -126,8 +137,12 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
         return link_number(model, frame.link, where), None if frame.plain else frame
     if isinstance(frame, str):
         return link_number(model, frame, where, words), None
-    raise ArgumentError(f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}", where=where,
-                        got=frame, remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).")
+    raise ArgumentError(
+        f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}",
+        where=where,
+        got=frame,
+        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).",
+    )
 
 
 def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:
@@ -144,6 +159,10 @@ def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[st
     except ArgumentError as error:
         if isinstance(error, UnknownNameError):
             raise
-        raise ArgumentError(f"expected a link, a pair (link, offset) or a Frame, got {type(point).__name__}", where=where,
-                            got=point, remedy="For example ('tool0', (0, 0, 0.1)).") from None
+        raise ArgumentError(
+            f"expected a link, a pair (link, offset) or a Frame, got {type(point).__name__}",
+            where=where,
+            got=point,
+            remedy="For example ('tool0', (0, 0, 0.1)).",
+        ) from None
     return number, None if frame is None else frame.position

@@ -38,7 +38,10 @@ class Placement(NamedTuple):
         at, moving, accelerated = self.point(p)
         turn, slide = self.R.mul(omega), self.R.mul(v)
         return Placement(
-            self.R.matmul(R), at, self.omega + turn, moving + slide,
+            self.R.matmul(R),
+            at,
+            self.omega + turn,
+            moving + slide,
             self.alpha + self.R.mul(alpha) + self.omega.cross(turn),
             accelerated + self.R.mul(a) + self.omega.cross(slide) * 2.0,
         )

@@ -17,7 +17,7 @@ def subtree_mass(model: Any, link: int) -> float:
 
 
 def subtree_state(tree: Any, q: Any, v: Any, a: Any, link: int) -> tuple[Vec3, Vec3, Vec3, Mat3, Vec3, Vec3]:
-    """Of the subtree's centre of mass position, velocity and acceleration; inertia about it; linear and angular momentum.
+    """Position, velocity, acceleration of the subtree's centre of mass; inertia about it; linear and angular momentum.
 
     All in world axes; the angular momentum is about the centre of mass.
     """
@@ -69,6 +69,10 @@ def _about_center(
     angular = momentum.ang - c.cross(momentum.lin)
     R = pose.E.T
     return (
-        pose.r + R.mul(c), R.mul(momentum.lin) * (1.0 / m), R.mul(rate.lin) * (1.0 / m),
-        R.T.congruence(shifted.I), R.mul(momentum.lin), R.mul(angular),
+        pose.r + R.mul(c),
+        R.mul(momentum.lin) * (1.0 / m),
+        R.mul(rate.lin) * (1.0 / m),
+        R.T.congruence(shifted.I),
+        R.mul(momentum.lin),
+        R.mul(angular),
     )

@@ -24,7 +24,8 @@ from robot_dynamics_ros.wrench import Wrench
 __all__ = ["WRENCH_PARTS", "WrenchBalance", "all_joint_names", "joint_wrench", "wrench_balance", "wrench_on_link"]
 
 WRENCH_PARTS = PARTS[1:]
-"""Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint wrench."""
+"""Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint
+wrench."""
 
 
 def all_joint_names(model: RobotModel) -> tuple[str, ...]:
@@ -33,12 +34,19 @@ def all_joint_names(model: RobotModel) -> tuple[str, ...]:
 
 
 def wrenches_of_joints(
-    model: RobotModel, state: tuple[Any, Any, Any], external: Wrenches, base: Any, joints: Any, expressed_in: FrameLike,
+    model: RobotModel,
+    state: tuple[Any, Any, Any],
+    external: Wrenches,
+    base: Any,
+    joints: Any,
+    expressed_in: FrameLike,
     reduced_at: PointLike,
 ) -> np.ndarray:
     """What :func:`joint_wrenches` does beyond the joints' own frames."""
     options, more = axes_and_point(model, expressed_in, reduced_at)
-    return _call(model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", chosen(model, joints))), more)
+    return _call(
+        model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", chosen(model, joints))), more
+    )
 
 
 def chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
@@ -86,7 +94,14 @@ def axes_and_point(
 
 
 def joint_wrench(
-    model: RobotModel, q: Any, v: Any, a: Any, joint: str, *, external: Wrenches = None, base: Any = None,
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    joint: str,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
     expressed_in: str = "child",
 ) -> Wrench:
     """The wrench of one joint at one state, as a value that knows its point and frame.
@@ -115,8 +130,12 @@ def joint_wrenches_checked(
 ) -> np.ndarray:
     rows = wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
     if rows.ndim != 2:
-        raise ArgumentError(f"expected one state, got a batch of shape {rows.shape[:-2]}", where="joint_wrench",
-                            got=rows.shape, remedy="Use joint_wrenches for batches.")
+        raise ArgumentError(
+            f"expected one state, got a batch of shape {rows.shape[:-2]}",
+            where="joint_wrench",
+            got=rows.shape,
+            remedy="Use joint_wrenches for batches.",
+        )
     return rows[0]
 
 
@@ -160,28 +179,42 @@ class WrenchBalance:
 
 
 def wrench_balance(
-    model: RobotModel, q: Any, v: Any, a: Any, link: str, *, observer: FrameLike = WORLD, external: Wrenches = None,
-    base: Any = None, expressed_in: FrameLike = "observer", reduced_at: PointLike = "joint",
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    link: str,
+    *,
+    observer: FrameLike = WORLD,
+    external: Wrenches = None,
+    base: Any = None,
+    expressed_in: FrameLike = "observer",
+    reduced_at: PointLike = "joint",
 ) -> WrenchBalance:
     """The wrench of the joint above a link, computed in a moving observer's frame, with its parts.
 
     Args:
         link: the link whose balance it is; all joints behind it, fixed ones too, make up ``distal``.
         observer: a link by name, ``"world"``, or a :class:`Frame` that may move relative to either.
-        expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
+        expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a
+        :class:`Frame`.
         reduced_at: ``"joint"``, the origin of the joint above the link, or another point as for :func:`joint_wrenches`.
 
     Raises:
         ArgumentError: the root link, which no joint carries.
         UnknownNameError: no such link or frame.
 
-    Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics' inverse dynamics (Dumas,
-    Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
+    Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics' inverse dynamics
+    (Dumas, Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
     """
     number = model.link_index(link)
     if number == 0:
-        raise ArgumentError(f"link {link!r} is the root: no joint carries it", where="link", got=link,
-                            remedy=f"Choose one of {', '.join(model.link_names[1:21])}.")
+        raise ArgumentError(
+            f"link {link!r} is the root: no joint carries it",
+            where="link",
+            got=link,
+            remedy=f"Choose one of {', '.join(model.link_names[1:21])}.",
+        )
     links = link_tree(model)
     own = {"child": link, "parent": model.link_names[links.parent[number]]}
     if isinstance(expressed_in, str) and expressed_in not in model.link_names:
@@ -198,8 +231,14 @@ def wrench_balance(
 
 
 def wrench_on_link(
-    model: RobotModel, q: Any, link: str, *, force: Any = (0.0, 0.0, 0.0), moment: Any = (0.0, 0.0, 0.0),
-    offset: Any = (0.0, 0.0, 0.0), expressed_in: FrameLike | None = None,
+    model: RobotModel,
+    q: Any,
+    link: str,
+    *,
+    force: Any = (0.0, 0.0, 0.0),
+    moment: Any = (0.0, 0.0, 0.0),
+    offset: Any = (0.0, 0.0, 0.0),
+    expressed_in: FrameLike | None = None,
 ) -> np.ndarray:
     """A force and moment at a point of a link, in any axes, as the ``external`` argument takes it.
 
@@ -234,8 +273,12 @@ def sum_on_link(model: RobotModel, q: Any, link: str, value: Wrench | Sequence[W
     total: Any = 0.0
     for w in [value] if isinstance(value, Wrench) else value:
         if not isinstance(w, Wrench):
-            raise ArgumentError(f"expected Wrench values throughout, got {type(w).__name__} among them",
-                                where=f"external[{link!r}]", got=w, remedy="Use Wrench.from_vector for arrays.")
+            raise ArgumentError(
+                f"expected Wrench values throughout, got {type(w).__name__} among them",
+                where=f"external[{link!r}]",
+                got=w,
+                remedy="Use Wrench.from_vector for arrays.",
+            )
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue
@@ -247,6 +290,7 @@ def sum_on_link(model: RobotModel, q: Any, link: str, value: Wrench | Sequence[W
             raise UnknownNameError("frame", w.frame, error.valid, where=f"external[{link!r}]") from None
         R = np.swapaxes(seen.rotation, -1, -2)
         moment = w.moment + np.cross(w.point - seen.position, w.force)
-        total = total + np.concatenate([R @ moment if moment.ndim == 1 else np.einsum("...ij,...j->...i", R, moment),
-                                        R @ w.force], axis=-1)
+        total = total + np.concatenate(
+            [R @ moment if moment.ndim == 1 else np.einsum("...ij,...j->...i", R, moment), R @ w.force], axis=-1
+        )
     return np.asarray(total)

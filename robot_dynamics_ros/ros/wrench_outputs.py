@@ -47,7 +47,10 @@ class WrenchOutputs:
         own = [name for name in every if name not in model.joint_names]
         mimic = [name for name in own if name in model.moving_joint_names]
         fixed = [name for name in own if name not in mimic]
-        self._joints = (*mimic, *matching(values["joint_wrenches.fixed_joints"], fixed, _where("joint_wrenches.fixed_joints")))
+        self._joints = (
+            *mimic,
+            *matching(values["joint_wrenches.fixed_joints"], fixed, _where("joint_wrenches.fixed_joints")),
+        )
         self._balanced = matching(values["wrench_parts.joints"], every, _where("wrench_parts.joints"))
         self._observers = [values["wrench_parts.observer"] or parent_link(model, name) for name in self._balanced]
         self._from_effort = values["joint_wrenches.acceleration_source"] in ("model", "commanded")
@@ -56,9 +59,13 @@ class WrenchOutputs:
             if values["flange.joint"] not in every:
                 raise UnknownNameError("joint", values["flange.joint"], every, where=_where("flange.joint"))
             self._flange = FlangeLoad(
-                model, values["flange.joint"], frame=values["flange.frame"],
-                subtract=values["flange.subtract_gravity_and_inertia"], contact=values["flange.contact"],
-                gain=values["flange.observer_gain"], friction=getattr(controller.law, "friction", None),
+                model,
+                values["flange.joint"],
+                frame=values["flange.frame"],
+                subtract=values["flange.subtract_gravity_and_inertia"],
+                contact=values["flange.contact"],
+                gain=values["flange.observer_gain"],
+                friction=getattr(controller.law, "friction", None),
             )
         self._model, self._coming, self._made = model, model, self._make(model)
         tokens = [topic_token(name) for name in self._joints]
@@ -67,7 +74,10 @@ class WrenchOutputs:
             for token, name in zip(tokens, self._joints, strict=True)
         ]
         self._part_topics = [
-            [WrenchPublisher(node, f"~/wrench_parts/{topic_token(name)}/{part}", observer) for part in BalanceKernel.names]
+            [
+                WrenchPublisher(node, f"~/wrench_parts/{topic_token(name)}/{part}", observer)
+                for part in BalanceKernel.names
+            ]
             for name, observer in zip(self._balanced, self._observers, strict=True)
         ]
         self._flange_topic = WrenchPublisher(node, "~/wrench", self._flange.frame) if self._flange is not None else None

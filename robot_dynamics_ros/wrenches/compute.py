@@ -41,8 +41,8 @@ class Settings:
         expressed_in: ``"child"``, ``"parent"``, a link or ``"world"``.
         window, order: of the Savitzky-Golay polynomials.
         velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where there are any.
-        acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort gives by
-            the ``"model"``.
+        acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort
+            gives by the ``"model"``.
         friction: whether efforts hold the friction of the URDF as well.
         balance: joint whose parts of the balance of wrenches are wanted; none if empty.
         observer: from where; the link before the joint if empty.
@@ -101,7 +101,9 @@ class WrenchHistory:
 
 
 def compute(
-    model: RobotModel, recording: Recording, settings: Settings | None = None,
+    model: RobotModel,
+    recording: Recording,
+    settings: Settings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> WrenchHistory:
     """Joint efforts and wrenches of a recording.
@@ -130,8 +132,11 @@ def compute(
         BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[~good]
     )
     if not good.any():
-        raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source,
-                            remedy="Three rows without a gap between them are the least.")
+        raise ArgumentError(
+            f"{len(t)} rows are too few for derivatives",
+            where=recording.source,
+            remedy="Three rows without a gap between them are the least.",
+        )
     t, q, v, a, rows = t[good], q[good], v[good], a[good], recording.rows[good]
     efforts, wrenches = np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))
     parts = {name: np.empty((len(t), 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
@@ -176,8 +181,12 @@ def _unwrapped(model: RobotModel, q: Array) -> Array:
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> tuple[Array, Array]:
     window = {"window": s.window, "order": s.order}
     if s.velocity == "recorded" and recording.v is None:
-        raise ArgumentError("not every row holds velocities", where=recording.source, got=s.velocity,
-                            remedy="Have them made from positions.")
+        raise ArgumentError(
+            "not every row holds velocities",
+            where=recording.source,
+            got=s.velocity,
+            remedy="Have them made from positions.",
+        )
     if recording.v is not None and s.velocity != "positions":
         v = recording.v
         a = derivatives(recording.t, v, up_to=1, **window)[1]
@@ -185,8 +194,12 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> t
         _, v, a = derivatives(recording.t, q, up_to=2, **window)
     if s.acceleration == "model":
         if recording.effort is None:
-            raise ArgumentError("not every row holds efforts", where=recording.source, got=s.acceleration,
-                                remedy="Use differentiated velocities.")
+            raise ArgumentError(
+                "not every row holds efforts",
+                where=recording.source,
+                got=s.acceleration,
+                remedy="Use differentiated velocities.",
+            )
         net = recording.effort - np.nan_to_num(model.damping * v + model.friction * np.sign(v))
         a = forward_dynamics(model, q, np.nan_to_num(v), net) + 0.0 * v
     return v, a

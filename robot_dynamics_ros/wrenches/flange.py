@@ -1,9 +1,9 @@
 """What a force/torque sensor in a joint would read, without the sensor.
 
-A sensor between arm and tool reads the load that the tool puts on the arm: its weight and inertia, and what the surroundings
-press on it.  That is the joint's wrench with the sign turned.  The joints feel the surroundings as efforts that the
-model does not explain (:class:`~robot_dynamics_ros.control.observer.MomentumObserver`); as a wrench on the flange they
-follow by least squares.
+A sensor between arm and tool reads the load that the tool puts on the arm: its weight and inertia, and what the
+surroundings press on it.  That is the joint's wrench with the sign turned.  The joints feel the surroundings as
+efforts that the model does not explain (:class:`~robot_dynamics_ros.control.observer.MomentumObserver`); as a wrench
+on the flange they follow by least squares.
 """
 
 from __future__ import annotations
@@ -37,8 +37,15 @@ class FlangeLoad:
     """
 
     def __init__(
-        self, model: RobotModel, joint: str, *, frame: str = "", subtract: bool = False, contact: str = "estimated",
-        gain: float = 50.0, friction: Friction | None = None,
+        self,
+        model: RobotModel,
+        joint: str,
+        *,
+        frame: str = "",
+        subtract: bool = False,
+        contact: str = "estimated",
+        gain: float = 50.0,
+        friction: Friction | None = None,
     ) -> None:
         """Compile what the cycle needs.
 

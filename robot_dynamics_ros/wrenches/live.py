@@ -60,7 +60,11 @@ class JointKernel:
         self.joints = tuple(joints)
         self.wrenches = np.zeros((len(self.joints), 6))
         self._run = kernel(
-            model, "joint_wrenches", about="joint", axes="child", external=tuple(range(len(model.link_names))),
+            model,
+            "joint_wrenches",
+            about="joint",
+            axes="child",
+            external=tuple(range(len(model.link_names))),
             joints_of=tuple(links.link_of[name] for name in self.joints),
         )
 
@@ -75,8 +79,8 @@ class BalanceKernel:
 
     Attributes:
         joint, frame: the joint; the observer's name, whose axes the parts are in.
-        parts: (9, 6) [moment; force] of the last call, rows :data:`~robot_dynamics_ros.dynamics.point_motion.PARTS`, about
-            the joint's origin.
+        parts: (9, 6) [moment; force] of the last call, rows :data:`~robot_dynamics_ros.dynamics.point_motion.PARTS`,
+            about the joint's origin.
     """
 
     names = PARTS
@@ -88,8 +92,13 @@ class BalanceKernel:
         self.parts = np.zeros((len(PARTS), 6))
         at = model.link_index(observer) if observer in model.link_names else -1
         self._run = kernel(
-            model, "wrench_balance", about="joint", axes="observer", external=tuple(range(len(model.link_names))),
-            link=link_tree(model).link_of[joint], observer=at,
+            model,
+            "wrench_balance",
+            about="joint",
+            axes="observer",
+            external=tuple(range(len(model.link_names))),
+            link=link_tree(model).link_of[joint],
+            observer=at,
         )
 
     def __call__(self, q: Array, v: Array, a: Array, external: Array) -> Array:

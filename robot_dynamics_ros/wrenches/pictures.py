@@ -14,8 +14,14 @@ from robot_dynamics_ros.wrenches.compute import WrenchHistory
 __all__ = ["draw_parts", "draw_paths", "draw_wrenches"]
 
 _STYLE = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
-    "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
 }
 _AXES = "xyz"
 _COLOURS = ("#c1272d", "#4e9a06", "#2b5fad")  # x red, y green, z blue, as everywhere in robotics
@@ -29,8 +35,11 @@ def _pyplot() -> Any:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
     except ImportError:
-        raise BackendError("pictures need the package matplotlib, which is not installed", where="picture",
-                           remedy="pip install matplotlib, or leave pictures out.") from None
+        raise BackendError(
+            "pictures need the package matplotlib, which is not installed",
+            where="picture",
+            remedy="pip install matplotlib, or leave pictures out.",
+        ) from None
     return plt
 
 
@@ -49,7 +58,9 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
     t = history.t[k] - history.t[0]
     rows = len(history.joints)
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(rows, 2, figsize=(11.0, 1.2 + 1.7 * rows), sharex=True, squeeze=False, layout="constrained")
+        figure, axes = plt.subplots(
+            rows, 2, figsize=(11.0, 1.2 + 1.7 * rows), sharex=True, squeeze=False, layout="constrained"
+        )
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
             _components(axes[i, 0], t, history.wrenches[k, i, 3:], f"{name}: force [N]")
             _components(axes[i, 1], t, history.wrenches[k, i, :3], f"moment [N m], axes of {frame}")
@@ -77,7 +88,11 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     t = history.t[k] - history.t[0]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(
-            len(history.parts), 2, figsize=(11.0, 1.2 + 1.5 * len(history.parts)), sharex=True, squeeze=False,
+            len(history.parts),
+            2,
+            figsize=(11.0, 1.2 + 1.5 * len(history.parts)),
+            sharex=True,
+            squeeze=False,
             layout="constrained",
         )
         figure.suptitle(f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others")
@@ -125,8 +140,13 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
             for name, points in history.paths.items():
                 p, heavy = points[k], name == "centre of mass"
                 axis.scatter(
-                    p[:, a], p[:, b], c=history.speeds[name][k], s=16.0 if heavy else 3.0, cmap=shades.cmap,
-                    norm=shades.norm, linewidths=0.0,
+                    p[:, a],
+                    p[:, b],
+                    c=history.speeds[name][k],
+                    s=16.0 if heavy else 3.0,
+                    cmap=shades.cmap,
+                    norm=shades.norm,
+                    linewidths=0.0,
                 )
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)

@@ -27,13 +27,20 @@ def need_rosbags() -> Any:
         import rosbags.rosbag2
         import rosbags.typesys
     except ImportError:
-        raise BackendError("bags need the package rosbags, which is not installed", where="bag",
-                           remedy="pip install rosbags, or use CSV.") from None
+        raise BackendError(
+            "bags need the package rosbags, which is not installed",
+            where="bag",
+            remedy="pip install rosbags, or use CSV.",
+        ) from None
     return rosbags
 
 
 def read_bag(
-    path: str | Path, model: RobotModel, *, topic: str = "", on_bad: str = "skip",
+    path: str | Path,
+    model: RobotModel,
+    *,
+    topic: str = "",
+    on_bad: str = "skip",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Read joint states from a bag: an ``.mcap`` or ``.db3`` file, the directory of one, or a ROS 1 ``.bag``.
@@ -67,8 +74,11 @@ def read_bag(
     except RobotDynamicsError:
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
-        raise ArgumentError(f"cannot be read as a bag: {error}", where=str(path),
-                            remedy="Give an mcap file, a rosbag2 directory, or a ROS 1 bag.") from None
+        raise ArgumentError(
+            f"cannot be read as a bag: {error}",
+            where=str(path),
+            remedy="Give an mcap file, a rosbag2 directory, or a ROS 1 bag.",
+        ) from None
     return collector.finish()
 
 

@@ -23,16 +23,16 @@ def read_csv(
 ) -> Recording:
     """Read joint states from a CSV file with a head line.
 
-    The time in seconds is in a column ``t``, ``time``, ``stamp`` or ``timestamp``; a joint's numbers in ``<joint>`` (its
-    position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the dot,
-    anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
+    The time in seconds is in a column ``t``, ``time``, ``stamp`` or ``timestamp``; a joint's numbers in ``<joint>``
+    (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
+    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
 
     Args:
         on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.
         progress: called with the share of the file that has been read.
 
     Raises:
-        ArgumentError: not readable, no head, a column is missing or there twice, no usable row; or a bad row that is refused.
+        ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
     """
     path = Path(path)
     collector = RowCollector(model, str(path), on_bad)
@@ -77,8 +77,10 @@ def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[i
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
         if missing and field == "position":
             raise ArgumentError(
-                f"no column for the position of joint {missing[0]!r}", where=where, got=head,
-                remedy=f"Call it {missing[0]!r} or '{missing[0]}.position'; the head line has: {', '.join(names[:20])}.",
+                f"no column for the position of joint {missing[0]!r}",
+                where=where,
+                got=head,
+                remedy=f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}.",
             )
         if not missing:
             found[field] = row
@@ -88,12 +90,20 @@ def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[i
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
     words = (field, *SHORT[field])
     joints = (joint,) if field == "position" else ()
-    exact = {*joints, *(f"{joint}{s}{w}" for s in "./_" for w in words), *(f"{w}{s}{joint}" for s in "./_" for w in words)}
+    exact = {
+        *joints,
+        *(f"{joint}{s}{w}" for s in "./_" for w in words),
+        *(f"{w}{s}{joint}" for s in "./_" for w in words),
+    }
     hits = [i for i, name in enumerate(names) if name in exact]
     hits = hits or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{e}") for e in exact for s in "./")]
     if len(hits) > 1:
-        raise ArgumentError(f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}", where=where,
-                            got=names, remedy="Leave one of them.")
+        raise ArgumentError(
+            f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}",
+            where=where,
+            got=names,
+            remedy="Leave one of them.",
+        )
     return hits[0] if hits else -1
 
 
@@ -112,5 +122,10 @@ def _row(
     except ValueError as error:
         return collector.reject(number, str(error))
     return collector.add(
-        number, values["t"][0], model.joint_names, values["position"], values.get("velocity", ()), values.get("effort", ())
+        number,
+        values["t"][0],
+        model.joint_names,
+        values["position"],
+        values.get("velocity", ()),
+        values.get("effort", ()),
     )

@@ -77,22 +77,34 @@ class RowCollector:
 
     def __post_init__(self) -> None:
         if self.on_bad not in CHOICES:
-            raise ArgumentError(f"expected one of {', '.join(CHOICES)}, got {self.on_bad!r}", where="bad rows",
-                                got=self.on_bad)
+            raise ArgumentError(
+                f"expected one of {', '.join(CHOICES)}, got {self.on_bad!r}", where="bad rows", got=self.on_bad
+            )
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
                 raise ArgumentError(
                     f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint",
-                    where=f"robot {self.model.name!r}", got=name, remedy="Lock the joint, or cut out the subtree.",
+                    where=f"robot {self.model.name!r}",
+                    got=name,
+                    remedy="Lock the joint, or cut out the subtree.",
                 )
         self._columns: tuple[list[float], list[list[float]], list[list[float]], list[list[float]], list[int]] = (
-            [], [], [], [], [],
+            [],
+            [],
+            [],
+            [],
+            [],
         )
         self._last = -math.inf
 
     def add(
-        self, number: int, t: float, names: Sequence[str], position: Sequence[float], velocity: Sequence[float] = (),
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float] = (),
         effort: Sequence[float] = (),
     ) -> None:
         """Take one row.
@@ -111,12 +123,21 @@ class RowCollector:
             ArgumentError: bad rows are refused.
         """
         if self.on_bad == "refuse":
-            raise ArgumentError(f"row {number}: {why}", where=self.source, got=number,
-                                remedy="Correct the recording, or have bad rows skipped.")
+            raise ArgumentError(
+                f"row {number}: {why}",
+                where=self.source,
+                got=number,
+                remedy="Correct the recording, or have bad rows skipped.",
+            )
         self.bad.append(BadRow(number, why))
 
     def _take(
-        self, number: int, t: float, names: Sequence[str], position: Sequence[float], velocity: Sequence[float],
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float],
         effort: Sequence[float],
     ) -> str:
         wanted = self.model.joint_names
@@ -132,7 +153,10 @@ class RowCollector:
         for what, values in (("position", position), ("velocity", velocity), ("effort", effort)):
             if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
                 return f"{len(values)} values of {what} for {len(names)} joints"
-        rows = [[float(values[place[name]]) for name in wanted] if len(values) else [] for values in (position, velocity, effort)]
+        rows = [
+            [float(values[place[name]]) for name in wanted] if len(values) else []
+            for values in (position, velocity, effort)
+        ]
         if not math.isfinite(t):
             return f"the time is {t}"
         for name, value in zip(wanted, rows[0], strict=True):
@@ -164,8 +188,11 @@ class RowCollector:
         if not times:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
             first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
-            raise ArgumentError(f"there is no usable row ({seen}{first})", where=self.source,
-                                remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.")
+            raise ArgumentError(
+                f"there is no usable row ({seen}{first})",
+                where=self.source,
+                remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.",
+            )
         n = len(times)
         shape = (n, len(self.model.joint_names))
 
@@ -174,6 +201,13 @@ class RowCollector:
             return table if np.isfinite(table).all() else None
 
         return Recording(
-            self.source, self.model.joint_names, np.array(times), np.array(positions).reshape(shape),
-            complete(velocities), complete(efforts), np.array(numbers), tuple(self.bad), self.other,
+            self.source,
+            self.model.joint_names,
+            np.array(times),
+            np.array(positions).reshape(shape),
+            complete(velocities),
+            complete(efforts),
+            np.array(numbers),
+            tuple(self.bad),
+            self.other,
         )

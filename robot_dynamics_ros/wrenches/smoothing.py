@@ -1,7 +1,7 @@
 """Derivatives of recorded signals by local polynomials: Savitzky-Golay, on whatever times there are.
 
-Source: Savitzky and Golay (1964).  On evenly spaced times the result is theirs; recorded times jitter, so the polynomial is
-fitted to the times as they are.
+Source: Savitzky and Golay (1964).  On evenly spaced times the result is theirs; recorded times jitter, so the
+polynomial is fitted to the times as they are.
 """
 
 from __future__ import annotations
@@ -52,13 +52,21 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     if window < 3 or window % 2 == 0:
         raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window", got=window)
     if not up_to <= order < window:
-        raise ArgumentError(f"expected {up_to} to {window - 1}, got {order}", where="order", got=order,
-                            remedy="The order is at least that of the derivative, and less than the window.")
+        raise ArgumentError(
+            f"expected {up_to} to {window - 1}, got {order}",
+            where="order",
+            got=order,
+            remedy="The order is at least that of the derivative, and less than the window.",
+        )
     bad = np.flatnonzero(~(np.diff(t) > 0.0))
     if bad.size:
         k = int(bad[0])
-        raise ArgumentError(f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}", where="t", got=t[k + 1],
-                            remedy="Sort the samples, and leave out repeated ones.")
+        raise ArgumentError(
+            f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
+            where="t",
+            got=t[k + 1],
+            remedy="Sort the samples, and leave out repeated ones.",
+        )
     out = np.full((up_to + 1, *x.shape), np.nan)
     for part in segments(t):
         n = part.stop - part.start

@@ -20,8 +20,8 @@ _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
 
 
 def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
-    """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort, then
-    each wrench's force and torque.
+    """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
+    then each wrench's force and torque.
 
     Raises:
         ArgumentError: the file cannot be written.
@@ -33,8 +33,13 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
     table = np.concatenate(
         [
-            history.t[:, None], history.q, history.v, history.a, history.efforts,
-            history.wrenches[:, :, _SWAP].reshape(len(history.t), -1), *(p[:, _SWAP] for p in history.parts.values()),
+            history.t[:, None],
+            history.q,
+            history.v,
+            history.a,
+            history.efforts,
+            history.wrenches[:, :, _SWAP].reshape(len(history.t), -1),
+            *(p[:, _SWAP] for p in history.parts.values()),
         ],
         axis=1,
     )
@@ -51,8 +56,9 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
 
 
 def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
-    """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState), ``/joint_wrenches/<joint>`` and, if
-    there are parts, ``/wrench_parts/<joint>/<part>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
+    """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
+    ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
+    (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
 
     Raises:
         ArgumentError: the directory is there already, or cannot be written.
@@ -83,7 +89,10 @@ def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: C
         seconds, nanoseconds = divmod(stamp, 1_000_000_000)
         time = Time(sec=seconds, nanosec=nanoseconds)
         message = JointState(
-            header=Header(stamp=time, frame_id=""), name=names, position=history.q[k], velocity=history.v[k],
+            header=Header(stamp=time, frame_id=""),
+            name=names,
+            position=history.q[k],
+            velocity=history.v[k],
             effort=history.efforts[k],
         )
         writer.write(state, stamp, types.serialize_cdr(message, JointState.__msgtype__))

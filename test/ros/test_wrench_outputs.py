@@ -47,7 +47,11 @@ SOURCES = {
 def test_acceleration_sources(peer, start, model, case):
     source, rubbing, median, most = SOURCES[case]
     stack = Stack(
-        peer, start, model, ROBOT, simulator={"friction": rubbing},
+        peer,
+        start,
+        model,
+        ROBOT,
+        simulator={"friction": rubbing},
         controller={
             "joint_wrenches__acceleration_source": source,
             "friction_compensation": "reference" if rubbing else "none",
@@ -74,11 +78,17 @@ def test_acceleration_sources(peer, start, model, case):
 def test_fixed_joints_and_parts(peer, start, model):
     """A fixed joint carries what its sibling truth says, and the parts add up to the joint wrench for the observer."""
     stack = Stack(
-        peer, start, model, ROBOT, simulator={"friction": False},
+        peer,
+        start,
+        model,
+        ROBOT,
+        simulator={"friction": False},
         controller={
             "friction_compensation": "none",
-            "joint_wrenches__acceleration_source": "model", "joint_wrenches__fixed_joints": ["tool*"],
-            "wrench_parts__joints": [LAST, "tool0_joint"], "wrench_parts__observer": "forearm_link",
+            "joint_wrenches__acceleration_source": "model",
+            "joint_wrenches__fixed_joints": ["tool*"],
+            "wrench_parts__joints": [LAST, "tool0_joint"],
+            "wrench_parts__observer": "forearm_link",
         },
     )
     fixed = stack.wrenches("joint_wrenches/tool0_joint")
@@ -128,10 +138,17 @@ def test_the_flange_reads_like_a_sensor(peer, start, model):
     Without friction: joints that stick hide from their motors what the surroundings press on them.
     """
     stack = Stack(
-        peer, start, model, ROBOT, simulator={"friction": False},
+        peer,
+        start,
+        model,
+        ROBOT,
+        simulator={"friction": False},
         controller={
-            "friction_compensation": "none", "joint_wrenches__acceleration_source": "model", "flange__joint": LAST,
-            "flange__frame": "wrist_3_link", "flange__observer_gain": 30.0,
+            "friction_compensation": "none",
+            "joint_wrenches__acceleration_source": "model",
+            "flange__joint": LAST,
+            "flange__frame": "wrist_3_link",
+            "flange__observer_gain": 30.0,
         },
     )
     load, true = stack.wrenches("wrench"), stack.true_wrenches(LAST)
@@ -158,20 +175,28 @@ def test_the_flange_reads_like_a_sensor(peer, start, model):
 def test_contact_without_the_weight_of_the_payload(peer, start, model):
     """A payload taken on while running hangs on the flange; with weight and inertia off, only the push is read."""
     stack = Stack(
-        peer, start, model, ROBOT,
+        peer,
+        start,
+        model,
+        ROBOT,
         controller={
-            "joint_wrenches__acceleration_source": "reference", "joint_wrenches__fixed_joints": ["tool0_joint"],
-            "flange__joint": "tool0_joint", "flange__subtract_gravity_and_inertia": True, "flange__contact": "known",
+            "joint_wrenches__acceleration_source": "reference",
+            "joint_wrenches__fixed_joints": ["tool0_joint"],
+            "flange__joint": "tool0_joint",
+            "flange__subtract_gravity_and_inertia": True,
+            "flange__contact": "known",
         },
     )
     load, fixed = stack.wrenches("wrench"), stack.wrenches("joint_wrenches/tool0_joint")
     told = peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
     peer.wait(lambda: load and fixed, "wrenches")
     peer.subscribed(told)
-    request = SetParameters.Request(parameters=[
-        Parameter("payload.link", value="tool0").to_parameter_msg(),
-        Parameter("payload.mass", value=1.5).to_parameter_msg(),
-    ])
+    request = SetParameters.Request(
+        parameters=[
+            Parameter("payload.link", value="tool0").to_parameter_msg(),
+            Parameter("payload.mass", value=1.5).to_parameter_msg(),
+        ]
+    )
     assert all(r.successful for r in peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request).results)
 
     def weighs():
@@ -193,7 +218,11 @@ def test_contact_without_the_weight_of_the_payload(peer, start, model):
 
 def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(peer, start, model):
     stack = Stack(
-        peer, start, model, ROBOT, controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1},
+        peer,
+        start,
+        model,
+        ROBOT,
+        controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1},
     )
     fixed = stack.wrenches("joint_wrenches/tool0_joint")
     reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
@@ -211,19 +240,25 @@ def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(pee
 
     def counted():
         values = {v.key: v.value for r in reports for s in r.status if CONTROLLER in s.name for v in s.values}
-        return int(values.get("count external_wrench", 0)) >= 5 and int(values.get("count external_wrench_expired", 0)) >= 1
+        return (
+            int(values.get("count external_wrench", 0)) >= 5
+            and int(values.get("count external_wrench_expired", 0)) >= 1
+        )
 
     peer.wait(counted, "the counts in /diagnostics")
     assert "somebody_elses_gripper" in stack.controller.output()
 
 
-@pytest.mark.parametrize("wrong, words", [
-    ({"joint_wrenches__fixed_joints": ["tol*"]}, "joint_wrenches.fixed_joints.*tool0_joint"),
-    ({"wrench_parts__joints": ["elbow"]}, "wrench_parts.joints.*elbow_joint"),
-    ({"wrench_parts__joints": ["elbow_joint"], "wrench_parts__observer": "moon"}, "moon"),
-    ({"flange__joint": "tool"}, "flange.joint.*tool0_joint"),
-    ({"flange__joint": "tool0_joint", "flange__frame": "sensor"}, "unknown link 'sensor'"),
-])
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"joint_wrenches__fixed_joints": ["tol*"]}, "joint_wrenches.fixed_joints.*tool0_joint"),
+        ({"wrench_parts__joints": ["elbow"]}, "wrench_parts.joints.*elbow_joint"),
+        ({"wrench_parts__joints": ["elbow_joint"], "wrench_parts__observer": "moon"}, "moon"),
+        ({"flange__joint": "tool"}, "flange.joint.*tool0_joint"),
+        ({"flange__joint": "tool0_joint", "flange__frame": "sensor"}, "unknown link 'sensor'"),
+    ],
+)
 def test_wrong_names_stop_the_node_with_the_valid_ones(start, wrong, words):
     node = start("controller", robot_description_file=ROBOT, **wrong)
     assert node.wait(30.0) not in (None, 0)
@@ -232,7 +267,10 @@ def test_wrong_names_stop_the_node_with_the_valid_ones(start, wrong, words):
 
 def test_the_divisor_thins_everything_out(peer, start, model):
     stack = Stack(
-        peer, start, model, ROBOT,
+        peer,
+        start,
+        model,
+        ROBOT,
         controller={"joint_wrenches__rate_divisor": 5, "joint_wrenches__fixed_joints": ["tool0_joint"]},
     )
     own, fixed = stack.wrenches(f"joint_wrenches/{LAST}"), stack.wrenches("joint_wrenches/tool0_joint")
@@ -254,7 +292,11 @@ def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_pa
     path.write_text(rd.to_urdf(robot))
     robot = rd.load_urdf(str(path), armature={name: 0.1 for name in robot.joint_names})
     stack = Stack(
-        peer, start, robot, str(path), simulator={"friction": False},
+        peer,
+        start,
+        robot,
+        str(path),
+        simulator={"friction": False},
         controller={"friction_compensation": "none", "joint_wrenches__acceleration_source": "model"},
     )
     heard = {name: stack.wrenches(f"joint_wrenches/{name}") for name in robot.moving_joint_names}

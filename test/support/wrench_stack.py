@@ -38,8 +38,13 @@ class Stack:
         }
         armature = {f"armature__{name}": 0.1 for name in model.joint_names}
         self.simulator = start(
-            "simulator", remap={"joint_states": "true_joint_states"}, robot_description_file=robot, time_mode="lockstep",
-            holding_brakes=True, **armature, **(simulator or {}),
+            "simulator",
+            remap={"joint_states": "true_joint_states"},
+            robot_description_file=robot,
+            time_mode="lockstep",
+            holding_brakes=True,
+            **armature,
+            **(simulator or {}),
         )
         self.controller = start(
             "controller", robot_description_file=robot, state_timeout=60.0, **armature, **gains, **(controller or {})
@@ -86,9 +91,11 @@ class Stack:
         q = next(reversed(self.state_at().values()))[0]
         motion = plan_motion(self.model, q, waypoints=2, duration=duration)
         begun, times = self.now + SECOND // 2, motion.times
-        trajectories.publish(trajectory_message(
-            motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), begun
-        ))
+        trajectories.publish(
+            trajectory_message(
+                motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), begun
+            )
+        )
         self.until(begun + round(motion.duration * SECOND), "the end of the motion")
         return begun
 

@@ -17,8 +17,18 @@ from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree, SensorKin
 N = 4
 POINT = (0.2, -0.1, 0.3)
 OUTPUTS = (
-    "Position", "Displacement", "Rotation", "RotationMatrix", "Velocity", "VelocityLocal", "Acceleration",
-    "AccelerationLocal", "AngularVelocity", "AngularVelocityLocal", "AngularAcceleration", "AngularAccelerationLocal",
+    "Position",
+    "Displacement",
+    "Rotation",
+    "RotationMatrix",
+    "Velocity",
+    "VelocityLocal",
+    "Acceleration",
+    "AccelerationLocal",
+    "AngularVelocity",
+    "AngularVelocityLocal",
+    "AngularAcceleration",
+    "AngularAccelerationLocal",
 )
 
 
@@ -32,25 +42,39 @@ def about_z(seed):
 def sensors_after_a_while(model, q0, v0, link):
     """Coordinates with two derivatives, and sensor values by name."""
     system = exu.SystemContainer().AddSystem()
-    node = system.AddNode(NodeGenericODE2(
-        referenceCoordinates=[0.0] * N, initialCoordinates=list(q0), initialCoordinates_t=list(v0),
-        numberOfODE2Coordinates=N,
-    ))
+    node = system.AddNode(
+        NodeGenericODE2(
+            referenceCoordinates=[0.0] * N,
+            initialCoordinates=list(q0),
+            initialCoordinates_t=list(v0),
+            numberOfODE2Coordinates=N,
+        )
+    )
     joints = [model.joint(name) for name in model.joint_names]
     bodies = [model.link(joint.child).inertia for joint in joints]
-    tree = system.AddObject(ObjectKinematicTree(
-        nodeNumber=node, jointTypes=[exu.JointType.RevoluteZ] * N, linkParents=np.arange(-1, N - 1),
-        jointTransformations=exu.Matrix3DList([j.origin.rotation for j in joints]),
-        jointOffsets=exu.Vector3DList([j.origin.position for j in joints]),
-        linkInertiasCOM=exu.Matrix3DList([b.rotational for b in bodies]),
-        linkCOMs=exu.Vector3DList([b.com for b in bodies]), linkMasses=[b.mass for b in bodies],
-        gravity=list(model.gravity),
-    ))
+    tree = system.AddObject(
+        ObjectKinematicTree(
+            nodeNumber=node,
+            jointTypes=[exu.JointType.RevoluteZ] * N,
+            linkParents=np.arange(-1, N - 1),
+            jointTransformations=exu.Matrix3DList([j.origin.rotation for j in joints]),
+            jointOffsets=exu.Vector3DList([j.origin.position for j in joints]),
+            linkInertiasCOM=exu.Matrix3DList([b.rotational for b in bodies]),
+            linkCOMs=exu.Vector3DList([b.com for b in bodies]),
+            linkMasses=[b.mass for b in bodies],
+            gravity=list(model.gravity),
+        )
+    )
     number = {
-        name: system.AddSensor(SensorKinematicTree(
-            objectNumber=tree, linkNumber=link, localPosition=list(POINT), writeToFile=False,
-            outputVariableType=getattr(exu.OutputVariableType, name),
-        ))
+        name: system.AddSensor(
+            SensorKinematicTree(
+                objectNumber=tree,
+                linkNumber=link,
+                localPosition=list(POINT),
+                writeToFile=False,
+                outputVariableType=getattr(exu.OutputVariableType, name),
+            )
+        )
         for name in OUTPUTS
     }
     system.Assemble()
@@ -61,7 +85,9 @@ def sensors_after_a_while(model, q0, v0, link):
     settings.solution.file.write = False
     system.SolveDynamic(settings, solverType=exu.DynamicSolverType.RK44)
     types = exu.OutputVariableType
-    state = [np.array(system.GetNodeOutput(node, t)) for t in (types.Coordinates, types.Coordinates_t, types.Coordinates_tt)]
+    state = [
+        np.array(system.GetNodeOutput(node, t)) for t in (types.Coordinates, types.Coordinates_t, types.Coordinates_tt)
+    ]
     return state, {name: np.array(system.GetSensorValues(k)) for name, k in number.items()}
 
 
@@ -74,11 +100,18 @@ def test_sensor_outputs(link):
     world = rd.motion(model, q, v, a, point_on=name, offset=POINT)
     local = rd.motion(model, q, v, a, point_on=name, offset=POINT, expressed_in=name)
     ours = {
-        "Position": world.position, "Displacement": world.displacement, "Rotation": world.tait_bryan,
-        "RotationMatrix": world.rotation.ravel(), "Velocity": world.velocity, "VelocityLocal": local.velocity,
-        "Acceleration": world.acceleration, "AccelerationLocal": local.acceleration,
-        "AngularVelocity": world.angular_velocity, "AngularVelocityLocal": local.angular_velocity,
-        "AngularAcceleration": world.angular_acceleration, "AngularAccelerationLocal": local.angular_acceleration,
+        "Position": world.position,
+        "Displacement": world.displacement,
+        "Rotation": world.tait_bryan,
+        "RotationMatrix": world.rotation.ravel(),
+        "Velocity": world.velocity,
+        "VelocityLocal": local.velocity,
+        "Acceleration": world.acceleration,
+        "AccelerationLocal": local.acceleration,
+        "AngularVelocity": world.angular_velocity,
+        "AngularVelocityLocal": local.angular_velocity,
+        "AngularAcceleration": world.angular_acceleration,
+        "AngularAccelerationLocal": local.angular_acceleration,
     }
     assert np.abs(a).max() > 0.1
     for output in OUTPUTS:

@@ -24,8 +24,14 @@ def any_observer(model, rng):
 def test_every_observer_finds_the_same_joint_wrench(seed, types, mimic):
     rng = np.random.default_rng(seed)
     model = random_model(
-        seed, int(rng.integers(1, 6)), types=types, mimic=mimic, fixed=0.5, floating_base=bool(rng.random() < 0.3),
-        gravity=rng.normal(size=3) * 9.0, base=random_pose(rng),
+        seed,
+        int(rng.integers(1, 6)),
+        types=types,
+        mimic=mimic,
+        fixed=0.5,
+        floating_base=bool(rng.random() < 0.3),
+        gravity=rng.normal(size=3) * 9.0,
+        base=random_pose(rng),
     ).with_backend("interpreted")
     q, v, a = random_state(model, seed)
     external = {str(rng.choice(model.link_names)): rng.normal(size=6) * 10.0}
@@ -33,9 +39,9 @@ def test_every_observer_finds_the_same_joint_wrench(seed, types, mimic):
     joint = next(j.name for j in model.description.joints if j.child == link)
     axes = str(rng.choice([*model.link_names, "child", "parent", "world"]))
     point = str(rng.choice([*model.link_names, "joint", "world"]))
-    expected = rd.joint_wrenches(
-        model, q, v, a, external=external, joints=joint, expressed_in=axes, reduced_at=point
-    )[0]
+    expected = rd.joint_wrenches(model, q, v, a, external=external, joints=joint, expressed_in=axes, reduced_at=point)[
+        0
+    ]
     balance = rd.wrench_balance(
         model, q, v, a, link, observer=any_observer(model, rng), external=external, expressed_in=axes, reduced_at=point
     )
@@ -74,7 +80,7 @@ def test_riding_on_the_link_nothing_moves(arm):
 
 
 def test_a_mass_at_rest_seen_from_a_turntable():
-    """Turning past a resting mass, one sees it circle backwards: centrifugal and Coriolis force make the centripetal one."""
+    """Turning past a resting mass, one sees it circle backwards: Coriolis less centrifugal force keeps it there."""
     limb = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0.0, 0.0, 0.0))
     turntable = rd.Frame("world", velocity=(0.0, 0.0, 3.0, 0.0, 0.0, 0.0))
     balance = rd.wrench_balance(limb, [0.0], [0.0], [0.0], "segment1", observer=turntable)

@@ -46,9 +46,9 @@ def test_every_joint_carries_what_is_behind_it(kind, seed):
     names = rd.all_joint_names(model)
     assert set(names) == {joint.name for joint in model.description.joints}
     found = rd.joint_wrenches(model, q, v, a, external=external, joints="all")
-    expected = np.array([
-        spatial(oracle.pose(model.joint(name).child).actInv(oracle.joint_wrench(name, external))) for name in names
-    ])
+    expected = np.array(
+        [spatial(oracle.pose(model.joint(name).child).actInv(oracle.joint_wrench(name, external))) for name in names]
+    )
     np.testing.assert_allclose(found, expected, atol=1e-10 * scale(expected))
     some = list(names[::-2])
     rows = [names.index(name) for name in some]
@@ -68,12 +68,21 @@ def test_any_axes_and_any_point(kind, seed):
     pose = random_pose(rng)
     placed = oracle.pose(link) * pin.SE3(pose.rotation, pose.position)
     identity = pin.SE3.Identity()
-    axes = {"world": lambda j: identity, link: lambda j: oracle.pose(link), "child": lambda j: oracle.pose(j.child),
-            "parent": lambda j: oracle.pose(j.parent), rd.Frame(link, pose): lambda j: placed,
-            rd.Frame("world", pose): lambda j: pin.SE3(pose.rotation, pose.position)}
-    points = {"joint": lambda j: oracle.pose(j.child).translation, "world": lambda j: np.zeros(3),
-              other: lambda j: oracle.pose(other).translation, rd.Frame(link, pose): lambda j: placed.translation,
-              (link, (0.1, -0.2, 0.3)): lambda j: oracle.pose(link).act(np.array([0.1, -0.2, 0.3]))}
+    axes = {
+        "world": lambda j: identity,
+        link: lambda j: oracle.pose(link),
+        "child": lambda j: oracle.pose(j.child),
+        "parent": lambda j: oracle.pose(j.parent),
+        rd.Frame(link, pose): lambda j: placed,
+        rd.Frame("world", pose): lambda j: pin.SE3(pose.rotation, pose.position),
+    }
+    points = {
+        "joint": lambda j: oracle.pose(j.child).translation,
+        "world": lambda j: np.zeros(3),
+        other: lambda j: oracle.pose(other).translation,
+        rd.Frame(link, pose): lambda j: placed.translation,
+        (link, (0.1, -0.2, 0.3)): lambda j: oracle.pose(link).act(np.array([0.1, -0.2, 0.3])),
+    }
     for expressed_in, axes_of in axes.items():
         for reduced_at, point_of in points.items():
             found = rd.joint_wrenches(

@@ -26,7 +26,9 @@ def test_the_efforts_that_hold_a_force_at_a_point(tree, axes):
     chosen = {None: None, "world": "world", "other": other, "frame": frame}[axes]
     F, M, r = rng.normal(size=(3, 3)) * 10.0
     R = {
-        None: rd.link_pose(model, q, link)[:3, :3], "world": np.eye(3), "other": rd.link_pose(model, q, other)[:3, :3],
+        None: rd.link_pose(model, q, link)[:3, :3],
+        "world": np.eye(3),
+        "other": rd.link_pose(model, q, other)[:3, :3],
         "frame": rd.link_pose(model, q, other)[:3, :3] @ frame.rotation,
     }[axes]
     J = rd.jacobian(model, q, link, offset=r)
@@ -55,7 +57,9 @@ def test_wrench_values_are_taken_as_they_are(tree):
     world = rd.Wrench(F, M, point=(0.5, 0.0, 0.0))
     batch = rd.inverse_dynamics(model, many, v, a, external={link: world})
     for k in range(4):
-        np.testing.assert_allclose(batch[k], rd.inverse_dynamics(model, many[k], v, a, external={link: world}), atol=1e-9)
+        np.testing.assert_allclose(
+            batch[k], rd.inverse_dynamics(model, many[k], v, a, external={link: world}), atol=1e-9
+        )
 
 
 def test_a_wrench_passes_through_every_joint_before_its_link(tree):
@@ -64,7 +68,9 @@ def test_a_wrench_passes_through_every_joint_before_its_link(tree):
     link = model.link_names[-1]
     push = rd.Wrench((3.0, -1.0, 2.0), (0.1, 0.2, 0.3), (0.3, 0.2, 0.1))
     kwargs = dict(joints="all", expressed_in="world", reduced_at=("world", push.point))
-    change = rd.joint_wrenches(model, q, v, a, external={link: push}, **kwargs) - rd.joint_wrenches(model, q, v, a, **kwargs)
+    change = rd.joint_wrenches(model, q, v, a, external={link: push}, **kwargs) - rd.joint_wrenches(
+        model, q, v, a, **kwargs
+    )
     above = set()
     at = link
     while at != model.root_link:
@@ -85,7 +91,10 @@ def test_work_done_by_external_wrenches_becomes_energy():
     constant, at = np.array([3.0, -7.0, 2.0]), (0.1, 0.4, -0.2)
 
     def external(q):
-        return {links[0]: follower, links[1]: rd.wrench_on_link(model, q, links[1], force=constant, offset=at, expressed_in="world")}
+        return {
+            links[0]: follower,
+            links[1]: rd.wrench_on_link(model, q, links[1], force=constant, offset=at, expressed_in="world"),
+        }
 
     def power(q, v):
         first = rd.motion(model, q, v, point_on=links[0], offset=follower.point, expressed_in=links[0])

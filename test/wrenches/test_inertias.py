@@ -36,12 +36,18 @@ def test_one_link_about_any_point_in_any_axes(seed):
     world = cloud @ X[:3, :3].T + X[:3, 3]
 
     for point, where in (
-        (other, rd.link_pose(model, q, other)[:3, 3]), ("world", np.zeros(3)), ("com", world.mean(axis=0)),
+        (other, rd.link_pose(model, q, other)[:3, 3]),
+        ("world", np.zeros(3)),
+        ("com", world.mean(axis=0)),
         ((other, (0.1, 0.2, 0.3)), (rd.link_pose(model, q, other) @ [0.1, 0.2, 0.3, 1.0])[:3]),
         (rd.Frame("world", placed), placed.position),
     ):
-        for frame, R in ((axes, rd.link_pose(model, q, axes)[:3, :3]), ("world", np.eye(3)), (None, X[:3, :3]),
-                         (rd.Frame("world", placed), placed.rotation)):
+        for frame, R in (
+            (axes, rd.link_pose(model, q, axes)[:3, :3]),
+            ("world", np.eye(3)),
+            (None, X[:3, :3]),
+            (rd.Frame("world", placed), placed.rotation),
+        ):
             r = (world - where) @ R
             expected = body.mass / 6.0 * sum(x @ x * np.eye(3) - np.outer(x, x) for x in r)
             found = rd.inertia_about(model, q, link, point=point, frame=frame)
@@ -74,22 +80,31 @@ def test_subtrees_link_by_link(seed):
             v_c = twist.linear + np.cross(twist.angular, r)
             com += body.mass * pose.act(np.array(body.com)) / mass
             velocity += body.mass * v_c / mass
-            acceleration += body.mass / mass * (
-                rate.linear + np.cross(rate.angular, r) + np.cross(twist.angular, np.cross(twist.angular, r))
+            acceleration += (
+                body.mass
+                / mass
+                * (rate.linear + np.cross(rate.angular, r) + np.cross(twist.angular, np.cross(twist.angular, r)))
             )
             angular += pose.rotation @ body.rotational @ pose.rotation.T @ twist.angular
             angular += np.cross(pose.act(np.array(body.com)), body.mass * v_c)  # about the world origin
         inertia = sum(
-            about(oracle.pose(link).rotation @ b.rotational @ oracle.pose(link).rotation.T, b.mass,
-                  oracle.pose(link).act(np.array(b.com)) - com)
+            about(
+                oracle.pose(link).rotation @ b.rotational @ oracle.pose(link).rotation.T,
+                b.mass,
+                oracle.pose(link).act(np.array(b.com)) - com,
+            )
             for link, b in zip(behind, bodies, strict=True)
         )
         state = rd.subtree_state(model, q, v, a, link=root)
         assert state.mass == pytest.approx(mass)
         for ours, theirs in (
-            (state.com, com), (state.com_velocity, velocity), (state.com_acceleration, acceleration),
-            (state.linear_momentum, mass * velocity), (state.angular_momentum_about(np.zeros(3)), angular),
-            (state.angular_momentum, angular - np.cross(com, mass * velocity)), (state.inertia, inertia),
+            (state.com, com),
+            (state.com_velocity, velocity),
+            (state.com_acceleration, acceleration),
+            (state.linear_momentum, mass * velocity),
+            (state.angular_momentum_about(np.zeros(3)), angular),
+            (state.angular_momentum, angular - np.cross(com, mass * velocity)),
+            (state.inertia, inertia),
             (state.inertia_about((1.0, 2.0, 3.0)), about(inertia, mass, com - (1.0, 2.0, 3.0))),
         ):
             np.testing.assert_allclose(ours, theirs, atol=1e-9 * max(1.0, np.abs(theirs).max()))

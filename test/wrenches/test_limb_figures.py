@@ -29,15 +29,18 @@ def planar(fx, fy, mz):
 
 JOINTS = {
     "joint3": planar(
-        -81 / 50 * sin(4 * t) - 6 / 25 * sin(6 * t), -81 / 50 * cos(4 * t) - 6 / 25 * cos(6 * t) - 147 / 50,
+        -81 / 50 * sin(4 * t) - 6 / 25 * sin(6 * t),
+        -81 / 50 * cos(4 * t) - 6 / 25 * cos(6 * t) - 147 / 50,
         81 / 250 * sin(4 * t) + 6 / 125 * sin(6 * t),
     ),
     "joint2": planar(
-        -16 / 25 * sin(2 * t) + 147 / 50 * sin(4 * t), -16 / 25 * cos(2 * t) - 147 / 50 * cos(4 * t) - 297 / 100,
+        -16 / 25 * sin(2 * t) + 147 / 50 * sin(4 * t),
+        -16 / 25 * cos(2 * t) - 147 / 50 * cos(4 * t) - 297 / 100,
         33 / 125 * sin(2 * t) - 36 / 25 * sin(4 * t) + 6 / 125 * sin(6 * t),
     ),
     "joint1": planar(
-        297 / 100 * sin(2 * t) + 147 / 50 * sin(6 * t), -297 / 100 * cos(2 * t) - 147 / 50 * cos(6 * t) - 23 / 25,
+        297 / 100 * sin(2 * t) + 147 / 50 * sin(6 * t),
+        -297 / 100 * cos(2 * t) - 147 / 50 * cos(6 * t) - 23 / 25,
         -264 / 125 * sin(2 * t) - 36 / 25 * sin(4 * t) - 288 / 125 * sin(6 * t),
     ),
 }
@@ -90,11 +93,13 @@ def test_the_middle_segment_seen_from_its_own_frame_attached_at_its_far_end():
 
 IN_PARENT = {
     "joint3": planar(
-        -6 / 25 * sin(2 * t) + 147 / 50 * sin(4 * t), -6 / 25 * cos(2 * t) - 147 / 50 * cos(4 * t) - 81 / 50,
+        -6 / 25 * sin(2 * t) + 147 / 50 * sin(4 * t),
+        -6 / 25 * cos(2 * t) - 147 / 50 * cos(4 * t) - 81 / 50,
         81 / 250 * sin(4 * t) + 6 / 125 * sin(6 * t),
     ),
     "joint2": planar(
-        297 / 100 * sin(2 * t) + 147 / 50 * sin(6 * t), -297 / 100 * cos(2 * t) - 147 / 50 * cos(6 * t) - 16 / 25,
+        297 / 100 * sin(2 * t) + 147 / 50 * sin(6 * t),
+        -297 / 100 * cos(2 * t) - 147 / 50 * cos(6 * t) - 16 / 25,
         33 / 125 * sin(2 * t) - 36 / 25 * sin(4 * t) + 6 / 125 * sin(6 * t),
     ),
 }

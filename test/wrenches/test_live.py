@@ -19,7 +19,9 @@ DT = 0.002
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_robot("six_axis").attach("tool0", rd.Inertia(1.5, (0.02, -0.03, 0.08), 0.01 * np.eye(3)), name="tool")
+    return rd.load_robot("six_axis").attach(
+        "tool0", rd.Inertia(1.5, (0.02, -0.03, 0.08), 0.01 * np.eye(3)), name="tool"
+    )
 
 
 def swing(arm, load, push, duration=1.5, *, told=None):
@@ -81,8 +83,9 @@ def test_known_contact_needs_no_estimate(arm):
 
 
 def test_in_another_links_frame(arm):
-    own, other = FlangeLoad(arm, "tool0_joint", contact="known"), FlangeLoad(
-        arm, "tool0_joint", contact="known", frame="forearm_link"
+    own, other = (
+        FlangeLoad(arm, "tool0_joint", contact="known"),
+        FlangeLoad(arm, "tool0_joint", contact="known", frame="forearm_link"),
     )
     q, v, a = random_state(arm, 3)
     here, there = (load.update(q, v, np.zeros(6), DT, {}, a).copy() for load in (own, other))
@@ -93,9 +96,14 @@ def test_in_another_links_frame(arm):
     np.testing.assert_allclose(here, -rd.joint_wrenches(arm, q, v, a, joints="tool0_joint")[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("arguments", [
-    {"joint": "tool1"}, {"joint": "tool0_joint", "frame": "sensor"}, {"joint": "tool0_joint", "contact": "guessed"},
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"joint": "tool1"},
+        {"joint": "tool0_joint", "frame": "sensor"},
+        {"joint": "tool0_joint", "contact": "guessed"},
+    ],
+)
 def test_unknown_names(arm, arguments):
     with pytest.raises(rd.UnknownNameError):
         FlangeLoad(arm, **arguments)
@@ -108,7 +116,8 @@ def test_kernels_are_the_library():
     table = on_links(model, external, np.empty((len(model.link_names), 6)))
     names = rd.all_joint_names(model)
     np.testing.assert_allclose(
-        JointKernel(model, names)(q, v, a, table), rd.joint_wrenches(model, q, v, a, external=external, joints="all"),
+        JointKernel(model, names)(q, v, a, table),
+        rd.joint_wrenches(model, q, v, a, external=external, joints="all"),
         atol=1e-9,
     )
     for observer in (model.link_names[2], "world"):

@@ -33,8 +33,10 @@ def test_in_the_world_it_is_pinocchios(seed):
             velocity = pin.getFrameVelocity(P, D, k, frame)
             acceleration = pin.getFrameClassicalAcceleration(P, D, k, frame)
             for ours, theirs in (
-                (seen.angular_velocity, velocity.angular), (seen.velocity, velocity.linear),
-                (seen.angular_acceleration, acceleration.angular), (seen.acceleration, acceleration.linear),
+                (seen.angular_velocity, velocity.angular),
+                (seen.velocity, velocity.linear),
+                (seen.angular_acceleration, acceleration.angular),
+                (seen.acceleration, acceleration.linear),
             ):
                 np.testing.assert_allclose(ours, theirs, atol=1e-10 * max(1.0, np.abs(theirs).max()))
         point = rd.motion(model, q, v, a, point_on=link, offset=offset)
@@ -58,8 +60,10 @@ def moving_frame(link, rng):
         x = twist[:3] * t + rate[:3] * t**2 / 2
         K = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
         angle = np.linalg.norm(x)
-        turn = np.eye(3) if angle == 0 else (
-            np.eye(3) + np.sin(angle) / angle * K + (1 - np.cos(angle)) / angle**2 * K @ K
+        turn = (
+            np.eye(3)
+            if angle == 0
+            else (np.eye(3) + np.sin(angle) / angle * K + (1 - np.cos(angle)) / angle**2 * K @ K)
         )
         return Pose(turn @ start.rotation, position)
 

@@ -75,9 +75,15 @@ def test_no_polynomial_reaches_across_a_gap():
     assert np.isnan(second[100:]).all()
 
 
-@pytest.mark.parametrize("arguments, words", [
-    ({"window": 4}, "odd"), ({"window": 1}, "odd"), ({"order": 30}, "order"), ({"order": 1}, "order"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"window": 4}, "odd"),
+        ({"window": 1}, "odd"),
+        ({"order": 30}, "order"),
+        ({"order": 1}, "order"),
+    ],
+)
 def test_windows_and_orders_that_do_not_fit(arguments, words):
     with pytest.raises(rd.ArgumentError, match=words):
         derivatives(np.arange(50.0), np.zeros((50, 1)), **arguments)
@@ -114,7 +120,14 @@ def test_bad_rows_are_known_by_number(tmp_path):
     path = write_rows(tmp_path / "in.csv", t, q, v, edit=spoil)
     recording = read_csv(path, MODEL)
     assert [bad.number for bad in recording.bad] == [7, 9, 11, 13, 15, 17]
-    words = ["position of joint", "does not come after", "only 3 cells", "'one'", "time is inf", "velocities are missing"]
+    words = [
+        "position of joint",
+        "does not come after",
+        "only 3 cells",
+        "'one'",
+        "time is inf",
+        "velocities are missing",
+    ]
     for bad, word in zip(recording.bad, words, strict=True):
         assert word in bad.why
     assert len(recording) == 44
@@ -124,10 +137,16 @@ def test_bad_rows_are_known_by_number(tmp_path):
         read_csv(path, MODEL, on_bad="refuse")
 
 
-@pytest.mark.parametrize("head", [
-    ["time", *NAMES], ["stamp", *(f"/joint_states/{n}/position" for n in NAMES)], ["t", *(f"q_{n}" for n in NAMES)],
-    ["__time", *(f"{n}_position" for n in NAMES)], ["t", *(f"robot.{n}.pos" for n in NAMES)],
-])
+@pytest.mark.parametrize(
+    "head",
+    [
+        ["time", *NAMES],
+        ["stamp", *(f"/joint_states/{n}/position" for n in NAMES)],
+        ["t", *(f"q_{n}" for n in NAMES)],
+        ["__time", *(f"{n}_position" for n in NAMES)],
+        ["t", *(f"robot.{n}.pos" for n in NAMES)],
+    ],
+)
 def test_heads_as_people_and_tools_write_them(tmp_path, head):
     t = times(20)
     q, _, _ = motion_at(t)
@@ -137,11 +156,18 @@ def test_heads_as_people_and_tools_write_them(tmp_path, head):
     assert recording.effort is None
 
 
-@pytest.mark.parametrize("text, words", [
-    ("", "empty"), ("t,a,b\n1,2,3\n", "position of joint"), (f"{','.join(NAMES)}\n1,2,3\n", "holds? the time"),
-    (f"t,time,{','.join(NAMES)}\n1,1,1,2,3\n", "several columns"), (f"t,{','.join(NAMES)}\n", "no usable row"),
-    (f"t,{','.join(NAMES)}\nx,1,2,3\n", "row 2"), (f"t,{','.join(NAMES)},{NAMES[0]}\n0,1,2,3,4\n", "both hold"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "empty"),
+        ("t,a,b\n1,2,3\n", "position of joint"),
+        (f"{','.join(NAMES)}\n1,2,3\n", "holds? the time"),
+        (f"t,time,{','.join(NAMES)}\n1,1,1,2,3\n", "several columns"),
+        (f"t,{','.join(NAMES)}\n", "no usable row"),
+        (f"t,{','.join(NAMES)}\nx,1,2,3\n", "row 2"),
+        (f"t,{','.join(NAMES)},{NAMES[0]}\n0,1,2,3,4\n", "both hold"),
+    ],
+)
 def test_files_that_cannot_be_used(tmp_path, text, words):
     path = tmp_path / "in.csv"
     path.write_text(text)
@@ -206,10 +232,17 @@ def test_turns_of_continuous_joints_do_not_jump():
     np.testing.assert_allclose(history.a, 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("settings", [
-    dict(joints=("elbow",)), dict(expressed_in="moon"), dict(balance="elbow"), dict(balance=NAMES[0], observer="moon"),
-    dict(velocity="guessed"), dict(acceleration="guessed"),
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(joints=("elbow",)),
+        dict(expressed_in="moon"),
+        dict(balance="elbow"),
+        dict(balance=NAMES[0], observer="moon"),
+        dict(velocity="guessed"),
+        dict(acceleration="guessed"),
+    ],
+)
 def test_unknown_names(settings):
     with pytest.raises(rd.UnknownNameError):
         compute(MODEL, recorded(times(50)), Settings(**settings))
@@ -231,10 +264,30 @@ def test_csv_in_everything_out(tmp_path, capsys):
     q, v, a = motion_at(t)
     source = write_rows(tmp_path / "in.csv", t, q, v, edit=lambda k, row: ["", "", ""] if k == 50 else row)
     out = tmp_path / "out"
-    assert main([
-        "wrenches", "--urdf", "three_link", "--csv", str(source), "--output", str(out), "--joints", "all", "--balance",
-        NAMES[2], "--observer", "world", "--window", "11", "--order", "4",
-    ]) == 0
+    assert (
+        main(
+            [
+                "wrenches",
+                "--urdf",
+                "three_link",
+                "--csv",
+                str(source),
+                "--output",
+                str(out),
+                "--joints",
+                "all",
+                "--balance",
+                NAMES[2],
+                "--observer",
+                "world",
+                "--window",
+                "11",
+                "--order",
+                "4",
+            ]
+        )
+        == 0
+    )
     told = capsys.readouterr()
     assert "399 rows" in told.out
     assert "computing" in told.err
@@ -300,8 +353,13 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
 
         def put(stamp, names, position, velocity, stamped=True, topic=topics[0]):
             seconds, nanoseconds = divmod(stamp, 10**9) if stamped else (0, 0)
-            message = State(Header(Time(seconds, nanoseconds), ""), list(names), np.array(position, dtype=float),
-                            np.array(velocity, dtype=float), np.array([]))
+            message = State(
+                Header(Time(seconds, nanoseconds), ""),
+                list(names),
+                np.array(position, dtype=float),
+                np.array(velocity, dtype=float),
+                np.array([]),
+            )
             writer.write(topic, stamp, types.serialize_cdr(message, State.__msgtype__))
 
         for k in range(len(t)):
@@ -323,11 +381,36 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
     with pytest.raises(rd.UnknownNameError, match="joint_states"):
         read_bag(path, MODEL, topic="/states")
     assert len(read_bag(path, MODEL, topic="other")) == 1
-    assert main(["wrenches", "--urdf", "three_link", "--bag", str(path), "--output", str(tmp_path / "out"), "--formats", "csv"]) == 0
+    assert (
+        main(
+            [
+                "wrenches",
+                "--urdf",
+                "three_link",
+                "--bag",
+                str(path),
+                "--output",
+                str(tmp_path / "out"),
+                "--formats",
+                "csv",
+            ]
+        )
+        == 0
+    )
     told = capsys.readouterr().out
     assert "row 123" in told
     assert "120 rows about joints of other robots" in told
-    command = ["wrenches", "--urdf", "three_link", "--bag", str(path), "--output", str(tmp_path / "no"), "--bad-rows", "refuse"]
+    command = [
+        "wrenches",
+        "--urdf",
+        "three_link",
+        "--bag",
+        str(path),
+        "--output",
+        str(tmp_path / "no"),
+        "--bad-rows",
+        "refuse",
+    ]
     assert main(command) == 2
     assert "row 123" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()

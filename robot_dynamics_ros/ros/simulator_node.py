@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -18,19 +17,18 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, Simulat
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import simulator_parameters as settings
-from robot_dynamics_ros.ros.cdr import Template
 from robot_dynamics_ros.ros.commands import CommandReader, CommandRejected
 from robot_dynamics_ros.ros.description_source import DescriptionSource
 from robot_dynamics_ros.ros.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.joint_state_publisher import JointStatePublisher
 from robot_dynamics_ros.ros.parameters import ParameterSet
-from robot_dynamics_ros.ros.qos import EVENT, LATCHED, NEWEST, QUIET_PUBLISHER, QUIET_SUBSCRIPTION, STATE
+from robot_dynamics_ros.ros.pushes import Pushes
+from robot_dynamics_ros.ros.qos import EVENT, LATCHED, NEWEST
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.robot import load_robot_model
-from robot_dynamics_ros.ros.wrench_topics import WrenchTopics, spatial_wrench
+from robot_dynamics_ros.ros.set_state import state_from_message
+from robot_dynamics_ros.ros.simulator_outputs import SimulatorOutputs
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
-from robot_dynamics_ros.simulation.sensors import Sensors
 
 __all__ = ["SimulatorNode"]
 
@@ -38,6 +36,7 @@ _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
 _RESYNC_NS = 50_000_000
+_LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
 
 
 class SimulatorNode(Node):
@@ -81,43 +80,33 @@ class SimulatorNode(Node):
         model = load_robot_model(text, values, self.get_logger())
         if model.nv == 0:
             raise ArgumentError("has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate.")
+        settings.check_initial_positions(self._parameter_overrides, model)
         values.declare(settings.initial_position_parameters(model))
         self._plant = settings.make_plant(values, model)
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
-        self._states = JointStatePublisher(self, model, values["joints"])
-        self._v_index = np.array(self._states.v_index, dtype=np.intp)
-        self._wrenches = WrenchTopics(
-            self, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"]
-        )
-        sensor_settings = settings.sensors(values)
-        self._sensors = None if sensor_settings is None else Sensors(model, sensor_settings)
+        self._origin_ns = 0
+        self._outputs = SimulatorOutputs(self, self._plant, values)
         self._effort = np.zeros(model.nv)
         self._command_ns: int | None = None
-        self._external: dict[str, tuple[int, Array]] = {}
-        self._pushes: dict[str, Array] | None = None
+        self._enabled = values["start_enabled"]
         self._lockstep = Lockstep() if values["time_mode"] == "lockstep" else None
         factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
-        self._origin_ns = 0
-        self._clock_publisher = (
-            self.create_publisher(ClockMessage, "/clock", STATE, event_callbacks=QUIET_PUBLISHER)
-            if values["publish_clock"]
-            else None
-        )
-        self._clock_template = Template(ClockMessage())
         commands = CommandReader(
-            self, values["command_format"], self._states.joints, self._on_command, self._on_refused,
+            self, values["command_format"], self._outputs.joints, self._on_command, self._on_refused,
             NEWEST if self._lockstep is None else EVENT,
         )
-        pushes = self.create_subscription(
-            WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
-        )
+        self._pushes = Pushes(self, model, self._elapsed, self.rejections)
+        self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
         self.create_service(SetBool, "~/set_pause", self._on_pause)
+        self.create_service(SetBool, "~/set_enabled", self._on_enable)
+        self.create_service(Trigger, "~/step", self._on_single_step)
         self.create_service(Trigger, "~/reset_world", self._on_reset)
         self.model = model
         self._plant.brakes = values["holding_brakes"]
+        self._outputs.measure(self._elapsed())
         self._diagnostics.hardware_id = model.name
         self._collector.start()
         if values["start_paused"]:
@@ -125,20 +114,26 @@ class SimulatorNode(Node):
         self._published_ns = time.monotonic_ns()
         self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
         self._timers_of_cycle.append(self._timer)
-        self._subscriptions_of_cycle = [commands.subscription, pushes]
+        self._subscriptions_of_cycle = [commands.subscription, self._pushes.subscription]
         self.get_logger().info(
-            f"simulating {model.name!r}: {len(self._states.joints)} joints, {model.total_mass:.6g} kg, "
+            f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
         )
 
     # -- time ----------------------------------------------------------------------------------------------------
+
+    def _elapsed(self) -> int:
+        """Simulated time, ns."""
+        return self._ticks * self._period_ns
 
     def _tick(self) -> None:
         """Do the steps that are due and ask to be woken for the next."""
         now = time.monotonic_ns()
         if self._lockstep is not None:
             if now - self._published_ns > _REPEAT_NS:  # the other side was not there yet, or a message was lost
-                self._publish()
+                self._published_ns = now
+                if not self._outputs.repeat(self._elapsed(), self._origin()):
+                    self._turn(1)
             wait = _IDLE_NS
         else:
             due = self._pacer.poll(now)
@@ -153,78 +148,84 @@ class SimulatorNode(Node):
     def _step(self) -> None:
         if self._diverged:
             return
-        now = self._ticks * self._period_ns
+        now = self._elapsed()
         if self._command_ns is not None and now - self._command_ns > self.parameters["command_timeout"] * 1e9:
-            self._command_ns = None
-            self._effort.fill(0.0)
-            self._plant.brakes = self.parameters["holding_brakes"]
+            self._relax()
             if self._lockstep is None:
                 self.rejections.report("command_timeout", "no command any more: the effort is zero")
-        if self._external:
-            timeout = self.parameters["wrench_timeout"] * 1e9
-            self._external = {link: push for link, push in self._external.items() if now - push[0] <= timeout}
-            self._pushes = {link: push[1] for link, push in self._external.items()} or None
         try:
-            self._plant.step(self._effort, self._pushes)
+            self._plant.step(self._effort, self._pushes.now(self.parameters["wrench_timeout"]))
         except SimulationError as error:
             self._diverged = str(error)
             self.get_logger().error(f"the simulation stands still until ~/reset_world: {error}")
             return
         self._ticks += 1
-        if self._sensors is not None:
-            self._sensors.sample(self._ticks * self._period_ns * 1e-9, self._plant.q, self._plant.v, self._plant.tau)
+        self._outputs.measure(self._elapsed())
 
-    def _stamp(self) -> int:
-        """Time of the present state, ns: simulated time, laid beside the ROS clock where that is another."""
-        elapsed = self._ticks * self._period_ns
+    def _turn(self, steps: int) -> None:
+        """Lockstep: do the steps of one command, and more while the answer is still on its way from the sensors."""
+        for _ in range(steps):
+            self._step()
+        patience = int(_LONGEST_SILENCE * 1e9) // self._period_ns
+        while steps and not self._publish():
+            patience -= 1
+            if self._diverged or patience < 0:
+                self._outputs.repeat(self._elapsed(), self._origin())
+                return
+            self._step()
+
+    def _relax(self) -> None:
+        """No command is in force: no effort, and the brakes if there are any."""
+        self._command_ns = None
+        self._effort.fill(0.0)
+        self._plant.brakes = self.parameters["holding_brakes"]
+
+    def _origin(self) -> int:
+        """What simulated time is counted from, ns: zero, or so that stamps lie beside the ROS clock."""
         if not self._owns_time:
             now = self.get_clock().now().nanoseconds
-            if abs(self._origin_ns + elapsed - now) > _RESYNC_NS:
-                self._origin_ns = now - elapsed
-        return self._origin_ns + elapsed
+            if abs(self._origin_ns + self._elapsed() - now) > _RESYNC_NS:
+                self._origin_ns = now - self._elapsed()
+        return self._origin_ns
 
-    def _publish(self) -> None:
+    def _publish(self) -> bool:
         self._published_ns = time.monotonic_ns()
-        stamp, plant = self._stamp(), self._plant
-        if self._clock_publisher is not None:
-            self._clock_template.stamp(stamp)
-            self._clock_publisher.publish(self._clock_template.bytes())
-        if self._sensors is None:
-            self._states.publish(stamp, plant.q, plant.v, plant.tau)
-        else:
-            for reading in self._sensors.deliver(self._ticks * self._period_ns * 1e-9):
-                self._states.publish(self._origin_ns + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
-        if self._wrenches.wanted:
-            self._wrenches.publish(plant.joint_wrenches(), stamp)
+        return self._outputs.publish(self._elapsed(), self._origin())
 
     # -- inputs --------------------------------------------------------------------------------------------------
 
     def _on_command(self, effort: Array) -> None:
-        self._effort[self._v_index] = effort
-        self._command_ns = self._ticks * self._period_ns
+        if not self._enabled:
+            self.rejections.report("disabled", "command refused: the robot is disabled")
+            return
+        self._effort[self._outputs.v_index] = effort
+        self._command_ns = self._elapsed()
         self._plant.brakes = False
         if self._lockstep is not None:
-            for _ in range(self._lockstep.on_command()):
-                self._step()
-            self._publish()
+            self._turn(self._lockstep.on_command())
 
     def _on_refused(self, error: CommandRejected) -> None:
         self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
 
-    def _on_wrench(self, message: WrenchStamped) -> None:
+    def _on_set_state(self, message: JointState) -> None:
         assert self.model is not None
-        link = message.header.frame_id
         try:
-            wrench = spatial_wrench(message)
-            self.model.link(link)
+            q, v = state_from_message(self.model, message, self._plant.q, self._plant.v)
+            self._plant.reset(q, v, self._elapsed() * 1e-9)
         except RobotDynamicsError as error:
-            self.rejections.report("external_wrench", f"external wrench refused: {error}")
+            self.rejections.report("set_joint_state", f"the state is not set: {error}")
             return
-        self._external[link] = (self._ticks * self._period_ns, wrench)
+        self._diverged = ""
+        self._outputs.forget(self._elapsed())
+        self._publish()
+
+    def _paused(self) -> bool:
+        return self._lockstep.paused if self._lockstep is not None else self._pacer.paused
 
     def _set_pause(self, paused: bool) -> None:
         if self._lockstep is not None:
             self._lockstep.paused = paused
+            self._published_ns = 0  # tell the state again, so that a command comes and the turn goes on
         elif paused:
             self._pacer.pause(time.monotonic_ns())
         else:
@@ -235,13 +236,32 @@ class SimulatorNode(Node):
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._enabled = request.data
+        if not self._enabled:
+            self._relax()
+        response.success, response.message = True, "enabled" if request.data else "disabled"
+        return response
+
+    def _on_single_step(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self._paused():
+            response.success, response.message = False, "it is not paused: call ~/set_pause with true first"
+            return response
+        if self._lockstep is not None:
+            self._turn(self._lockstep.single_step())
+        else:
+            self._pacer.single_step()
+            self._tick()
+        response.success = not self._diverged
+        response.message = self._diverged or f"t = {self._elapsed() * 1e-9:.9g} s"
+        return response
+
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._plant.reset(t=self._ticks * self._period_ns * 1e-9)
-        self._effort.fill(0.0)
-        self._external, self._pushes, self._command_ns, self._diverged = {}, None, None, ""
-        self._plant.brakes = self.parameters["holding_brakes"]
-        if self._sensors is not None:
-            self._sensors.reset()
+        self._plant.reset(t=self._elapsed() * 1e-9)
+        self._relax()
+        self._pushes.clear()
+        self._diverged = ""
+        self._outputs.forget(self._elapsed())
         self._publish()
         response.success, response.message = True, "the robot is back where it started; time goes on"
         return response
@@ -253,7 +273,7 @@ class SimulatorNode(Node):
 
     def _watch(self) -> None:
         if self.model is not None:
-            self._wrenches.look_for_listeners()
+            self._outputs.look_for_listeners()
             self._collector.collect()
         now = time.monotonic()
         if now < self._diagnostics_due:
@@ -264,10 +284,11 @@ class SimulatorNode(Node):
         values: dict[str, Any] = {}
         if self.model is not None:
             values = {
-                "simulated time [s]": self._ticks * self._period_ns * 1e-9,
+                "simulated time [s]": self._elapsed() * 1e-9,
                 "late steps": self._pacer.late_steps,
                 "time given up [s]": self._pacer.lost_ns * 1e-9,
-                "paused": self._lockstep.paused if self._lockstep is not None else self._pacer.paused,
+                "paused": self._paused(),
+                "enabled": self._enabled,
             }
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.new_since_last(counts)

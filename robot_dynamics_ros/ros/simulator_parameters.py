@@ -3,73 +3,62 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.parameters import Param
 from robot_dynamics_ros.ros.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.ros.simulator_sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
+from robot_dynamics_ros.simulation.integrators import INTEGRATORS
+from robot_dynamics_ros.simulation.limits import RigidStops
 from robot_dynamics_ros.simulation.plant import Plant
-from robot_dynamics_ros.simulation.sensors import SensorSettings
 
 __all__ = [
-    "SIMULATOR_PARAMETERS", "TIME_MODES", "initial_position_parameters", "initial_positions", "make_plant", "sensors",
-    "validate",
+    "SIMULATOR_PARAMETERS", "TIME_MODES", "check_initial_positions", "initial_position_parameters", "initial_positions",
+    "make_plant", "validate",
 ]
 
 TIME_MODES = ("real_time", "fast", "lockstep")
-INTEGRATORS = ("semi_implicit_euler", "rk4")
-
-_SENSORS = (
-    Param("sensors.position_resolution", 0.0, "Encoder step; 0: continuous.", unit="rad or m", lower=0.0,
-          read_only=True),
-    Param("sensors.position_noise", 0.0, "Standard deviation of measured positions.", unit="rad or m", lower=0.0,
-          read_only=True),
-    Param("sensors.velocity_from_position", False, "Measure velocity as the difference quotient of positions.",
-          read_only=True),
-    Param("sensors.velocity_time_constant", 0.0, "Low-pass filter on measured velocities; 0: none.", unit="s",
-          lower=0.0, read_only=True),
-    Param("sensors.velocity_noise", 0.0, "Standard deviation of measured velocities.", unit="rad/s or m/s", lower=0.0,
-          read_only=True),
-    Param("sensors.effort_bias", 0.0, "Constant error of measured efforts.", unit="N m or N", read_only=True),
-    Param("sensors.effort_noise", 0.0, "Standard deviation of measured efforts.", unit="N m or N", lower=0.0,
-          read_only=True),
-    Param("sensors.delay", 0.0, "Transport delay of joint states.", unit="s", lower=0.0, upper=10.0, read_only=True),
-    Param("sensors.jitter", 0.0, "Further delay, uniform between 0 and this.", unit="s", lower=0.0, upper=10.0,
-          read_only=True),
-    Param("sensors.drop_probability", 0.0, "Share of joint states that are lost.", lower=0.0, upper=1.0,
-          read_only=True),
-    Param("sensors.duplicate_probability", 0.0, "Share of joint states that arrive twice.", lower=0.0, upper=1.0,
-          read_only=True),
-    Param("sensors.seed", 0, "Seed of everything random.", lower=0, read_only=True),
-)
+STATE_INTERFACES = ("position", "velocity", "effort")
 
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    *_SENSORS,
+    *SENSOR_PARAMETERS,
+    *MODEL_ERROR_PARAMETERS,
     Param("joints", (), "Joints in joint_states and in the array of commands, in order; empty: all, in the order of "
           "the URDF.", read_only=True),
+    Param("state_interfaces", STATE_INTERFACES, "Interfaces that joint_states tells; the others are NaN, at full length.",
+          choices=STATE_INTERFACES, read_only=True),
     Param("command_format", "multi_array", "multi_array: Float64MultiArray on effort_controller/commands; "
           "joint_state: JointState on robot_joint_commands.", choices=COMMAND_FORMATS, read_only=True),
     Param("command_timeout", 0.1, "Time without a command after which the effort goes to zero.", unit="s", lower=0.001,
           upper=3600.0),
     Param("wrench_timeout", 0.2, "Time without a message after which an external wrench ends.", unit="s", lower=0.001,
           upper=3600.0),
-    Param("holding_brakes", False, "Brakes hold the joints while no command arrives.", read_only=True),
+    Param("holding_brakes", False, "Brakes hold the joints while no command arrives and while the robot is disabled.",
+          read_only=True),
+    Param("brake_effort", 0.0, "Breakaway effort of the brakes; 0: they hold anything.", unit="N m or N", lower=0.0,
+          read_only=True),
+    Param("start_enabled", True, "Take commands from the start; otherwise ~/set_enabled with true comes first.",
+          read_only=True),
     Param("update_rate", 500.0, "Rate of joint states; a command is held for one period.", unit="Hz", lower=1.0,
           upper=20000.0, read_only=True),
-    Param("substeps", 2, "Integration steps in one period.", lower=1, upper=1000, read_only=True),
-    Param("integrator", "semi_implicit_euler", "Integration method.", choices=INTEGRATORS, read_only=True),
+    Param("substeps", 0, "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' "
+          "damping.", lower=0, upper=1000, read_only=True),
+    Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
     Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
+    Param("stop_restitution", 0.0, "Share of its speed with which a joint rebounds from its stop.", lower=0.0, upper=1.0,
+          read_only=True),
     Param("limiter", True, "Limit efforts as ros2_control does.", read_only=True),
     Param("time_mode", "real_time", "real_time: paced to the clock; fast: as fast as possible; lockstep: one period "
           "for each command.", choices=TIME_MODES, read_only=True),
@@ -102,6 +91,19 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
     return table
 
 
+def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
+    """Refuse initial positions of joints that the robot does not have.
+
+    Raises:
+        UnknownNameError: a name among the parameters given at the start.
+    """
+    prefix = "initial_positions."
+    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    for name in given:
+        if name.startswith(prefix) and name[len(prefix) :] not in simple:
+            raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
+
+
 def initial_positions(values: Mapping[str, Any], model: RobotModel) -> np.ndarray:
     """(nq,) the configuration at the start."""
     q = model.initial_configuration().copy()
@@ -127,24 +129,27 @@ def validate(values: Mapping[str, Any]) -> None:
         raise ArgumentError(f"has no meaning with time_mode {values['time_mode']!r}",
                             where="parameter 'real_time_factor'", got=values["real_time_factor"],
                             remedy="Leave it at 1.0, or set time_mode to 'real_time'.")
-
-
-def sensors(values: Mapping[str, Any]) -> SensorSettings | None:
-    """How the sensors err; ``None`` if they do not."""
-    settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in _SENSORS})
-    perfect = SensorSettings(seed=settings.seed)
-    return None if settings == perfect else settings
+    if values["time_mode"] == "lockstep":
+        for name in ("sensors.duplicate_probability", "sensors.drop_probability"):
+            if values[name] > (0.0 if "duplicate" in name else 0.99):
+                raise ArgumentError("does not go with lockstep, where every joint state is answered by one step",
+                                    where=f"parameter {name!r}", got=values[name], remedy="Use real_time or fast.")
 
 
 def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
-    """The simulated robot."""
+    """The simulated robot, with the errors that it is to have.
+
+    Raises:
+        SimulationError: the step is too large for the damping.
+    """
     return Plant(
-        model,
+        with_model_error(values, model),
         1.0 / values["update_rate"],
         integrator=values["integrator"],
-        substeps=values["substeps"],
+        substeps=values["substeps"] or None,
         friction=values["friction"],
-        stops="rigid" if values["position_stops"] else None,
+        stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
         limiter=values["limiter"],
+        brake_effort=values["brake_effort"] or math.inf,
         q0=initial_positions(values, model),
     )

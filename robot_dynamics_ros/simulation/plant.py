@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import kernel, kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -27,6 +27,7 @@ from robot_dynamics_ros.simulation.integrators import Integrator, SemiImplicitEu
 from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops, limit_effort
 from robot_dynamics_ros.simulation.moreau import MoreauMidpoint, MoreauStepper
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
+from robot_dynamics_ros.simulation.smooth_step import SmoothFirst, with_smooth_steps
 from robot_dynamics_ros.simulation.springs import JointPD
 from robot_dynamics_ros.simulation.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.system import JointSystem
@@ -64,6 +65,8 @@ class Plant:
             names (the others have no brake); infinite holds anything.
         q0, v0: initial state; the model's initial configuration (brought within the limits) and rest if not given.
         max_speed: a joint faster than this has diverged, rad/s or m/s.
+        compiled: let time stepping do in machine code the steps in which nothing sticks, strikes or reverses, where there
+            is a compiler; the same but for rounding.
 
     Attributes:
         t: time, s.
@@ -80,7 +83,7 @@ class Plant:
         model: RobotModel,
         dt: float = 1e-3,
         *,
-        integrator: str | Integrator = "semi_implicit_euler",
+        integrator: str | Integrator = "moreau",
         substeps: int | None = None,
         friction: JointFriction | bool | None = True,
         stops: RigidStops | CompliantStops | str | None = "rigid",
@@ -93,6 +96,7 @@ class Plant:
         q0: Any = None,
         v0: Any = None,
         max_speed: float = 1e5,
+        compiled: bool = True,
     ) -> None:
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
@@ -112,13 +116,11 @@ class Plant:
         for contact in contacts:
             model.link_index(contact.link)
         self._hybrid = HybridStepper(self.system, self.integrator, rigid)
-        self._stepper: HybridStepper | TimeStepper = self._hybrid
-        if isinstance(self.integrator, SemiImplicitEuler):
-            self._stepper = TimeStepper(self.system, rigid)
-        elif isinstance(self.integrator, MoreauMidpoint):
-            self._stepper = MoreauStepper(self.system, rigid)
+        self._stepper: HybridStepper | TimeStepper | SmoothFirst = self._hybrid
+        if isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint):
+            kind = TimeStepper if isinstance(self.integrator, SemiImplicitEuler) else MoreauStepper
+            self._stepper = with_smooth_steps(kind(self.system, rigid)) if compiled else kind(self.system, rigid)
         self._arguments = PlantArguments(model, self.system.coordinates, self._bounds if stops is not None else None)
-        self._wrench_kernel = kernel(model, "inverse_dynamics_wrenches")
         self.command, self.tau = np.zeros(model.nv), np.zeros(model.nv)
         self._y = np.zeros(model.nq + model.nv + self.system.nz)
         self._previous = np.zeros(model.nv)
@@ -328,16 +330,7 @@ class Plant:
 
     def _inverse(self) -> tuple[Array, Array]:
         q, v, _ = self._parts()
-        a = self.acceleration()
-        tau, wrenches = np.empty(self.model.nv), np.empty((len(self.model.joint_names), 6))
-        outside = self.system.external_wrenches(q, v)
-        if outside:
-            links = tuple(self.model.link_index(name) for name in outside)
-            run = kernel(self.model, "inverse_dynamics_wrenches", external=links)
-            run(q, v, a, np.array(list(outside.values())), tau, wrenches)
-        else:
-            self._wrench_kernel(q, v, a, tau, wrenches)
-        return tau, wrenches
+        return self.system.outside.inverse_dynamics(q, v, self.acceleration(), self.system.external_wrenches(q, v))
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy, and potential energy of gravity, springs, stops and contacts, J."""

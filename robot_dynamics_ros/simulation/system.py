@@ -22,6 +22,7 @@ from robot_dynamics_ros.simulation.actuators import MotorTable
 from robot_dynamics_ros.simulation.coordinates import Coordinates
 from robot_dynamics_ros.simulation.friction import FrictionTable
 from robot_dynamics_ros.simulation.limits import StopTable
+from robot_dynamics_ros.simulation.outside import OutsideWrenches
 from robot_dynamics_ros.simulation.springs import SpringTable
 
 __all__ = ["JointSystem"]
@@ -65,7 +66,8 @@ class JointSystem:
         self._bias = kernel(model, "bias_forces")
         self._mass = kernel(model, "mass_matrix")
         self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
-        self._jacobians: dict[tuple[str, bool], Any] = {}
+        self.outside = OutsideWrenches(model)
+        self._jacobians: dict[str, Any] = {}
         self._J = np.empty((6, self.nv))
         self._poses: dict[str, Any] = {}
         self._pose = np.empty((4, 4))
@@ -142,20 +144,25 @@ class JointSystem:
         if self.user_effort is not None:
             tau += self._checked_user_effort(t, q, v)
         for link, wrench, in_world in self.wrenches:
-            tau += self.jacobian(q, link, in_world).T @ wrench
+            tau += self.wrench_effort(q, link, wrench, in_world)
         for contact in self.contacts:
             contact.add_effort(self, q, v, tau)
         return tau
 
-    def jacobian(self, q: Array, link: str, in_world: bool = True) -> Array:
-        """(6, nv) Jacobian of a link in world or link axes, in memory used again by the next call."""
-        key = (link, in_world)
-        run = self._jacobians.get(key)
+    def jacobian(self, q: Array, link: str) -> Array:
+        """(6, nv) Jacobian of a link in world axes, in memory used again by the next call."""
+        run = self._jacobians.get(link)
         if run is None:
-            run = kernel(self.model, "jacobian", link=self.model.link_index(link), frame="world" if in_world else "link")
-            self._jacobians[key] = run
+            run = self._jacobians[link] = kernel(self.model, "jacobian", link=self.model.link_index(link), frame="world")
         run(q, _ORIGIN, self._J)
         return self._J
+
+    def wrench_effort(self, q: Array, link: str, wrench: Array, in_world: bool) -> Array:
+        """(nv,) Jᵀ w of a wrench on a link about its origin, in world or link axes."""
+        if not in_world:
+            return self.outside.effort(q, {link: wrench})
+        out: Array = wrench @ self.jacobian(q, link)
+        return out
 
     def energy(self, q: Array) -> float:
         """Elastic energy of springs, stops and contacts, J."""

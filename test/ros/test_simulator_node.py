@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 from support.peer import SIMULATOR
+from support.simulator_bench import Bench, bits
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
@@ -33,51 +33,6 @@ def model():
     return rd.load_urdf(robot_path(ROBOT))
 
 
-class Bench:
-    """Hears the simulated robot and pushes it."""
-
-    def __init__(self, peer, command_format: str = "multi_array") -> None:
-        self.peer = peer
-        self.states: list[JointState] = peer.listen(JointState, "joint_states", 1000)
-        self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
-        if command_format == "multi_array":
-            self.commands = peer.publisher(Float64MultiArray, "effort_controller/commands")
-        else:
-            self.commands = peer.publisher(JointState, "robot_joint_commands")
-
-    def ready(self) -> None:
-        self.peer.wait(lambda: self.states, "joint states")
-        self.peer.subscribed(self.commands)
-
-    def next_state(self) -> JointState:
-        self.states.clear()
-        self.peer.wait(lambda: self.states, "a joint state")
-        return self.states[-1]
-
-    def reported(self, cause: str) -> int:
-        found = [
-            int(value.value)
-            for message in self.diagnostics for status in message.status for value in status.values
-            if value.key == f"count {cause}"
-        ]
-        return max(found, default=0)
-
-
-def lockstep(bench: Bench, efforts: np.ndarray) -> list[JointState]:
-    """One command after the other, each answered by one state."""
-    answers = [bench.states[-1]]
-    for effort in efforts:
-        stamp = answers[-1].header.stamp
-        bench.commands.publish(Float64MultiArray(data=effort.tolist()))
-        bench.peer.wait(lambda s=stamp: bench.states[-1].header.stamp != s, "the answer to a command")
-        answers.append(bench.states[-1])
-    return answers
-
-
-def bits(answers: list[JointState]) -> list[tuple[bytes, bytes, bytes]]:
-    return [(bytes(m.position), bytes(m.velocity), bytes(m.effort)) for m in answers]
-
-
 def test_lockstep_runs_repeat_bit_for_bit_and_agree_with_the_offline_plant(peer, start, model):
     efforts = np.random.default_rng(1).uniform(-5.0, 5.0, (200, 2))
     settings = {"robot_description_file": ROBOT, "time_mode": "lockstep", "update_rate": 1000.0, "substeps": 1}
@@ -86,7 +41,7 @@ def test_lockstep_runs_repeat_bit_for_bit_and_agree_with_the_offline_plant(peer,
         simulator = start("simulator", **settings)
         bench = Bench(peer)
         bench.ready()
-        runs.append(lockstep(bench, efforts))
+        runs.append(bench.lockstep(efforts))
         assert simulator.stop() == 0
     assert bits(runs[0]) == bits(runs[1])
     stamps = [to_nanoseconds(m.header.stamp) for m in runs[0]]
@@ -124,10 +79,8 @@ def test_bad_arrays_are_refused_and_reported(peer, start, cause, data):
     start("simulator", robot_description_file=ROBOT, command_timeout=60.0)
     bench = Bench(peer)
     bench.ready()
-    bench.commands.publish(Float64MultiArray(data=[0.5, 0.25]))
-    peer.wait(lambda: list(bench.states[-1].effort) == [0.5, 0.25], "a good command to be applied")
-    bench.commands.publish(Float64MultiArray(data=data))
-    peer.wait(lambda: bench.reported(f"command_{cause}"), f"a report of {cause}")
+    bench.apply(Float64MultiArray(data=[0.5, 0.25]), [0.5, 0.25])
+    bench.send_until_reported(Float64MultiArray(data=data), f"command_{cause}")
     assert list(bench.next_state().effort) == [0.5, 0.25]
 
 
@@ -136,15 +89,13 @@ def test_joint_state_commands_are_taken_by_name(peer, start, model):
     bench = Bench(peer, "joint_state")
     bench.ready()
     first, second = model.joint_names
-    bench.commands.publish(JointState(name=[second, first], effort=[0.25, 0.5]))
-    peer.wait(lambda: list(bench.states[-1].effort) == [0.5, 0.25], "the command to be applied")
+    bench.apply(JointState(name=[second, first], effort=[0.25, 0.5]), [0.5, 0.25])
     for cause, names, effort in (
         ("unknown_joint", [first, "nobody"], [1.0, 1.0]), ("missing_joint", [first], [1.0]),
         ("duplicate_joint", [first, second, first], [1.0, 1.0, 1.0]), ("wrong_length", [first, second], [1.0]),
         ("not_finite", [first, second], [1.0, math.inf]),
     ):
-        bench.commands.publish(JointState(name=names, effort=effort))
-        peer.wait(lambda c=cause: bench.reported(f"command_{c}"), f"a report of {cause}")
+        bench.send_until_reported(JointState(name=names, effort=effort), f"command_{cause}")
         assert list(bench.next_state().effort) == [0.5, 0.25]
 
 
@@ -152,8 +103,7 @@ def test_without_commands_the_effort_goes_to_zero(peer, start):
     start("simulator", robot_description_file=ROBOT, command_timeout=0.2)
     bench = Bench(peer)
     bench.ready()
-    bench.commands.publish(Float64MultiArray(data=[0.5, 0.25]))
-    peer.wait(lambda: any(list(m.effort) == [0.5, 0.25] for m in bench.states), "the command to be applied")
+    bench.apply(Float64MultiArray(data=[0.5, 0.25]), [0.5, 0.25])
     peer.wait(lambda: list(bench.states[-1].effort) == [0.0, 0.0], "the effort to go to zero")
     peer.wait(lambda: bench.reported("command_timeout"), "a report")
 
@@ -208,6 +158,10 @@ def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
         ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
         ({"robot_description_file": ROBOT, "time_mode": "lockstep", "real_time_factor": 2.0}, "real_time_factor"),
         ({"robot_description_file": ROBOT, "initial_positions__shoulder": math.nan}, "shoulder"),
+        ({"robot_description_file": ROBOT, "initial_positions__nobody": 0.5}, "nobody"),
+        ({"robot_description_file": ROBOT, "initial_positions__shoulder": 100.0}, "outside its limits"),
+        ({"robot_description_file": ROBOT, "time_mode": "lockstep", "sensors__duplicate_probability": 0.1}, "lockstep"),
+        ({"robot_description_file": ROBOT, "state_interfaces": ["temperature"]}, "temperature"),
         ({"robot_description_file": ROBOT, "update_rate": 0.0}, "update_rate"),
     ],
 )

@@ -1,0 +1,50 @@
+"""A joint state that sets the simulated robot's state instead of telling it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["state_from_message"]
+
+_WHERE = "set_joint_state"
+
+
+def state_from_message(model: RobotModel, message: JointState, q: Array, v: Array) -> tuple[Array, Array]:
+    """(nq,) configuration and (nv,) velocity after a message; ``q`` and ``v`` are those before it.
+
+    Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
+    position where no positions are.
+
+    Raises:
+        UnknownNameError: a name that is no joint of one degree of freedom.
+        ArgumentError: no names, a joint named twice, a field of another length than the names, a value that is not
+            finite.
+    """
+    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    names = list(message.name)
+    if not names or not (len(message.position) or len(message.velocity)):
+        raise ArgumentError("the message sets nothing", where=_WHERE, got=names,
+                            remedy="Give names and positions, velocities or both.")
+    for name in names:
+        if name not in simple:
+            raise UnknownNameError("joint", name, simple, where=_WHERE)
+        if names.count(name) > 1:
+            raise ArgumentError(f"joint {name!r} is named {names.count(name)} times", where=_WHERE, got=names)
+    for field in ("position", "velocity"):
+        values = getattr(message, field)
+        if len(values) not in (0, len(names)):
+            raise ArgumentError(f"{field} has {len(values)} values for {len(names)} names", where=_WHERE, got=names)
+        for name, value in zip(names, values, strict=False):
+            if not np.isfinite(value):
+                raise ArgumentError(f"{field} of joint {name!r} is {value}", where=_WHERE, got=value)
+    q, v = q.copy(), v.copy()
+    for k, name in enumerate(names):
+        if len(message.position):
+            q[model.q_slice(name)] = message.position[k]
+        v[model.v_slice(name)] = message.velocity[k] if len(message.velocity) else 0.0
+    return q, v

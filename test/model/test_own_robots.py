@@ -11,8 +11,8 @@ import pytest
 from support.pinocchio_bridge import PinocchioBridge
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.errors import UnknownNameError, UrdfError
-from robot_dynamics_ros.model import library
+from robot_dynamics_ros import resources
+from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 
 NAMES = ("pendulum", "seven_axis", "six_axis", "three_link", "two_arm_torso", "two_link")
 SIZES = {"pendulum": 1, "two_link": 2, "three_link": 3, "six_axis": 6, "seven_axis": 7, "two_arm_torso": 11}
@@ -96,7 +96,7 @@ def test_unknown_robot_is_told_the_known_ones():
 
 
 @pytest.mark.parametrize("place", ["checkout", "venv", "debian", "target", "ament", "ament elsewhere", "nowhere"])
-def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypatch):
+def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypatch, request):
     source = rd.robot_path("pendulum").parent
     package = {
         "checkout": tmp_path / "src",
@@ -107,23 +107,26 @@ def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypa
         "ament elsewhere": tmp_path / "build",
         "nowhere": tmp_path / "a/b/c",
     }[place] / "robot_dynamics_ros"
-    (package / "model").mkdir(parents=True)
-    monkeypatch.setattr(library, "__file__", str(package / "model" / "library.py"))
-    monkeypatch.setattr(library.sys, "prefix", "/nowhere")
-    monkeypatch.setattr(library.site, "USER_BASE", None)
+    package.mkdir(parents=True)
+    monkeypatch.setattr(resources, "__file__", str(package / "resources.py"))
+    for prefix in ("prefix", "base_prefix"):
+        monkeypatch.setattr(resources.sys, prefix, "/nowhere")
+    monkeypatch.setattr(resources.site, "getuserbase", lambda: "/nowhere")
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    monkeypatch.setattr(library, "_installed_files", lambda: iter(()))
+    monkeypatch.setattr(resources, "_recorded", lambda: iter(()))
+    resources.share_directory.cache_clear()
+    request.addfinalizer(resources.share_directory.cache_clear)
     target = tmp_path / "share/robot_dynamics_ros/urdf"
     if place == "checkout":
         target = package.parent / "urdf"
-        (package.parent / "package.xml").touch()
     elif place == "ament elsewhere":
         target = tmp_path / "install/share/robot_dynamics_ros/urdf"
         monkeypatch.setenv("AMENT_PREFIX_PATH", f"/opt/ros/none:{tmp_path / 'install'}")
     if place == "nowhere":
-        with pytest.raises(UrdfError, match="Install the package again"):
+        with pytest.raises(RobotDynamicsError, match="Reinstall the package"):
             rd.robot_names()
         return
     shutil.copytree(source, target)
+    (target.parent / "package.xml").touch()
     assert rd.robot_path("pendulum") == Path(target) / "pendulum.urdf"
     assert rd.load_robot("pendulum").nq == 1

@@ -234,6 +234,11 @@ class ControllerParts:
         self.guards = Guards(self.model, settings, self.counts, self._idle)
         self._reference.deceleration = self.guards.deceleration
 
+    @property
+    def tolerances(self) -> Tolerances:
+        """Default tolerances for trajectories."""
+        return self._tolerances
+
     def set_tolerances(self, tolerances: Tolerances) -> None:
         """Default tolerances for trajectories accepted from now on."""
         self._tolerances = tolerances

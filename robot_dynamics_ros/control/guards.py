@@ -205,7 +205,7 @@ class Guards:
             previous: (n,) effort of the cycle before.
             dt: s since then.
         """
-        if self._limited_rate:
+        if self._limited_rate and dt > 0.0:  # no limit times no time is no number
             hit = clip_rate(tau, previous, self.effort_rate * dt)
             if any_of(hit):
                 self.cut = True

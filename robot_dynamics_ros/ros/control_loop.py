@@ -93,6 +93,8 @@ class ControlLoop:
         self.stamp = 0
         self._enabled = False
         self._arrival = 0
+        self._stamped = 0  # steady time at which the stamps last went on
+        self._late = round(values["state_timeout"] * 1e9)
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names)
@@ -133,7 +135,17 @@ class ControlLoop:
 
     def now(self) -> int:
         """The present time on the clock of the joint states' stamps, ns."""
-        return self.stamp + (time.monotonic_ns() - self._arrival)
+        return self.stamp + (time.monotonic_ns() - self._stamped)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether commands are sent, or will be from the next joint state on."""
+        return self._enabled
+
+    @property
+    def command_publisher(self) -> Any:
+        """The publisher of commands."""
+        return self._commands.publisher
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
@@ -159,8 +171,10 @@ class ControlLoop:
                 report.period(steady - self._arrival)
             else:
                 controller.activate(stamp, reader.position, reader.velocity)
-                self.running = True
-            self._arrival, self.stamp = steady, stamp
+                self.running, self.stamp = True, 0
+            self._arrival = steady
+            if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
+                self.stamp, self._stamped = stamp, steady
             command = controller.update(
                 stamp, reader.position, reader.velocity, reader.effort if reader.effort_known else None
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,8 +14,11 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics_ros.control.result import Goal, TrajectoryRejected
+from robot_dynamics_ros.control.tolerances import Tolerances
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros import controller_parameters as settings
+from robot_dynamics_ros.ros.command_topic_watch import other_publishers
 from robot_dynamics_ros.ros.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller_report import ControllerReport
 from robot_dynamics_ros.ros.description_source import DescriptionSource
@@ -23,6 +27,12 @@ from robot_dynamics_ros.ros.parameters import ParameterSet
 from robot_dynamics_ros.ros.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.reports import Rejections
+from robot_dynamics_ros.ros.trajectory_action import (
+    FollowJointTrajectory,
+    feedback_message,
+    goal_tolerances,
+    load_action_type,
+)
 from robot_dynamics_ros.ros.trajectory_messages import point_from_message, trajectory_from_message
 from robot_dynamics_ros.ros.wrench_topics import spatial_wrench
 
@@ -51,6 +61,7 @@ class ControllerNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self._subscriptions_of_cycle: list[Any] = []
+        self._action = self._offer_action(load_action_type())
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:
@@ -60,6 +71,18 @@ class ControllerNode(LifecycleNode):
                 "the node could not be started with the description it was given", where=self._source.origin,
                 remedy="See the error above.",
             )
+
+    def _offer_action(self, action_type: Any) -> FollowJointTrajectory | None:
+        if action_type is None:
+            self.get_logger().info(
+                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state, all else works"
+            )
+            return None
+        return FollowJointTrajectory(
+            self, action_type, begin=self._begin_goal, hold=self._hold_for_action,
+            ready=lambda: self._running_loop("goal") is not None,
+            feedback=lambda goal: self._goal_feedback(action_type, goal), rate=self.parameters["action_monitor_rate"],
+        )
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -103,7 +126,7 @@ class ControllerNode(LifecycleNode):
             partial(self.destroy_service, hold),
             loop.destroy,
         ]
-        self._report.configured(loop.controller)
+        self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "
             f"{loop.model.total_mass:.6g} kg"
@@ -113,6 +136,8 @@ class ControllerNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """From the next joint state on, hold the arm where it is."""
         assert self.loop is not None
+        if not self._alone_on_the_command_topic():
+            return _FAILURE
         self.loop.enable()
         self._collector.start()
         self.get_logger().info("active; holding from the next joint state on")
@@ -144,6 +169,7 @@ class ControllerNode(LifecycleNode):
         if self.loop is not None:
             self._collector.stop()
             self.loop.disable()
+            self._see_to_goals()
 
     def _release(self) -> None:
         for take_down in self._take_down:
@@ -178,8 +204,26 @@ class ControllerNode(LifecycleNode):
         if self.loop is not None:
             self.loop.watch()
             self._collector.collect()
+        self._see_to_goals()
         if self._report.tick():
             self._collector.collect(thorough=True)
+            if self.loop is not None and self.loop.enabled and not self._alone_on_the_command_topic():
+                self.trigger_deactivate()
+
+    def _alone_on_the_command_topic(self) -> bool:
+        """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
+        assert self.loop is not None
+        policy = self.parameters["second_publisher"]
+        others = other_publishers(self, self.loop.command_publisher) if policy != "ignore" else []
+        if not others:
+            return True
+        text = f"{self.loop.command_publisher.topic_name} is published by {', '.join(others)} too"
+        self.rejections.report("second_publisher", text if policy == "report" else f"{text}: the controller stays inactive")
+        return policy == "report"
+
+    def _see_to_goals(self) -> None:
+        if self._action is not None:
+            self._action.poll(time.monotonic_ns())
 
     # -- references ----------------------------------------------------------------------------------------------
 
@@ -194,18 +238,42 @@ class ControllerNode(LifecycleNode):
         if loop is None:
             return
         try:
-            trajectory = trajectory_from_message(
-                message, allow_nonzero_end_velocity=self.parameters["allow_nonzero_velocity_at_trajectory_end"]
-            )
-            goal = loop.controller.accept_trajectory(trajectory, loop.stamp)
+            self._follow(loop, message)
         except RobotDynamicsError as error:
             self.rejections.report("trajectory", f"trajectory refused: {error}")
-            return
+
+    def _follow(self, loop: ControlLoop, message: JointTrajectory, tolerances: Tolerances | None = None) -> Goal:
+        trajectory = trajectory_from_message(
+            message, allow_nonzero_end_velocity=self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+        )
+        goal = loop.controller.accept_trajectory(trajectory, loop.stamp, tolerances)
         self._report.goal(goal)
         points, duration = len(trajectory), trajectory.duration
         self.get_logger().info(
             f"following a trajectory of {points} points and {duration:.3f} s" if points else "empty trajectory: holding"
         )
+        return goal
+
+    def _begin_goal(self, request: Any) -> Goal:
+        loop = self.loop
+        if loop is None or not loop.running:
+            raise TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it.")
+        tolerances = goal_tolerances(
+            request, loop.controller.tolerances, loop.model.joint_names, self.get_logger()
+        )
+        try:
+            return self._follow(loop, request.trajectory, tolerances)
+        except RobotDynamicsError as error:
+            self.rejections.report("trajectory", f"goal refused: {error}")
+            raise
+
+    def _hold_for_action(self) -> None:
+        if self.loop is not None and self.loop.running:
+            self.loop.controller.hold(self.loop.stamp)
+
+    def _goal_feedback(self, action_type: Any, goal: Goal) -> Any:
+        assert self.loop is not None
+        return feedback_message(action_type, self.loop.controller, self.loop.joints, self.loop.stamp, goal)
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         loop = self._running_loop("set-point")

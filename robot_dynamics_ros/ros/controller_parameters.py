@@ -52,6 +52,13 @@ CONTROLLER_PARAMETERS = (
           applies=_CONFIGURE),
     Param("state_timeout", 0.1, "Age of the newest joint state at which the safe command goes out.", unit="s",
           lower=0.001, upper=60.0, applies=_CONFIGURE),
+    Param("second_publisher", "report", "What another publisher on the command topic brings about: nothing, a warning in "
+          "the log and /diagnostics, or that the controller does not activate and, if active, sends the safe command and "
+          "deactivates.", choices=("ignore", "report", "refuse")),
+    Param("cycle_budget", 0.0, "Time that a control cycle may take; longer ones count as overruns; 0: the period of the "
+          "joint states.", unit="s", lower=0.0, upper=60.0, applies=_CONFIGURE),
+    Param("action_monitor_rate", 20.0, "Rate of the feedback of ~/follow_joint_trajectory, at most 50.", unit="Hz",
+          lower=0.1, upper=50.0, read_only=True),
     Param("cmd_timeout", 0.2, "Time without a streamed set-point after which the arm is brought to a stop.", unit="s",
           lower=0.001, upper=60.0, applies=_CONFIGURE),
     Param("wrench_timeout", 0.2, "Time after which an external wrench is forgotten.", unit="s", lower=0.001, upper=60.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -38,10 +39,18 @@ class ControllerReport:
         self._goal: Goal | None = None
         self._mode: Mode | None = None
         self._cycles = 0
+        self._fixed_budget = False
+        self._budget = math.inf
 
-    def configured(self, controller: JointController | None) -> None:
-        """A robot is known, or none any more."""
+    def configured(self, controller: JointController | None, budget: float = 0.0) -> None:
+        """A robot is known, or none any more.
+
+        Args:
+            budget: time that a cycle may take, s; 0: the period of the joint states.
+        """
         self._controller = controller
+        self._fixed_budget = budget > 0.0
+        self._budget = budget * 1e3 if budget > 0.0 else math.inf
         self._goal = None
         self._diagnostics.hardware_id = controller.model.name if controller is not None else ""
         for window in (self._period, self._age, self._compute):
@@ -54,7 +63,10 @@ class ControllerReport:
     def cycle(self, stamp: int, started: int) -> None:
         """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
         self._cycles += 1
-        self._compute.add((time.monotonic_ns() - started) * _MILLISECONDS)
+        took = (time.monotonic_ns() - started) * _MILLISECONDS
+        self._compute.add(took)
+        if took > self._budget:
+            self._rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
         if not self._cycles & 7:  # the ROS clock is dear to ask
             self._age.add((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
@@ -101,6 +113,9 @@ class ControllerReport:
             for name, window in (("period", self._period), ("age", self._age), ("compute", self._compute)):
                 for label, value in zip(("median", "p99", "max"), window.percentiles(50, 99, 100), strict=True):
                     values[f"{name} {label} [ms]"] = value
+            if not self._fixed_budget and not math.isnan(values["period median [ms]"]):
+                # the shortest seen lately: a cycle that is too slow makes itself a longer period
+                self._budget = min(1.1 * self._budget, values["period median [ms]"])
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.new_since_last({k: n for k, n in counts.items() if k != "unrelated"})
         if self._mode is Mode.SAFE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import math
 import signal
 
@@ -11,16 +10,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.peer import CONTROLLER
+from support.played_robot import ROBOT, Q, Robot, change, set_parameters, state
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
@@ -29,83 +26,14 @@ from robot_dynamics_ros.ros.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 
-ROBOT = "two_link"
-Q = np.array([0.3, -0.4])
-
-
 @pytest.fixture(scope="module")
 def model():
     return rd.load_urdf(robot_path(ROBOT))
 
 
-class Robot:
-    """A robot that stands still at ``Q`` and says so at 50 Hz, or says what a test wants it to."""
-
-    def __init__(self, peer, model) -> None:
-        self.peer, self.model = peer, model
-        self.commands: list[Float64MultiArray] = peer.listen(Float64MultiArray, "effort_controller/commands", 100)
-        self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
-        self._states = peer.publisher(JointState, "joint_states", 1)
-        self._timer = peer.node.create_timer(0.02, self._tick)
-
-    def state(self, **changes) -> JointState:
-        message = JointState(name=list(self.model.joint_names), position=Q.tolist(), velocity=[0.0, 0.0])
-        message.header.stamp = self.peer.node.get_clock().now().to_msg()
-        for field, value in changes.items():
-            setattr(message, field, array.array("d", value) if field != "name" else value)
-        return message
-
-    def _tick(self) -> None:
-        self._states.publish(self.state())
-
-    def say(self, message: JointState) -> None:
-        self._states.publish(message)
-
-    def quiet(self) -> None:
-        self._timer.cancel()
-
-    def talk(self) -> None:
-        self._timer.reset()
-
-    def effort(self) -> np.ndarray:
-        """The next command."""
-        self.commands.clear()
-        self.peer.wait(lambda: self.commands, "a command")
-        return np.array(self.commands[-1].data)
-
-    def reported(self, cause: str) -> int:
-        """How often the controller says it has met something."""
-        for message in reversed(self.diagnostics):
-            for status in message.status:
-                for value in status.values:
-                    if value.key == f"count {cause}":
-                        return int(value.value)
-        return 0
-
-
 @pytest.fixture
 def robot(peer, model):
     return Robot(peer, model)
-
-
-def change(peer, transition: int) -> bool:
-    request = ChangeState.Request(transition=Transition(id=transition))
-    return peer.call(ChangeState, f"{CONTROLLER}/change_state", request).success
-
-
-def state(peer) -> int:
-    return peer.call(GetState, f"{CONTROLLER}/get_state", GetState.Request()).current_state.id
-
-
-def set_parameters(peer, **values):
-    parameters = []
-    for name, value in values.items():
-        kind = {float: ("double_value", ParameterType.PARAMETER_DOUBLE), int: ("integer_value", ParameterType.PARAMETER_INTEGER),
-                str: ("string_value", ParameterType.PARAMETER_STRING)}[type(value)]
-        parameters.append(
-            Parameter(name=name.replace("__", "."), value=ParameterValue(type=kind[1], **{kind[0]: value}))
-        )
-    return peer.call(SetParameters, f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=parameters)).results
 
 
 def test_it_holds_the_arm_against_gravity_from_the_first_state_on(robot, start, model):

@@ -1,0 +1,236 @@
+"""The controller's guards, each provoked over the middleware."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from lifecycle_msgs.msg import State, Transition
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from support.peer import CONTROLLER
+from support.played_robot import ROBOT, Q, Robot, change, set_parameters, state
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.library import robot_path
+from robot_dynamics_ros.ros.qos import LATCHED
+
+pytestmark = pytest.mark.middleware
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rd.load_urdf(robot_path(ROBOT))
+
+
+@pytest.fixture
+def robot(peer, model):
+    return Robot(peer, model)
+
+
+@pytest.fixture
+def rival(peer):
+    """Another node that publishes commands, when it is asked to be there."""
+    nodes = []
+
+    def appear() -> None:
+        node = Node("rival", context=peer.context, enable_rosout=False, start_parameter_services=False)
+        node.create_publisher(Float64MultiArray, "effort_controller/commands", 1)
+        nodes.append(node)
+
+    yield appear
+    for node in nodes:
+        node.destroy_node()
+
+
+def active(robot) -> bool:
+    return state(robot.peer) == State.PRIMARY_STATE_ACTIVE
+
+
+def test_a_second_publisher_of_commands_is_reported_by_name(robot, start, rival):
+    controller = start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    rival()
+    robot.peer.wait(lambda: robot.reported("second_publisher"), "the report of the rival")
+    assert "/rival" in controller.output()
+    assert np.any(robot.effort()) and active(robot)
+
+
+def test_a_second_publisher_is_not_put_up_with_if_so_configured(robot, start, rival):
+    start("controller", robot_description_file=ROBOT, second_publisher="refuse")
+    assert np.any(robot.effort())
+    rival()
+    robot.peer.wait(lambda: not active(robot), "deactivation")
+    assert not np.any(robot.commands[-1].data)
+    robot.peer.wait(lambda: not change(robot.peer, Transition.TRANSITION_ACTIVATE), "the refusal to activate")
+    (result,) = set_parameters(robot.peer, second_publisher="ignore")
+    assert result.successful
+    assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    assert np.any(robot.effort())
+
+
+def test_another_description_is_not_taken_while_active(robot, start, model):
+    controller = start("controller")
+    latched = robot.peer.publisher(String, "robot_description", LATCHED)
+    latched.publish(String(data=robot_path(ROBOT).read_text()))
+    holding = robot.effort()
+    latched.publish(String(data=robot_path("pendulum").read_text()))
+    robot.peer.wait(lambda: robot.reported("description_changed"), "the report")
+    np.testing.assert_allclose(robot.effort(), holding, atol=1e-9)
+    assert "cleanup and configure" in controller.output()
+
+
+def test_time_that_stands_still_makes_the_state_stale(robot, start):
+    start("controller", robot_description_file=ROBOT, state_timeout=0.4)
+    assert np.any(robot.effort())
+    robot.quiet()
+    frozen = robot.state()
+
+    def safe() -> bool:
+        robot.say(frozen)
+        return not np.any(robot.commands[-1].data)
+
+    robot.peer.wait(safe, "the safe command although messages arrive")
+    robot.peer.wait(lambda: robot.reported("time_still") and robot.reported("stale_state"), "the report")
+    robot.talk()
+    robot.peer.wait(lambda: np.any(robot.commands[-1].data), "recovery")
+
+
+def test_time_that_jumps_back_is_a_new_beginning(robot, start, model):
+    start("controller", robot_description_file=ROBOT, state_timeout=0.5)
+    holding = robot.effort()
+    robot.quiet()
+    begin = time.monotonic()
+
+    def reset() -> bool:
+        message = robot.state()
+        message.header.stamp.sec -= 1000
+        robot.say(message)
+        return bool(robot.reported("time_backwards"))
+
+    robot.peer.wait(reset, "the report")
+    assert time.monotonic() - begin < 30.0
+    robot.peer.wait(lambda: reset() and np.allclose(robot.commands[-1].data, holding, atol=1e-6), "commands in the new time")
+    assert active(robot)
+
+
+def test_slow_cycles_are_counted(robot, start):
+    controller = start("controller", robot_description_file=ROBOT, cycle_budget=1e-6)
+    robot.peer.wait(lambda: robot.reported("overrun") > 60, "overruns")
+    assert controller.output().count("for it [overrun") <= 1 + robot.reported("overrun") // 40  # 5 s at 50 Hz a line
+
+
+def test_efforts_are_cut_at_the_derated_limit(robot, start, model):
+    gravity = rd.gravity_forces(model, Q)
+    scale = 0.5 * np.max(np.abs(gravity) / model.effort_limit)
+    start("controller", robot_description_file=ROBOT, effort_scale=float(scale))
+    limit = scale * model.effort_limit
+    np.testing.assert_allclose(robot.effort(), np.clip(gravity, -limit, limit), atol=1e-9)
+    robot.peer.wait(lambda: robot.reported("effort_limit"), "the report")
+
+
+def test_efforts_change_no_faster_than_allowed(robot, start, model):
+    first = model.joint_names[0]
+    rate = 5.0
+    start("controller", robot_description_file=ROBOT, max_step=1.0, cmd_timeout=5.0, blend_time=0.0,
+          **{f"limits__{first}__effort_rate": rate})
+    holding = robot.effort()
+    stamped: list[JointState] = robot.peer.listen(JointState, f"{CONTROLLER}/reference", 100)
+    references = robot.peer.publisher(JointTrajectoryPoint, f"{CONTROLLER}/joint_references")
+    robot.peer.subscribed(references)
+
+    def reported() -> bool:
+        references.publish(JointTrajectoryPoint(positions=[Q[0] + 0.3, Q[1]]))
+        return bool(robot.reported("effort_rate"))
+
+    robot.peer.wait(reported, "the report")
+    robot.peer.wait(lambda: len(stamped) > 5, "efforts with stamps")
+    times = [m.header.stamp.sec * 1_000_000_000 + m.header.stamp.nanosec for m in stamped]
+    efforts = [m.effort[0] for m in stamped]
+    assert max(efforts) > holding[0]
+    for i in range(1, len(times)):
+        assert abs(efforts[i] - efforts[i - 1]) <= rate * 1e-9 * (times[i] - times[i - 1]) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("cause", "position", "velocity"),
+    [("velocity_limit", [0.3, -0.4], [20.0, 0.0]), ("position_zone", [0.3, 2.79], [0.0, 2.0])],
+)
+def test_a_joint_too_fast_or_too_near_its_limit_is_braked(robot, start, model, cause, position, velocity):
+    gains = {f"gains__{name}__d": 0.0 for name in model.joint_names}
+    start("controller", robot_description_file=ROBOT, law="gravity_compensation", **gains)
+    robot.effort()
+    robot.quiet()
+    joint = int(np.argmax(np.abs(velocity)))
+    bias = rd.bias_forces(model, np.array(position), np.array(velocity))
+
+    def reported() -> bool:
+        robot.say(robot.state(position=position, velocity=velocity))
+        return bool(robot.reported(cause))
+
+    robot.peer.wait(reported, "the report")
+    assert robot.commands[-1].data[joint] < bias[joint]
+
+
+def test_processors_are_chosen_and_impossible_ones_refused_politely(robot, start):
+    controller = start("controller", robot_description_file=ROBOT, cpu_affinity=[min(os.sched_getaffinity(0))])
+    robot.effort()
+    assert os.sched_getaffinity(controller.pid) == {min(os.sched_getaffinity(0))}
+    controller.stop()
+    controller = start("controller", robot_description_file=ROBOT, cpu_affinity=[4000])
+    robot.peer.wait(lambda: np.any(robot.effort()), "efforts of the second controller")
+    assert "cpu_affinity [4000] cannot be set" in controller.output()
+
+
+def test_a_priority_is_taken_or_refused_politely(robot, start):
+    controller = start("controller", robot_description_file=ROBOT, thread_priority=1)
+    assert np.any(robot.effort())
+    if os.sched_getscheduler(controller.pid) != os.SCHED_FIFO:
+        assert "thread_priority 1 cannot be set" in controller.output()
+
+
+def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
+    from robot_dynamics_ros.ros import realtime
+
+    lines = []
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(realtime.os, "sched_setscheduler", refuse)
+    logger = type("Logger", (), {"warning": lambda self, text: lines.append(text)})()
+    realtime.apply_scheduling({"cpu_affinity": (), "thread_priority": 50}, logger)
+    (line,) = lines
+    assert "CAP_SYS_NICE" in line and "not permitted" in line
+
+
+def test_garbage_is_collected_between_cycles_only():
+    import gc
+
+    from robot_dynamics_ros.ros.realtime import QuietCollector
+
+    collector = QuietCollector()
+    collector.start()
+    try:
+        assert not gc.isenabled()
+        cycle: list = []
+        cycle.append(cycle)
+        marker = type("Marker", (), {})()
+        marker.itself = marker
+        import weakref
+
+        gone = weakref.ref(marker)
+        del marker
+        assert gone() is not None
+        collector.collect()
+        assert gone() is None
+    finally:
+        collector.stop()
+    assert gc.isenabled()

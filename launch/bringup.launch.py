@@ -25,6 +25,7 @@ from robot_dynamics_ros.resources import share_directory
 
 PACKAGE = "robot_dynamics_ros"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
+VIEWERS = ("none", "rviz", "foxglove_bridge")
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -46,7 +47,12 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
         DeclareLaunchArgument(
             "state_publisher", default_value="auto", choices=("auto", "true", "false"),
-            description="start robot_state_publisher; auto: with rviz:=true, or where ros2_control needs it",
+            description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
+        ),
+        DeclareLaunchArgument(
+            "viewer", default_value="none", choices=VIEWERS,
+            description="start a viewer, if it is installed: rviz (as rviz:=true), or foxglove_bridge, to which Foxglove "
+            "connects at ws://localhost:8765",
         ),
         DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
         DeclareLaunchArgument(
@@ -67,8 +73,10 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     text, model = _read(path) if path is not None else ("", None)
     entities: list[LaunchDescriptionEntity] = []
 
-    rviz = argument("rviz") == "true"
-    wanted = {"true": True, "false": False, "auto": rviz or robot == "ros2_control"}[argument("state_publisher")]
+    viewer = argument("viewer")
+    rviz = argument("rviz") == "true" or viewer == "rviz"
+    watched = rviz or viewer != "none"
+    wanted = {"true": True, "false": False, "auto": watched or robot == "ros2_control"}[argument("state_publisher")]
     publisher = wanted and path is not None and _installed("robot_state_publisher")
     if wanted and not publisher:
         reason = "there is no description" if path is None else "it is not installed"
@@ -80,6 +88,8 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         )
     if rviz:
         entities += _rviz(model, namespace, sim_time)
+    if viewer == "foxglove_bridge":
+        entities += _foxglove(namespace, sim_time)
     if robot == "sim":
         entities += _simulator(path, argument("simulator_params"), namespace, sim_time, not publisher)
     elif robot == "ros2_control":
@@ -161,6 +171,15 @@ def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[Laun
     return [
         Node(package="rviz2", executable="rviz2", namespace=namespace, output="log",
              arguments=["-d", str(config), *frame], parameters=[{"use_sim_time": sim_time}])
+    ]
+
+
+def _foxglove(namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+    if not _installed("foxglove_bridge"):
+        return [LogInfo(msg="foxglove_bridge is not started: it is not installed")]
+    return [
+        Node(package="foxglove_bridge", executable="foxglove_bridge", namespace=namespace, output="log",
+             parameters=[{"use_sim_time": sim_time}])
     ]
 
 

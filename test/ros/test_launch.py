@@ -81,6 +81,18 @@ def test_what_is_asked_for_and_installed_is_started(installed):
     assert not messages
 
 
+def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_not(installed):
+    nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
+    assert executables(nodes) == ["simulator", "controller"]
+    assert len(messages) == 2  # no bridge, and no robot_state_publisher to go with it
+    installed("foxglove_bridge", "robot_state_publisher", "rviz2")
+    nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
+    assert executables(nodes) == ["robot_state_publisher", "foxglove_bridge", "simulator", "controller"]
+    nodes, messages = decide(robot="sim", viewer="rviz")
+    assert executables(nodes) == ["robot_state_publisher", "rviz2", "simulator", "controller"]
+    assert not messages
+
+
 def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     with pytest.raises(RobotDynamicsError, match="controller_manager"):
         decide(robot="ros2_control", description="six_axis")

@@ -1,0 +1,151 @@
+"""The controller's round trip beside an empty node: ``python -m benchmarks.round_trip [--cycles N] [--robot NAME]``.
+
+Three processes: the controller; an rclpy node that answers every ``sensor_msgs/JointState`` with a
+``std_msgs/Float64MultiArray`` and does nothing else; and this one, which sends a state to each of the two in turn and
+takes the time until the answer is here.  What this process and the middleware need is in both figures.  The bars are
+1.15 for the medians and 1.25 for the 99th percentiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+BARS = {50: 1.15, 99: 1.25}
+NAMES = ("controller", "echo")
+
+
+def echo() -> None:
+    """The empty node."""
+    import contextlib
+
+    import rclpy
+    from rclpy.executors import ExternalShutdownException
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile, qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    rclpy.init()
+    node = Node("echo", namespace="echo")
+    publisher = node.create_publisher(Float64MultiArray, "effort_controller/commands", QoSProfile(depth=1))
+    node.create_subscription(
+        JointState, "joint_states", lambda state: publisher.publish(Float64MultiArray(data=state.effort)),
+        qos_profile_sensor_data,
+    )
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
+        rclpy.spin(node)
+
+
+def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
+    """µs from state to answer, of the controller and of the empty node, taken in turns."""
+    import rclpy
+    from rclpy.context import Context
+    from rclpy.executors import SingleThreadedExecutor
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile, qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    import robot_dynamics_ros as rd
+
+    model = rd.load_robot(robot)
+    context = Context()
+    rclpy.init(args=[], context=context)
+    node = Node("robot", context=context, enable_rosout=False, start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    arrived = dict.fromkeys(NAMES, 0)
+    publishers = {}
+    for name in NAMES:
+        def note(_raw: bytes, name: str = name) -> None:
+            arrived[name] = time.perf_counter_ns()
+
+        publishers[name] = node.create_publisher(JointState, f"/{name}/joint_states", QoSProfile(depth=1))
+        node.create_subscription(
+            Float64MultiArray, f"/{name}/effort_controller/commands", note, qos_profile_sensor_data, raw=True
+        )
+    state = JointState(name=list(model.joint_names), position=model.initial_configuration().tolist(),
+                       velocity=[0.0] * model.nv, effort=[0.0] * model.nv)
+
+    def trip(name: str, timeout: float) -> float:
+        state.header.stamp = node.get_clock().now().to_msg()
+        arrived[name] = 0
+        start = time.perf_counter_ns()
+        publishers[name].publish(state)
+        deadline = start + round(timeout * 1e9)
+        while not arrived[name]:
+            left = deadline - time.perf_counter_ns()
+            if left <= 0:
+                return float("nan")
+            executor.spin_once(timeout_sec=left * 1e-9)
+        return (arrived[name] - start) * 1e-3
+
+    for name in NAMES:
+        begin = time.monotonic()
+        good = 0
+        while good < 200:
+            good += not np.isnan(trip(name, 0.2))
+            if time.monotonic() - begin > 60.0:
+                raise SystemExit(f"no answers from {name}")
+    times: dict[str, list[float]] = {name: [] for name in NAMES}
+    for i in range(cycles):
+        for name in NAMES if i % 2 else NAMES[::-1]:
+            times[name].append(trip(name, 1.0))
+            time.sleep(0.002)
+    executor.shutdown()
+    node.destroy_node()
+    context.try_shutdown()
+    return {name: np.array(values) for name, values in times.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.round_trip", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cycles", type=int, default=3000)
+    parser.add_argument("--robot", default="six_axis", help="a robot that ships with the package")
+    parser.add_argument("--echo", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.echo:
+        echo()
+        return 0
+    try:
+        import rclpy  # noqa: F401
+    except ImportError:
+        print("skipped: ROS 2 is not installed")
+        return 0
+    from robot_dynamics_ros.cli.processes import NodeProcess
+
+    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    arguments = ["--ros-args", "-r", "__ns:=/controller", "-p", f"robot_description_file:={args.robot}",
+                 "-p", "state_timeout:=30.0"]
+    with tempfile.TemporaryDirectory() as folder, NodeProcess("controller", arguments, Path(folder) / "controller.log"):
+        empty = subprocess.Popen([sys.executable, "-m", "benchmarks.round_trip", "--echo"])
+        try:
+            times = measure(args.robot, args.cycles)
+        finally:
+            empty.terminate()
+            empty.wait(10)
+    lost = {name: int(np.isnan(t).sum()) for name, t in times.items()}
+    print(f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
+          f"unanswered: {lost}")
+    print(f"{'':12}{'controller':>14}{'empty node':>14}{'ratio':>8}{'bar':>7}")
+    met = True
+    for percent, bar in BARS.items():
+        own, other = (float(np.nanpercentile(times[name], percent)) for name in NAMES)
+        met = met and own / other <= bar
+        label = "median" if percent == 50 else f"{percent}th pct."
+        print(f"{label:12}{own:11.0f} µs{other:11.0f} µs{own / other:8.2f}{bar:7.2f}")
+    print("bars met" if met else "bars not met")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -19,6 +19,7 @@ COMMANDS = {
     "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
     "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),
+    "monte_carlo": ("robot_dynamics_ros.cli.monte_carlo", "a motion on many robots that are not quite as drawn"),
     "wrenches": ("robot_dynamics_ros.cli.wrenches", "joint efforts and wrenches of recorded joint states"),
 }
 

@@ -183,7 +183,8 @@ class SimulatorNode(Node):
     def _origin(self) -> int:
         """What simulated time is counted from, ns: zero, or so that stamps lie beside the ROS clock."""
         if not self._owns_time:
-            now = self.get_clock().now().nanoseconds
+            # missed steps that are being made up for carry the stamps they would have had
+            now = self.get_clock().now().nanoseconds - self._pacer.lag(time.monotonic_ns())
             if abs(self._origin_ns + self._elapsed() - now) > _RESYNC_NS:
                 self._origin_ns = now - self._elapsed()
         return self._origin_ns

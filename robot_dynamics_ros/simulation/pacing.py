@@ -150,6 +150,12 @@ class RealTimePacer:
         wait = self._due_time(self._index + 1) - now_ns
         return Due(steps, max(0, wait))
 
+    def lag(self, now_ns: int) -> int:
+        """How far the steps handed out are behind the clock and still to be made up for, ns; 0 unless paced."""
+        if self._origin is None or self.paused or self._free_running:
+            return 0
+        return max(0, now_ns - self._due_time(self._index))
+
     def _rebase(self, now_ns: int) -> None:
         self._origin = now_ns
         self._index = 0

@@ -65,7 +65,10 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
         worst = int(np.argmax(size))
         if size[worst] > fastest:
             fastest = float(size[worst])
-            joint = system.coordinates.names[int(np.argmax(np.abs(vectors[nv:, worst])))]
+            # not where the motion is largest, but where the stiffness does its work: a light link follows a stiff one
+            speed = vectors[nv:, worst]
+            power = np.abs((K @ vectors[:nv, worst] + D @ speed) * speed)
+            joint = system.coordinates.names[int(np.argmax(power))]
     return (integrator.stability_limit / fastest if fastest > 0.0 else math.inf), joint
 
 

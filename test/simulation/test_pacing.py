@@ -138,3 +138,21 @@ def test_wrong_settings_are_refused(options):
         RealTimePacer(**options)
     with pytest.raises(ArgumentError):
         Lockstep(0)
+
+
+def test_lag_is_what_is_still_to_be_made_up_for():
+    """So that stamps neither jump to the present and back nor stay behind: they grow with the steps."""
+    pacer = RealTimePacer(0.002, max_catch_up=0.1, max_burst=20)
+    pacer.start(0)
+    assert pacer.lag(1_000_000) == 1_000_000
+    stamps, steps, now = [], 0, 70_000_000
+    for _ in range(4):
+        steps += pacer.poll(now).steps
+        stamps.append(now - pacer.lag(now))
+        assert stamps[-1] == steps * 2_000_000
+        now += 100_000
+    assert steps == 35
+    pacer.poll(now + 10_000_000_000)
+    assert pacer.lag(now + 10_000_000_000) <= 100_000_000
+    pacer.pause(now + 10_000_000_000)
+    assert pacer.lag(now + 20_000_000_000) == 0

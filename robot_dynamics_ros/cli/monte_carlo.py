@@ -1,0 +1,96 @@
+"""``robot_dynamics monte_carlo``: a motion under a law, on many robots that are not quite as drawn."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
+from robot_dynamics_ros.simulation.integrators import INTEGRATORS
+from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
+
+__all__ = ["add_arguments", "run"]
+
+FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("robot", help="path to a URDF, or the name of a robot that ships with the package")
+    parser.add_argument("--runs", type=int, default=50, help="robots to draw (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the errors (default: %(default)s)")
+    for name in FIGURES:
+        parser.add_argument(f"--{name}", type=float, default=0.1, metavar="SPREAD",
+                            help=f"spread of {name}, as a share of the value (default: %(default)s)")
+    parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
+    parser.add_argument("--frequency", type=float, default=15.0,
+                        help="natural frequency with which its errors die out, rad/s (default: %(default)s)")
+    parser.add_argument("--rotors", type=float, default=0.0,
+                        help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)")
+    parser.add_argument("--duration", type=float, default=0.0, help="of the motion, s; 0: as the limits ask for")
+    parser.add_argument("--dt", type=float, default=2e-3, help="control period, s (default: %(default)s)")
+    parser.add_argument("--integrator", choices=tuple(INTEGRATORS), default="moreau",
+                        help="integration method (default: %(default)s)")
+    parser.add_argument("--processes", type=int, default=1,
+                        help="processes to spread the robots over (default: one, this one)")
+    parser.add_argument("--csv", type=Path, default=None, help="write the figures of every run there")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the batch and print the table; 1 if a run failed."""
+    for name in ("dt", "frequency"):
+        if not 0.0 < getattr(options, name) < float("inf"):
+            raise ArgumentError("must be a positive number", where=f"--{name}", got=getattr(options, name))
+    if options.processes < 1:
+        raise ArgumentError("must be at least 1", where="--processes", got=options.processes)
+    path = str(find_robot(options.robot))
+    model = load_urdf(path)
+    if options.rotors:
+        rotors = {name: options.rotors for name in model.joint_names if model.joint(name).type.nv == 1}
+        model = load_urdf(path, armature=rotors)
+    start = np.clip(model.initial_configuration(), model.lower, model.upper)
+    motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
+    experiment = TrackingExperiment.of_motion(
+        model, motion.at, motion.duration, dt=options.dt, law=options.law, frequency=options.frequency,
+        integrator=options.integrator,
+    )
+    spread = {name: getattr(options, name) for name in FIGURES}
+    print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "
+          + ", ".join(f"{name} {value:g}" for name, value in spread.items()))
+    with Progress("robots", options.runs, sys.stderr) as bar:
+
+        def tell(done: int, runs: int) -> None:
+            bar.update(done, f"{done} of {runs}")
+
+        arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
+        if options.processes == 1:
+            result = monte_carlo(model, experiment, **arguments)
+        else:
+            with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+                result = monte_carlo(model, experiment, executor=pool, **arguments)
+    print()
+    print(result.table())
+    if options.csv is not None:
+        _write(result, options.csv)
+        print(f"\nwritten to {options.csv}")
+    return 1 if result.failures else 0
+
+
+def _write(result: BatchResult, path: Path) -> None:
+    names = list(result.figures)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["run", *names, "failure"])
+        for k in range(len(result)):
+            rows.writerow([k, *(f"{result.figures[name][k]:.9g}" for name in names), result.failures.get(k, "")])

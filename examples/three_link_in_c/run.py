@@ -62,7 +62,7 @@ def draw(path: Path, in_c: np.ndarray, t: np.ndarray, q: np.ndarray) -> None:
         axes.plot(t, q[:, k], color=colour, linewidth=4.0, alpha=0.35, label=f"joint{k + 1}, simulator")
         axes.plot(in_c[:, 0], in_c[:, k + 1], "--", color=colour, linewidth=1.2, label=f"joint{k + 1}, exported C")
     axes.set(xlabel="time, s", ylabel="position, rad", title="Three-link arm")
-    axes.legend(ncols=3, fontsize=7)
+    figure.legend(ncols=3, fontsize=7, loc="outside lower center")
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
 

@@ -28,6 +28,7 @@ from robot_dynamics_ros.ros.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.reports import Rejections
 from robot_dynamics_ros.ros.robot import load_robot_model
+from robot_dynamics_ros.ros.wrench_estimate import WrenchEstimate
 from robot_dynamics_ros.ros.wrench_outputs import WrenchOutputs
 from robot_dynamics_ros.ros.wrench_topics import WrenchTopics
 
@@ -86,6 +87,9 @@ class ControlLoop:
             tolerances=settings.tolerances(values, model), observer=settings.observer(values, model),
             collision=settings.collision(values, model),
         )
+        if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
+            self.controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
+            self.controller.set_law(make_law(values, model))
         load = settings.payload(values)
         if load is not None:
             self.controller.set_payload(load)
@@ -104,6 +108,7 @@ class ControlLoop:
         self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
         self._more_wrenches = WrenchOutputs(node, self.controller, values)
         self._external_efforts = ExternalEfforts(node, self.controller)
+        self._wrench_estimate = WrenchEstimate(node, self.controller, values["external_wrench_estimate.link"])
         self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -129,7 +134,8 @@ class ControlLoop:
         """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
         for topics in (
-            self._commands, self._wrenches, self._more_wrenches, self._external_efforts, self._references
+            self._commands, self._wrenches, self._more_wrenches, self._external_efforts, self._wrench_estimate,
+            self._references,
         ):
             topics.destroy()
 
@@ -185,6 +191,7 @@ class ControlLoop:
         self._wrenches.publish(controller.wrenches, stamp)
         self._more_wrenches.publish(stamp, reader.effort if reader.effort_known else None)
         self._external_efforts.publish(stamp)
+        self._wrench_estimate.publish(stamp)
         self._references.publish(stamp, reader)
         report.cycle(stamp, steady)
 
@@ -198,4 +205,5 @@ class ControlLoop:
         self._wrenches.look_for_listeners()
         self._more_wrenches.look_for_listeners()
         self._external_efforts.look_for_listeners()
+        self._wrench_estimate.look_for_listeners()
         self._references.look_for_listeners()

@@ -313,7 +313,7 @@ class ControllerNode(LifecycleNode):
         if loop is None:
             return
         groups = {name.partition(".")[0] for name in changed}
-        if groups & {"gains", "law", "friction_compensation"}:
+        if groups & {"gains", "law", "friction_compensation", "cartesian"}:
             loop.controller.set_law(make_law(values, loop.model))
         if "constraints" in groups:
             loop.controller.set_tolerances(settings.tolerances(values, loop.model))

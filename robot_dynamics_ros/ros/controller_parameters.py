@@ -90,6 +90,8 @@ CONTROLLER_PARAMETERS = (
     *WRENCH_PARAMETERS,
     Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
           lower=0.0, upper=10000.0, applies=_CONFIGURE),
+    Param("external_wrench_estimate.link", "", "Link at which ~/external_wrench_estimate takes a contact to be; empty: no "
+          "estimate.", applies=_CONFIGURE),
     Param("collision_reaction", "none", "What an external effort beyond collision.<joint> brings about.",
           choices=("none", "hold", "gravity"), applies=_CONFIGURE),
     Param("collision_delay", 0.0, "How long it must stay beyond.", unit="s", lower=0.0, upper=10.0, applies=_CONFIGURE),

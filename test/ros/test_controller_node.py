@@ -230,6 +230,42 @@ def test_an_external_wrench_is_fed_forward_and_forgotten_after_its_timeout(robot
     robot.peer.wait(lambda: robot.reported("external_wrench"), "the refusal of an unknown link")
 
 
+def test_an_impedance_at_a_link_yields_in_the_world_and_is_changed_to_while_running(robot, start, model):
+    link = model.link_names[-1]
+    start("controller", robot_description_file=ROBOT, blend_time=0.0, cartesian__link=link)
+    gravity = robot.effort()
+    (result,) = set_parameters(robot.peer, law="cartesian_impedance")
+    assert result.successful, result.reason
+    np.testing.assert_allclose(robot.effort(), gravity, atol=1e-6)  # at rest, where it is: nothing but gravity
+    (result,) = set_parameters(robot.peer, cartesian__link="nobody")
+    assert not result.successful and "nobody" in result.reason
+    (result,) = set_parameters(robot.peer, cartesian__link="")
+    assert not result.successful and "cartesian_impedance" in result.reason
+
+
+def test_a_contact_is_estimated_at_the_chosen_link(robot, start, model):
+    """The efforts measured hold more than the arm's weight: something presses on the link."""
+    link = model.link_names[-1]
+    start("controller", robot_description_file=ROBOT, external_wrench_estimate__link=link)
+    estimates: list[WrenchStamped] = robot.peer.listen(WrenchStamped, f"{CONTROLLER}/external_wrench_estimate")
+    robot.quiet()
+    load = {link: np.array([0.0, 0.0, 0.0, 5.0, 0.0, 3.0])}
+    zero = np.zeros(2)
+    measured = rd.inverse_dynamics(model, Q, zero, zero, external=load)
+    external = rd.gravity_forces(model, Q) - measured
+    expected = rd.contact_wrench(model, Q, link, external)[0]
+
+    def settled() -> bool:
+        robot.say(robot.state(effort=measured.tolist()))
+        if not estimates:
+            return False
+        force = estimates[-1].wrench.force
+        return estimates[-1].header.frame_id == link and np.allclose([force.x, force.y, force.z], expected[3:], atol=1e-3)
+
+    assert np.abs(expected).max() > 1.0
+    robot.peer.wait(settled, "the estimate")
+
+
 def test_hold_is_refused_while_there_is_nothing_to_hold(peer, start):
     start("controller", robot_description_file=ROBOT)
     assert not peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request()).success

@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import simulator_parameters as settings
 from robot_dynamics_ros.ros.commands import CommandReader, CommandRejected
+from robot_dynamics_ros.ros.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.description_source import DescriptionSource
 from robot_dynamics_ros.ros.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.parameters import ParameterSet
@@ -93,6 +94,7 @@ class SimulatorNode(Node):
         self._lockstep = Lockstep() if values["time_mode"] == "lockstep" else None
         factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
+        self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
         commands = CommandReader(
             self, values["command_format"], self._outputs.joints, self._on_command, self._on_refused,
@@ -140,6 +142,7 @@ class SimulatorNode(Node):
             for _ in range(due.steps):
                 self._step()
             if due.steps:
+                self._cycles.add(now)
                 self._publish()
             wait = _IDLE_NS if due.wait_ns is None else due.wait_ns - (time.monotonic_ns() - now)
         self._timer.timer_period_ns = max(wait, 1)
@@ -224,6 +227,7 @@ class SimulatorNode(Node):
         return self._lockstep.paused if self._lockstep is not None else self._pacer.paused
 
     def _set_pause(self, paused: bool) -> None:
+        self._cycles.interrupt()
         if self._lockstep is not None:
             self._lockstep.paused = paused
             self._published_ns = 0  # tell the state again, so that a command comes and the turn goes on
@@ -290,6 +294,7 @@ class SimulatorNode(Node):
                 "time given up [s]": self._pacer.lost_ns * 1e-9,
                 "paused": self._paused(),
                 "enabled": self._enabled,
+                **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.new_since_last(counts)

@@ -1,0 +1,132 @@
+"""The simulator at 1 kHz with the controller in a second process: how regular, how exact, at what cost.
+
+    python -m benchmarks realtime [--seconds 600]
+
+Measured by the nodes themselves and told in their diagnostics; this process only listens to those, once a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+RATE = 1000.0
+ROBOT = "six_axis"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long to look (default: 20)")
+    options = parser.parse_args()
+    try:
+        import rclpy  # noqa: F401
+    except ImportError:
+        print("skipped: ROS 2 is not installed")
+        return 0
+    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    with tempfile.TemporaryDirectory() as place:
+        return _measure(options.seconds, Path(place))
+
+
+def _measure(seconds: float, place: Path) -> int:
+    from robot_dynamics_ros.cli.processes import NodeProcess
+    from robot_dynamics_ros.resources import share_directory
+
+    files = [share_directory() / "config" / f"{ROBOT}.yaml"]
+    common = ["--ros-args", *(word for file in files for word in ("--params-file", str(file))),
+              "-p", f"robot_description_file:={ROBOT}"]  # fmt: skip
+    simulator = NodeProcess(
+        "simulator", [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"], place / "simulator.log"
+    )
+    with simulator, NodeProcess("controller", common, place / "controller.log") as controller:
+        listener = _Listener()
+        try:
+            listener.wait_for("robot_simulator", "cycles", 60.0)
+            listener.wait_for("computed_torque_controller", "cycles", 60.0)
+            listener.listen(3.0)  # let it run in
+            first, began = listener.newest("robot_simulator"), time.monotonic()
+            ticks = {node.name: _cpu(node.pid) for node in (simulator, controller)}
+            listener.listen(seconds)
+            last, took = listener.newest("robot_simulator"), time.monotonic() - began
+            shares = {node.name: (_cpu(node.pid) - ticks[node.name]) / took for node in (simulator, controller)}
+            follower = listener.newest("computed_torque_controller")
+        finally:
+            listener.close()
+    _report(first, last, follower, shares)
+    return 0
+
+
+def _cpu(pid: int) -> float:
+    """Processor time that a process has used, s."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _report(first: dict[str, str], last: dict[str, str], follower: dict[str, str], shares: dict[str, float]) -> None:
+    def grown(key: str) -> float:
+        return float(last[key]) - float(first[key])
+
+    cycles = grown("cycles")
+    elapsed = float(last["stamp"]) - float(first["stamp"])
+    lost = grown("time given up [s]")
+    drift = grown("simulated time [s]") + lost - elapsed
+    print(f"{ROBOT}, {RATE:g} Hz, controller in a second process, {elapsed:.0f} s, {os.cpu_count()} processors, "
+          f"load {os.getloadavg()[0]:.1f}\n")
+    print(f"simulator    cycles within 1 ± 0.1 ms  {grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}")
+    for who, values in (("simulator", last), ("controller", follower)):
+        shown = ", ".join(f"{label} {values[f'period {label} [ms]']}" for label in ("median", "p99", "max"))
+        print(f"{who:12} period, last 2048 [ms]    {shown}; processor {shares[who]:.0%} of one")
+    print(f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given up after halts {1e3 * lost:.1f} ms")
+    print(f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 {follower['compute p99 [ms]']}")
+
+
+class _Listener:
+    """The newest diagnostics of each node."""
+
+    def __init__(self) -> None:
+        import rclpy
+        from diagnostic_msgs.msg import DiagnosticArray
+        from rclpy.executors import SingleThreadedExecutor
+
+        self._rclpy = rclpy
+        rclpy.init(args=[])
+        self._node = rclpy.create_node("benchmark", enable_rosout=False, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._values: dict[str, dict[str, str]] = {}
+        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_message, 10)
+
+    def _on_message(self, message: Any) -> None:
+        for status in message.status:
+            values = {value.key: value.value for value in status.values}
+            values["stamp"] = repr(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+            self._values[status.name.split(":")[0].split("/")[-1]] = values
+
+    def listen(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def wait_for(self, node: str, key: str, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while float(self._values.get(node, {}).get(key, 0) or 0) < 1:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{node} tells no {key!r} within {timeout:g} s: {self._values.get(node)}")
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def newest(self, node: str) -> dict[str, str]:
+        return dict(self._values[node])
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

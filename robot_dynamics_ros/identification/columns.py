@@ -1,4 +1,5 @@
-"""The columns of an identification: inertial parameters of all bodies, then rotor inertia and friction of all joints."""
+"""The columns of an identification: inertial parameters of all bodies, then rotor inertia and friction of all
+joints."""
 
 from __future__ import annotations
 
@@ -63,9 +64,12 @@ class Columns:
             f.name for f in dataclasses.fields(FrictionTerms) if f.name != "smoothing" and getattr(self.terms, f.name)
         )
         self.kinds = tuple(k for k in ("armature", "viscous", "coulomb", "offset") if k in self.kinds)
-        self.names = [*parameter_names(model), *(f"{joint}.{kind}" for kind in self.kinds for joint in model.joint_names)]
+        joints = [f"{joint}.{kind}" for kind in self.kinds for joint in model.joint_names]
+        self.names = [*parameter_names(model), *joints]
         limit = model.velocity_limit
-        usual = np.where(np.isfinite(limit) & (limit > 0.0), SMOOTHING_SHARE * np.where(np.isfinite(limit), limit, 0.0), SMOOTHING)
+        usual = np.full(model.nv, SMOOTHING)
+        limited = np.isfinite(limit) & (limit > 0.0)
+        usual[limited] = SMOOTHING_SHARE * limit[limited]
         given = self.terms.smoothing
         self.smoothing = usual if given is None else column(given, model.nv, "smoothing", positive=True)
 

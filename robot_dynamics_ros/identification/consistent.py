@@ -94,5 +94,6 @@ def consistent_parameters(
         misfit, start, slope, bounds=(low, np.inf), method="trf", x_scale="jac", max_nfev=evaluations,
         ftol=1e-12, xtol=1e-10, gtol=1e-10,
     )
-    distance = np.array([np.linalg.norm(shape.distance(found.x[10 * k : 10 * k + 10])) for k, shape in enumerate(shapes)])
+    free = found.x[: 10 * nb].reshape(nb, 10)
+    distance = np.array([np.linalg.norm(BodyShape.distance(x)) for x in free])
     return ConsistentEstimate(full(found.x), distance, bool(found.status > 0))

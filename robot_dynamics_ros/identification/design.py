@@ -1,8 +1,8 @@
 """Finding a motion that shows all base parameters, within the limits of the arm.
 
 Limits of position, velocity and acceleration are met by construction: each joint's series is made smaller and moved
-until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.  What is minimised is the
-condition number of the regressor, by an evolution strategy of one parent and one child with steps that adapt.
+until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.  What is minimised is
+the condition number of the regressor, by an evolution strategy of one parent and one child with steps that adapt.
 
 Source: Swevers et al. (1997) (the criterion); Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
 """
@@ -66,11 +66,13 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and self.period > 0.0):
-            raise ArgumentError(f"expected a positive number of seconds, got {self.period!r}", where="period", got=self.period)
+            raise ArgumentError(f"expected a positive number of seconds, got {self.period!r}", where="period",
+                got=self.period)
         for name, least in (("harmonics", 3), ("evaluations", 1)):
             value = getattr(self, name)
             if int(value) != value or value < least:
-                raise ArgumentError(f"expected a whole number of at least {least}, got {value!r}", where=name, got=value)
+                raise ArgumentError(f"expected a whole number of at least {least}, got {value!r}", where=name,
+                    got=value)
         for name in ("scale", "effort_scale"):
             if not 0.0 < getattr(self, name) <= 1.0:
                 raise ArgumentError(f"expected a number above 0, up to 1, got {getattr(self, name)!r}", where=name,
@@ -92,8 +94,10 @@ class _Problem:
         high = np.where(np.isfinite(high), high, low + _SPAN)
         if (low >= high).any():
             i = int(np.argmax(low - high))
-            raise ArgumentError(f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}", where="limits",
-                                got=(float(low[i]), float(high[i])), remedy="Widen them, or lock the joint.")
+            raise ArgumentError(
+                f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}", where="limits",
+                got=(float(low[i]), float(high[i])), remedy="Widen them, or lock the joint.",
+            )
         middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
         self.low, self.high = middle - half, middle + half
         speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
@@ -140,7 +144,8 @@ class _Problem:
             over = max(over, (self.settings.floor - float(z.min())))
         if over > 0.0:
             return 100.0 + over, motion
-        Y = self.known.base.regressor(columns.regressor(q, v, a)) / self.known.effort_scale[:, None] / self.known.loudness
+        Y = self.known.base.regressor(columns.regressor(q, v, a))
+        Y = Y / self.known.effort_scale[:, None] / self.known.loudness
         W = Y.reshape(-1, Y.shape[-1])
         squared = np.linalg.eigvalsh(W.T @ W)
         return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion
@@ -183,19 +188,23 @@ def design_excitation(
             progress((k + 1) / s.evaluations, 10.0**best if best < 100.0 else math.inf)
     if motion is None or best >= 100.0:
         raise ArgumentError(
-            "no motion was found that keeps the effort limits" + ("" if s.floor is None else " and stays above the floor"),
-            where="excitation", remedy="Narrow lower and upper to where the arm can hold itself, or raise effort_scale.",
+            "no motion was found that keeps the effort limits"
+            + ("" if s.floor is None else " and stays above the floor"),
+            where="excitation",
+            remedy="Narrow lower and upper to where the arm can hold itself, or raise effort_scale.",
         )
     t = problem.times
     tau = inverse_dynamics(model, motion.at(t), motion.at(t, 1), motion.at(t, 2))
     tau = tau + model.damping * motion.at(t, 1) + model.friction * np.sign(motion.at(t, 1))
     return Excitation(
-        motion.joint_names, motion.period, motion.centre, motion.sine, motion.cosine, 10.0**best, np.abs(tau).max(axis=0)
+        motion.joint_names, motion.period, motion.centre, motion.sine, motion.cosine, 10.0**best,
+        np.abs(tau).max(axis=0),
     )
 
 
 def _bounds(values: Any, n: int, name: str) -> Array:
     out = np.asarray(values, dtype=np.float64)
     if out.shape != (n,) or np.isnan(out).any():
-        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, got=values, remedy="Infinite: the URDF's limit.")
+        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, got=values,
+                            remedy="Infinite: the URDF's limit.")
     return out

@@ -26,7 +26,8 @@ __all__ = ["Excitation", "at_rest"]
 
 
 def at_rest(raw: Array) -> Array:
-    """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the start of a period."""
+    """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the start of a
+    period."""
     l = np.arange(1, raw.shape[-1] + 1.0)  # noqa: E741 - the paper's name
     out = np.empty_like(raw)
     out[0] = raw[0] - raw[0].mean(axis=-1, keepdims=True)
@@ -69,7 +70,8 @@ class Excitation:
         raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative", got=derivative)
 
     def trajectory(
-        self, periods: int = 1, *, rate: float = 50.0, start: Any = None, model: RobotModel | None = None, rest: float = 1.0
+        self, periods: int = 1, *, rate: float = 50.0, start: Any = None, model: RobotModel | None = None,
+        rest: float = 1.0,
     ) -> Trajectory:
         """As a joint trajectory with positions, velocities and accelerations: quintics between waypoints.
 
@@ -84,7 +86,8 @@ class Excitation:
             ArgumentError: no period, a rate that leaves less than two points a period, or ``start`` without ``model``.
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
-            raise ArgumentError(f"{periods!r} periods at {rate!r} points a second make no trajectory", where="trajectory")
+            raise ArgumentError(f"{periods!r} periods at {rate!r} points a second make no trajectory",
+                where="trajectory")
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
@@ -117,7 +120,8 @@ class Excitation:
             out.writerow(["t", *(f"{name}.{field}" for field in fields for name in trajectory.joint_names)])
             for k in range(len(trajectory)):
                 rows = (trajectory.positions[k], trajectory.velocities[k], trajectory.accelerations[k])
-                out.writerow([repr(float(trajectory.times[k]) / NANOSECONDS), *(repr(float(x)) for row in rows for x in row)])
+                numbers = [float(trajectory.times[k]) / NANOSECONDS, *(float(x) for row in rows for x in row)]
+                out.writerow([repr(x) for x in numbers])
 
     @staticmethod
     def write_message(trajectory: Trajectory, path: str | Path) -> None:

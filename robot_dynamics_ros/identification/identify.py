@@ -60,15 +60,18 @@ class IdentificationSettings:
 
     def __post_init__(self) -> None:
         for name, low, high in (
-            ("window", 0.0, 10.0), ("block", 0.0, 10.0), ("confidence", 0.0, 1.0), ("tolerance", 0.0, 1.0), ("spread", 0.0, 100.0),
+            ("window", 0.0, 10.0), ("block", 0.0, 10.0), ("confidence", 0.0, 1.0), ("tolerance", 0.0, 1.0),
+            ("spread", 0.0, 100.0),
         ):
             value = getattr(self, name)
             if not low < value < high:
-                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value)
+                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name,
+                    got=value)
         if self.unseen not in ("refuse", "keep"):
             raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
         if self.stribeck and not self.terms.coulomb:
-            raise ArgumentError("the rise is one of Coulomb friction, which is not looked for", where="stribeck", got=self.terms)
+            raise ArgumentError("the rise is one of Coulomb friction, which is not looked for", where="stribeck",
+                got=self.terms)
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
 
@@ -87,8 +90,8 @@ class Identification:
         columns, structure: what the parameters are.
         stribeck: for each joint the curve, or ``None``.
         delay: s, by which the recorded efforts are late.
-        rms: (nv,) root mean square of what ``model``, ``friction`` and ``offset`` leave unexplained of the block-averaged
-            efforts, N m or N.
+        rms: (nv,) root mean square of what ``model``, ``friction`` and ``offset`` leave unexplained of the
+            block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
         used: (nv,) share of the blocks that each joint was fast enough to be used in.
@@ -189,7 +192,8 @@ def identify(
 
     explained = data.Y @ values + _beyond(columns, data.v, curves)
     return dataclasses.replace(
-        result, rms=rms(data.effort - explained), prior_rms=rms(data.effort - data.Y @ prior), effort_rms=rms(data.effort)
+        result, rms=rms(data.effort - explained), prior_rms=rms(data.effort - data.Y @ prior),
+        effort_rms=rms(data.effort),
     )
 
 
@@ -243,5 +247,6 @@ def _friction(
     breakaway = np.array([c.breakaway if c else f for c, f in zip(curves, model.friction, strict=True)])
     speed = np.array([c.speed if c else 0.1 for c in curves])
     return Friction.of(
-        model, breakaway=np.maximum(breakaway, model.friction), stribeck_speed=speed.tolist(), smoothing=columns.smoothing.tolist()
+        model, breakaway=np.maximum(breakaway, model.friction), stribeck_speed=speed.tolist(),
+        smoothing=columns.smoothing.tolist(),
     ), offset

@@ -1,7 +1,7 @@
 """Weighted least squares for the base parameters, with confidence intervals, and what the data cannot show.
 
-Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and West,
-Econometrica 55 (1987) (residuals that are alike from sample to sample count for less).
+Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and
+West, Econometrica 55 (1987) (residuals that are alike from sample to sample count for less).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def excitation_of(known: Structure, W: Array, count: int, tolerance: float) -> t
     share = np.sqrt(np.maximum(squared, 0.0))
     hidden = share < tolerance
     part = np.abs(T[:, hidden])
-    taking = (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1) if hidden.any() else np.zeros(len(known), dtype=bool)
+    taking = (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
     return T / loud[:, None], share, taking
 
 
@@ -110,10 +110,13 @@ def weighted_least_squares(
     Yb = known.base.regressor(data.Y)
     use, m, nv, nb = data.use, *data.effort.shape, len(known)
     counts = use.sum(axis=0)
-    remedy = "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+    remedy = (
+        "Move all joints, through all of their range, fast and slow, together: "
+        "robot_dynamics excite designs such a motion."
+    )
     if use.sum() < 2 * nb:
-        raise ArgumentError(f"{int(use.sum())} usable rows are too few for {nb} parameters", where="recording", got=int(use.sum()),
-                            remedy=f"Record longer. {remedy}")
+        raise ArgumentError(f"{int(use.sum())} usable rows are too few for {nb} parameters", where="recording",
+                            got=int(use.sum()), remedy=f"Record longer. {remedy}")
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
     scaled = rows / known.effort_scale[joint, None]

@@ -2,8 +2,8 @@
 
 The pseudo-inertia of a body, J = [[Σ, h], [hᵀ, m]] with Σ = ½ tr(I) 1 − I, is positive definite exactly when there is a
 distribution of mass of which m, h and I are the moments.  With J₀ = L₀ L₀ᵀ of a body known to exist and U upper
-triangular with a positive diagonal, J = L₀ U Uᵀ L₀ᵀ is positive definite for all U, and reaches all bodies; log-diagonal
-and off-diagonal entries of U are free parameters, all zero at the body known.
+triangular with a positive diagonal, J = L₀ U Uᵀ L₀ᵀ is positive definite for all U, and reaches all bodies;
+log-diagonal and off-diagonal entries of U are free parameters, all zero at the body known.
 
 Sources: Wensing, Kim and Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing, IEEE RA-L 7 (2022)
 (triangular factors as parameters); Lee and Park, IEEE RA-L 3 (2018) (Riemannian distance between bodies).
@@ -43,7 +43,8 @@ def from_pseudo_inertia(J: Array) -> Array:
 
 
 def is_consistent(parameters: Array, tolerance: float = 0.0) -> np.ndarray:
-    """(...) whether a rigid body has these parameters: the least eigenvalue of J exceeds ``tolerance`` times its trace."""
+    """(...) whether a rigid body has these parameters: the least eigenvalue of J exceeds ``tolerance`` times its
+    trace."""
     J = pseudo_inertia(parameters)
     low = np.linalg.eigvalsh(J)[..., 0]
     return np.asarray(low > tolerance * np.trace(J, axis1=-2, axis2=-1))

@@ -21,8 +21,8 @@ def report_text(found: Identification) -> str:
     seen = np.isfinite(base.standard_error)
     lines = [
         f"# Identification of {found.prior.name}", "",
-        f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; condition number "
-        f"{base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late.", "",
+        f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; "
+        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late.", "",
         "## What remains unexplained", "",
         "Root mean squares over blocks, N m or N; \"used\": share of the time in which the joint was fast enough.", "",
     ]
@@ -53,16 +53,19 @@ def report_text(found: Identification) -> str:
     )
     if base.unseen:
         lines += ["", f"Not shown by this motion and kept as before: {', '.join(base.unseen)}."]
-    lines += ["", "## Bodies", "", "Physically consistent; \"moved\" is the Riemannian distance from what was known.", ""]
+    lines += ["", "## Bodies", ""]
+    lines += ["Physically consistent; \"moved\" is the Riemannian distance from what was known.", ""]
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (found.prior, found.model))
     rows = []
     for b, joint in enumerate(found.prior.moving_joint_names):
         rows.append([
-            found.prior.joint(joint).child, f"{before[b, 0]:.4g}", f"{after[b, 0]:.4g}", _vector(before[b]), _vector(after[b]),
-            f"{found.full.distance[b]:.2f}",
+            found.prior.joint(joint).child, f"{before[b, 0]:.4g}", f"{after[b, 0]:.4g}", _vector(before[b]),
+            _vector(after[b]), f"{found.full.distance[b]:.2f}",
         ])
     lines += _table(["link", "mass before", "mass", "centre before", "centre", "moved"], rows)
-    lines += ["", "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters."]
+    lines += [
+        "", "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters.",
+    ]
     if not found.full.converged:
         lines += ["", "The search for the bodies did not converge."]
     return "\n".join(lines) + "\n"

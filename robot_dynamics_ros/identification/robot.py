@@ -41,7 +41,8 @@ def with_parameters(columns: Columns, values: Array) -> RobotModel:
         rest = bodies[b].copy()
         for name in others:
             i = model.link_index(name)
-            rest -= _parameters(model.link(name).inertia.in_parent(Pose(model.link_rotation[i], model.link_position[i])))
+            place = Pose(model.link_rotation[i], model.link_position[i])
+            rest -= _parameters(model.link(name).inertia.in_parent(place))
         if others and not bool(is_consistent(rest, 1e-9)):
             rest = bodies[b]
             inertias.update(dict.fromkeys(others, Inertia()))

@@ -38,7 +38,8 @@ class Stribeck(NamedTuple):
 
 
 def fit_stribeck(
-    v: Array, effort: Array, smoothing: float, *, with_viscous: bool = True, with_offset: bool = True, limit: float = 0.95
+    v: Array, effort: Array, smoothing: float, *, with_viscous: bool = True, with_offset: bool = True,
+    limit: float = 0.95,
 ) -> Stribeck | None:
     """Fit the curve to friction efforts.
 

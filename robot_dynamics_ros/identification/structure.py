@@ -28,8 +28,8 @@ class Structure:
         base: which of them are independent, and how the others add to them.
         names: (nbase,) one for each, e.g. ``"forearm_link.Izz + 2 more"``.
         effort_scale: (nv,) root mean square of the efforts of lively random motion, N m or N.
-        information: (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over lively random motion:
-            what can be seen at best.
+        information: (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over lively random
+            motion: what can be seen at best.
     """
 
     columns: Columns
@@ -47,7 +47,8 @@ class Structure:
         return np.sqrt(self.information.diagonal())
 
     def meaning(self, k: int, terms: int = 100) -> str:
-        """Base parameter ``k`` in terms of the columns, e.g. ``"a.hx + 0.4 b.m - 1 b.Iyy"``; the largest terms first."""
+        """Base parameter ``k`` in terms of the columns, e.g. ``"a.hx + 0.4 b.m - 1 b.Iyy"``; the largest terms
+        first."""
         row = self.base.combination[k]
         own = int(self.base.independent[k])
         others = [i for i in np.argsort(-np.abs(row), kind="stable") if i != own and abs(row[i]) > 1e-9]

@@ -31,7 +31,9 @@ class Validation:
     noise: Array
 
 
-def validate(found: Identification, t: Any, q: Any, effort: Any, *, window: float = 0.1, block: float = 0.05) -> Validation:
+def validate(
+    found: Identification, t: Any, q: Any, effort: Any, *, window: float = 0.1, block: float = 0.05
+) -> Validation:
     """Compare predicted with recorded efforts.
 
     Args:
@@ -45,15 +47,20 @@ def validate(found: Identification, t: Any, q: Any, effort: Any, *, window: floa
     motion = Motion.of(found.prior, t, q, effort, window=window)
     data = blocks(columns, motion, length=block, slow=3.0 * columns.smoothing, delay=found.delay)
     values = columns.values(found.model)
-    values[columns.of("offset")] = found.offset[: len(range(*columns.of("offset").indices(len(columns))))]
+    if "offset" in columns.kinds:
+        values[columns.of("offset")] = found.offset
     count = np.maximum(data.use.sum(axis=0), 1)
 
     def rms(left: Array) -> Array:
         return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
 
-    curve = np.array([found.friction.effort(v) - found.friction.viscous * v - found.friction.coulomb * np.tanh(
-        v / columns.smoothing) for v in data.v]) if any(found.stribeck) else 0.0
+    f = found.friction
+    curve = np.zeros(data.v.shape)
+    if any(found.stribeck):
+        for k, v in enumerate(data.v):
+            curve[k] = f.effort(v) - f.viscous * v - f.coulomb * np.tanh(v / columns.smoothing)
     # what is no column is known; the terms not identified are the same in both
     return Validation(
-        rms(data.effort), rms(data.effort - data.Y @ columns.values()), rms(data.effort - data.Y @ values - curve), found.base.noise,
+        rms(data.effort), rms(data.effort - data.Y @ columns.values()), rms(data.effort - data.Y @ values - curve),
+        found.base.noise,
     )

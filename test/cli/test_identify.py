@@ -45,7 +45,8 @@ def write_bag(path, model, t, q, effort):
             order = [1, 0]  # as any broadcaster may
             message = types["sensor_msgs/msg/JointState"](
                 header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
-                name=[model.joint_names[i] for i in order], position=q[k, order], velocity=np.empty(0), effort=effort[k, order],
+                name=[model.joint_names[i] for i in order], position=q[k, order], velocity=np.empty(0),
+                    effort=effort[k, order],
             )
             writer.write(connection, nanosec, store.serialize_cdr(message, "sensor_msgs/msg/JointState"))
 
@@ -80,7 +81,8 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
 
 def test_errors_say_what_to_do(recorded, capsys, tmp_path):
     folder, _, _ = recorded
-    assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "motion.csv"), "--output", str(tmp_path / "x")]) == 2
+    assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "motion.csv"), "--output",
+        str(tmp_path / "x")]) == 2
     assert "efforts" in capsys.readouterr().err
     assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "run.csv"), "--terms", "magic"]) == 2
     assert "viscous" in capsys.readouterr().err

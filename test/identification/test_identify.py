@@ -78,7 +78,8 @@ def test_the_urdf_is_the_robot_found_with_everything_else_as_it_was(case):
     prior, _, _, found, _ = case
     text = found.urdf()
     again = rd.load_urdf(text)
-    np.testing.assert_allclose(rd.inertial_parameters(again), rd.inertial_parameters(found.model), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rd.inertial_parameters(again), rd.inertial_parameters(found.model), rtol=1e-9,
+        atol=1e-12)
     np.testing.assert_allclose(again.damping, found.model.damping)
     np.testing.assert_allclose(again.friction, found.model.friction)
     assert again.joint_names == prior.joint_names and again.link_names == prior.link_names

@@ -52,7 +52,8 @@ def test_every_body_is_some_value_and_zero_is_the_known_one(seed):
     known, wanted = cloud(seed)[0], cloud(seed + 100)[0]
     shape = BodyShape(known)
     np.testing.assert_allclose(shape.parameters(np.zeros(10)), known, rtol=1e-9, atol=1e-12)
-    found = least_squares(lambda x: shape.parameters(x) - wanted, np.zeros(10), shape.derivative, xtol=1e-15, ftol=1e-15)
+    found = least_squares(lambda x: shape.parameters(x) - wanted, np.zeros(10), shape.derivative, xtol=1e-15,
+        ftol=1e-15)
     np.testing.assert_allclose(shape.parameters(found.x), wanted, atol=1e-7)
 
 
@@ -70,7 +71,8 @@ def test_derivative_and_distance_are_what_they_say():
     assert np.sqrt(np.trace(D @ D)) == pytest.approx(np.linalg.norm(shape.distance(small)), rel=1e-4)
 
 
-@pytest.mark.parametrize("p", [np.zeros(10), np.r_[1.0, 0.1, 0, 0, 0, 0, 0, 0.01, 0, 0.01], np.r_[1.0, np.zeros(3), 1, 0, 0, 0.1, 0, 0.1]])
+@pytest.mark.parametrize("p", [np.zeros(10), np.r_[1.0, 0.1, 0, 0, 0, 0, 0, 0.01, 0, 0.01], np.r_[1.0, np.zeros(3),
+    1, 0, 0, 0.1, 0, 0.1]])
 def test_points_rods_and_impossible_bodies_become_near_possible_ones(p):
     shape = BodyShape(p)
     assert is_consistent(shape.start)

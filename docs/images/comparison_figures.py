@@ -1,0 +1,106 @@
+"""Draws docs/images/comparison.png and prints its numbers: ``python -m docs.images.comparison_figures``, from the checkout.
+
+Four motions by this package, MuJoCo and Exudyn, started alike: what is drawn below is the largest difference of any joint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import mujoco
+import numpy as np
+
+import robot_dynamics_ros as rd
+from benchmarks._exudyn_robot import exudyn_motion
+from benchmarks._mujoco_robot import mujoco_robot
+from robot_dynamics_ros.simulation import JointPD, Plant
+
+HERE = Path(__file__).parent
+DT, DURATION, EVERY = 5e-4, 2.0, 10
+
+
+def with_joints(model: rd.RobotModel, **values: float) -> rd.RobotModel:
+    """The robot with other friction at all joints, without limits and rotors."""
+    free = {"lower": -np.inf, "upper": np.inf}
+    joints = tuple(
+        dataclasses.replace(j, armature=0.0, limits=dataclasses.replace(j.limits, **free), **values)
+        if j.type.nv else j
+        for j in model.description.joints
+    )
+    return model.replace(description=dataclasses.replace(model.description, joints=joints))
+
+
+def ours(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str, p: float) -> np.ndarray:
+    springs = JointPD(p=p) if p else None
+    plant = Plant(model, DT, integrator=integrator, stops=None, limiter=False, q0=np.zeros(model.nq), v0=v0, springs=springs)
+    rows = [plant.q]
+    for k in range(round(DURATION / DT)):
+        plant.step(tau)
+        if k % EVERY == EVERY - 1:
+            rows.append(plant.q)
+    return np.array(rows)
+
+
+def mujocos(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, p: float) -> np.ndarray:
+    m, d = mujoco_robot(model, DT)
+    m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    m.jnt_limited[:] = 0
+    m.jnt_stiffness[:] = p
+    index = [m.joint(name).dofadr[0] for name in model.joint_names]
+    d.qvel[index], d.qfrc_applied[index] = v0, tau
+    rows = [d.qpos[index].copy()]
+    for k in range(round(DURATION / DT)):
+        mujoco.mj_step(m, d)
+        if k % EVERY == EVERY - 1:
+            rows.append(d.qpos[index].copy())
+    return np.array(rows)
+
+
+def motions() -> dict[str, dict[str, Any]]:
+    """Title → robot, initial velocity, spring, effort."""
+    arm, torso = rd.load_robot("seven_axis"), rd.load_robot("two_arm_torso")
+    smooth = {"damping": 0.5, "friction": 0.0}
+    return {
+        "chain: 7 joints falling": {"model": with_joints(arm, **smooth), "v0": 0.5},
+        "tree: 11 joints falling": {"model": with_joints(torso, **smooth), "v0": 0.5},
+        "springs of 20 N m/rad": {"model": with_joints(arm, **smooth), "v0": 1.0, "p": 20.0},
+        "dry friction of 1 N m": {"model": with_joints(arm, damping=0.5, friction=1.0), "v0": 2.0, "exudyn": False},
+    }
+
+
+def main() -> None:
+    figure, axes = plt.subplots(2, 4, figsize=(12, 5), sharex=True, constrained_layout=True)
+    t = np.arange(0, round(DURATION / DT) + 1, EVERY) * DT
+    for (title, motion), (above, below) in zip(motions().items(), axes.T, strict=True):
+        model, p = motion["model"], motion.get("p", 0.0)
+        v0, tau = np.full(model.nv, motion["v0"]), np.zeros(model.nv)
+        q = ours(model, v0, tau, "rk4", p)
+        others = {"MuJoCo": mujocos(model, v0, tau, p), "this package, moreau": ours(model, v0, tau, "moreau", p)}
+        if motion.get("exudyn", True):
+            stiffness = np.full(model.nv, p)
+            others["Exudyn"] = exudyn_motion(model, np.zeros(model.nq), v0, stiffness, model.damping, DURATION, DT, EVERY)
+        for i in range(0, model.nv, 2):
+            above.plot(t, q[:, i], linewidth=1.0)
+            above.plot(t[::25], others["MuJoCo"][::25, i], "k.", markersize=2.5)
+        above.set_title(title, fontsize=10)
+        for name, other in others.items():
+            gap = np.abs(other[: len(q)] - q[: len(other)]).max(axis=1)
+            below.semilogy(t[: len(gap)], np.maximum(gap, 1e-16), label=name, linewidth=1.0)
+            print(f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of {np.abs(q).max():.1f}")
+        below.set_xlabel("time [s]")
+        below.set_ylim(1e-16, 1e1)
+        below.grid(alpha=0.3)
+    axes[0, 0].set_ylabel("position [rad]\nlines: rk4, dots: MuJoCo")
+    axes[1, 0].set_ylabel("difference from rk4 [rad]")
+    axes[1, 0].legend(fontsize=8)
+    figure.savefig(HERE / "comparison.png", dpi=90)
+
+
+if __name__ == "__main__":
+    main()

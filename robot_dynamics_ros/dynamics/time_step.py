@@ -6,11 +6,12 @@ for every other case, and which decide whether a step was of this kind after it 
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from robot_dynamics_ros.dynamics.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.table import Options, enter
-from robot_dynamics_ros.spatial import RigidInertia, Transform
+from robot_dynamics_ros.spatial import RigidInertia, Transform, minimum
 
 __all__: list[str] = []
 
@@ -48,12 +49,12 @@ def _semi_implicit_step(tree: Any, options: Options, q: Any, v: Any, tau: Any, d
     return [[x + h * y for x, y in zip(q, configuration_rate(tree, q, v1), strict=True)], v1]
 
 
-@enter("moreau_step", "q v tau damping step", q1=("nq",), v1=("nv",), middle=("nv",), inertia=("nv",))
+@enter("moreau_step", "q v tau damping step", q1=("nq",), v1=("nv",), agreement=("nv",), margin=(1,))
 def _moreau_step(tree: Any, options: Options, q: Any, v: Any, tau: Any, damping: Any, step: Any) -> Any:
     """(M + ½ h D)(q_m) (v₁ − v) = h (τ − D v − b(q_m, v_m)),  q_m = q + ½ h v,  q₁ = q_m + ½ h v₁.
 
-    Also the predicted velocity v_m in the middle of the step, and the diagonal of M(q_m), which tells whether the
-    trapezoidal rule in the damping would oscillate.
+    ``agreement`` is the lesser of v v_m and v v₁, positive where a joint goes on the way it went; ``margin`` the least of
+    M_ii(q_m) − h D_ii, negative where the trapezoidal rule in the damping would oscillate.
     """
     h = step[0]
     half = 0.5 * h
@@ -65,4 +66,6 @@ def _moreau_step(tree: Any, options: Options, q: Any, v: Any, tau: Any, damping:
     a = _accelerations(tree, at, middle, efforts, added)
     v1 = [x + h * y for x, y in zip(v, a, strict=True)]
     q1 = [x + half * y for x, y in zip(at, configuration_rate(tree, at, v1), strict=True)]
-    return [q1, v1, middle, _diagonal(tree, at)]
+    agreement = [minimum(x * y, x * z) for x, y, z in zip(v, middle, v1, strict=True)]
+    margin = reduce(minimum, [m - h * d for m, d in zip(_diagonal(tree, at), damping, strict=True)])
+    return [q1, v1, agreement, [margin]]

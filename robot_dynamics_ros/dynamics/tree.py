@@ -20,16 +20,15 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.codegen.graph import Expr
+from robot_dynamics_ros.dynamics.plane_turns import PlaneTurn, StagedTransform
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import (
     Force,
     Mat3,
     Motion,
-    PlaneTurn,
     RigidInertia,
     Scalar,
-    StagedTransform,
     Transform,
     Vec3,
     cos,

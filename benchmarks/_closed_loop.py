@@ -15,9 +15,7 @@ __all__ = ["arm", "closed_loop", "home"]
 def arm(name: str) -> rd.RobotModel:
     """A robot of ours with rotors in its joints: 0.2 kg m² reflected at the large ones, 0.05 at the small ones."""
     limits = rd.load_robot(name)
-    rotors = {
-        joint: 0.2 if limits.effort_limit[i] > 50.0 else 0.05 for i, joint in enumerate(limits.joint_names)
-    }
+    rotors = {joint: 0.2 if limits.effort_limit[i] > 50.0 else 0.05 for i, joint in enumerate(limits.joint_names)}
     return rd.load_urdf(rd.robot_path(name), armature=rotors)
 
 
@@ -28,8 +26,13 @@ def home(model: rd.RobotModel) -> np.ndarray:
 
 
 def closed_loop(
-    controller: rd.JointController, plant: rd.Plant, *, delay: int = 0, sensors: rd.SensorSettings | None = None,
-    external=None, measured_effort: bool = False,
+    controller: rd.JointController,
+    plant: rd.Plant,
+    *,
+    delay: int = 0,
+    sensors: rd.SensorSettings | None = None,
+    external=None,
+    measured_effort: bool = False,
 ) -> Iterator[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (t in s, true q, true v, effort applied) once a control period; ends never.
 

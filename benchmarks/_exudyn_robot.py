@@ -17,7 +17,14 @@ def _z_to(axis: np.ndarray) -> np.ndarray:
 
 
 def exudyn_motion(
-    model: rd.RobotModel, q0: np.ndarray, v0: np.ndarray, p: np.ndarray, d: np.ndarray, duration: float, dt: float, every: int
+    model: rd.RobotModel,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    p: np.ndarray,
+    d: np.ndarray,
+    duration: float,
+    dt: float,
+    every: int,
 ) -> np.ndarray:
     """(N, n) positions every ``every`` steps of Exudyn's RK44, joints under P (0 − q) + D (0 − q̇).
 
@@ -31,23 +38,43 @@ def exudyn_motion(
     turn = [_z_to(axis) for axis in model.joint_axis]
     before = [np.eye(3) if parent < 0 else turn[parent] for parent in model.parent]
     system = exudyn.SystemContainer().AddSystem()
-    node = system.AddNode(NodeGenericODE2(
-        referenceCoordinates=[0.0] * model.nv, initialCoordinates=list(q0), initialCoordinates_t=list(v0),
-        numberOfODE2Coordinates=model.nv,
-    ))
-    system.AddObject(ObjectKinematicTree(
-        nodeNumber=node, jointTypes=types, linkParents=np.array(model.parent, dtype=int),
-        jointTransformations=exudyn.Matrix3DList([b.T @ R @ t for b, R, t in zip(before, model.joint_rotation, turn, strict=True)]),
-        jointOffsets=exudyn.Vector3DList([b.T @ x for b, x in zip(before, model.joint_position, strict=True)]),
-        linkInertiasCOM=exudyn.Matrix3DList([t.T @ inertia @ t for t, inertia in zip(turn, model.body_inertia, strict=True)]),
-        linkCOMs=exudyn.Vector3DList([t.T @ c for t, c in zip(turn, model.body_com, strict=True)]),
-        linkMasses=list(model.body_mass), gravity=list(model.gravity),
-        jointPControlVector=list(p), jointDControlVector=list(d),
-        jointPositionOffsetVector=[0.0] * model.nv, jointVelocityOffsetVector=[0.0] * model.nv,
-    ))
-    sensor = system.AddSensor(SensorNode(
-        nodeNumber=node, storeInternal=True, writeToFile=False, outputVariableType=exudyn.OutputVariableType.Coordinates,
-    ))
+    node = system.AddNode(
+        NodeGenericODE2(
+            referenceCoordinates=[0.0] * model.nv,
+            initialCoordinates=list(q0),
+            initialCoordinates_t=list(v0),
+            numberOfODE2Coordinates=model.nv,
+        )
+    )
+    system.AddObject(
+        ObjectKinematicTree(
+            nodeNumber=node,
+            jointTypes=types,
+            linkParents=np.array(model.parent, dtype=int),
+            jointTransformations=exudyn.Matrix3DList(
+                [b.T @ R @ t for b, R, t in zip(before, model.joint_rotation, turn, strict=True)]
+            ),
+            jointOffsets=exudyn.Vector3DList([b.T @ x for b, x in zip(before, model.joint_position, strict=True)]),
+            linkInertiasCOM=exudyn.Matrix3DList(
+                [t.T @ inertia @ t for t, inertia in zip(turn, model.body_inertia, strict=True)]
+            ),
+            linkCOMs=exudyn.Vector3DList([t.T @ c for t, c in zip(turn, model.body_com, strict=True)]),
+            linkMasses=list(model.body_mass),
+            gravity=list(model.gravity),
+            jointPControlVector=list(p),
+            jointDControlVector=list(d),
+            jointPositionOffsetVector=[0.0] * model.nv,
+            jointVelocityOffsetVector=[0.0] * model.nv,
+        )
+    )
+    sensor = system.AddSensor(
+        SensorNode(
+            nodeNumber=node,
+            storeInternal=True,
+            writeToFile=False,
+            outputVariableType=exudyn.OutputVariableType.Coordinates,
+        )
+    )
     system.Assemble()
     settings = exudyn.SimulationSettings()
     settings.timeIntegration.numberOfSteps = round(duration / dt)

@@ -1,6 +1,6 @@
 """How well each law tracks on a robot that differs from its model: ``python -m benchmarks control_laws``.
 
-A move of 0.5 rad in all joints, there and back, at 80 % of the velocity limits, and a second and a half of standing. 
+A move of 0.5 rad in all joints, there and back, at 80 % of the velocity limits, and a second and a half of standing.
 Cells: root mean square, and largest, error of any joint in mrad.  All laws have the same closed-loop frequency, 20
 rad/s, with the inertia of the start pose; friction is compensated at the reference speed; nothing is tuned to a column.
 """
@@ -31,9 +31,13 @@ class Case:
 
 
 CASES = (
-    Case("exact model"), Case("10 % heavier", mass=1.1), Case("30 % heavier", mass=1.3),
-    Case("friction + 30 %", friction=1.3), Case("1 ms late", delay=1), Case("5 ms late", delay=5), Case("noise",
-        sensors=NOISE),
+    Case("exact model"),
+    Case("10 % heavier", mass=1.1),
+    Case("30 % heavier", mass=1.3),
+    Case("friction + 30 %", friction=1.3),
+    Case("1 ms late", delay=1),
+    Case("5 ms late", delay=5),
+    Case("noise", sensors=NOISE),
     Case("all: 10 %, 30 %, 1 ms, noise", 1.1, 1.3, 1, NOISE),
 )
 RATES = (200, 500, 1000)
@@ -48,13 +52,19 @@ def laws(model: rd.RobotModel, omega: float = OMEGA) -> dict[str, rd.Law]:
     return {
         "computed torque": rd.ComputedTorque(kp=omega**2, kd=2.0 * omega, friction=friction),
         "computed torque + I": rd.ComputedTorque(
-            kp=omega**2, kd=2.0 * omega, ki=0.25 * omega**3, i_clamp=50.0, friction=friction),
+            kp=omega**2, kd=2.0 * omega, ki=0.25 * omega**3, i_clamp=50.0, friction=friction
+        ),
         "feedforward + PD": rd.FeedforwardPD(kp=kp, kd=kd, friction=friction),
         "feedforward + PID": rd.FeedforwardPD(kp=kp, kd=kd, ki=0.25 * omega * kp, friction=friction),
         "joint impedance": rd.JointImpedance(stiffness=kp, damping_ratio=1.0, friction=friction),
         "Cartesian impedance": rd.CartesianImpedance(
-            link=LINKS[model.name], stiffness=(30.0,) * 3 + (2000.0,) * 3, damping_ratio=1.0,
-            posture_stiffness=kp, posture_damping=kd, friction=friction),
+            link=LINKS[model.name],
+            stiffness=(30.0,) * 3 + (2000.0,) * 3,
+            damping_ratio=1.0,
+            posture_stiffness=kp,
+            posture_damping=kd,
+            friction=friction,
+        ),
         "PD + gravity": rd.PDGravity(kp=kp, kd=kd, friction=friction),
     }
 

@@ -85,7 +85,9 @@ def straight_chain(n: int) -> rd.RobotModel:
         inertia = 0.002 * (np.trace(moments) * np.eye(3) - moments + np.eye(3))
         links.append(Link(f"link{i + 1}", Inertia(1.0, rng.uniform(-0.1, 0.1, 3), inertia)))
         pose = Pose(position=[0.2 if i else 0.0, 0.0, 0.0])
-        joints.append(Joint(f"joint{i + 1}", JointType.REVOLUTE, links[i].name, links[i + 1].name, pose, np.eye(3)[2 - i % 3]))
+        joints.append(
+            Joint(f"joint{i + 1}", JointType.REVOLUTE, links[i].name, links[i + 1].name, pose, np.eye(3)[2 - i % 3])
+        )
     return rd.RobotModel.from_description(RobotDescription(f"straight_chain{n}", tuple(links), tuple(joints)))
 
 
@@ -147,8 +149,11 @@ class Peers:
             return None
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "robot.urdf"
-            body = urdf.replace("</robot>", '<mujoco><compiler discardvisual="true" fusestatic="true"'
-                                ' balanceinertia="true" boundmass="1e-9" boundinertia="1e-12"/></mujoco></robot>')
+            body = urdf.replace(
+                "</robot>",
+                '<mujoco><compiler discardvisual="true" fusestatic="true"'
+                ' balanceinertia="true" boundmass="1e-9" boundinertia="1e-12"/></mujoco></robot>',
+            )
             path.write_text(body)
             try:
                 m = mujoco.MjModel.from_xml_path(str(path))
@@ -195,6 +200,7 @@ def batch(model: rd.RobotModel, urdf: str, states: int, rounds: int) -> dict[str
     for what, ours in (("inverse", rd.inverse_dynamics), ("forward", rd.forward_dynamics)):
         row = found[what] = {}
         for n in (1, 2):
+
             def mine(n: int = n, ours: Any = ours) -> None:
                 set_threads(n)
                 ours(model, q, v, a, out=out)
@@ -218,7 +224,9 @@ def sweep(rounds: int) -> dict[str, list[float]]:
             rng = np.random.default_rng(0)
             q, v, a = rng.uniform(-1, 1, (3, n))
             run, out = rd.kernel(model, name), np.empty(n)
-            row.append(least({"ours": lambda run=run, q=q, v=v, a=a, out=out: run(q, v, a, out)}, 0.001, rounds)["ours"])
+            row.append(
+                least({"ours": lambda run=run, q=q, v=v, a=a, out=out: run(q, v, a, out)}, 0.001, rounds)["ours"]
+            )
     return found
 
 
@@ -242,12 +250,17 @@ def compile_times() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": str(Path(place) / "kernels")}
         for label in ("cold", "cached"):
-            said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+            said = subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+            )
             for line in said.stdout.splitlines():
                 name, seconds = line.split()
                 found[f"{name}, {label}"] = float(seconds)
     start = "import time; t = time.perf_counter(); import robot_dynamics_ros as rd; rd.load_urdf; rd.kernel; print(time.perf_counter() - t)"
-    times = [float(subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout) for _ in range(3)]
+    times = [
+        float(subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    ]
     found["import robot_dynamics_ros"] = min(times)
     return found
 
@@ -294,7 +307,8 @@ def main() -> int:
         table = figures["per call"][name] = per_call(model, urdf, seconds, rounds)
         for what, row in table.items():
             peers = "".join(
-                f" {row[p]:8.2f} {row[p] / row['ours']:5.1f} ×" if p in row else f" {'–':>16}" for p in ("pinocchio", "mujoco")
+                f" {row[p]:8.2f} {row[p] / row['ours']:5.1f} ×" if p in row else f" {'–':>16}"
+                for p in ("pinocchio", "mujoco")
             )
             print(f"{name:18}{what:9}{row['backend']:9}{row['ours']:8.3f}{peers}", flush=True)
             bar = BARS[what][0 if model.nv <= 32 else 1]
@@ -316,13 +330,17 @@ def main() -> int:
             ours, bar = row["ours, 1 threads"], {"inverse": 20.0, "forward": 15.0}[what]
             if "pinocchio, 1 threads" in row:
                 ratio = ours / row["pinocchio, 1 threads"]
-                print(f"{'':9}{ratio:.0f} × Pinocchio on one thread; two threads {row['ours, 2 threads'] / ours:.2f} × one")
+                print(
+                    f"{'':9}{ratio:.0f} × Pinocchio on one thread; two threads {row['ours, 2 threads'] / ours:.2f} × one"
+                )
                 if ratio < bar:
                     missed.append(f"batch {what}: {ratio:.0f} × Pinocchio, wanted {bar:.0f}")
     if not only:
         figures["steps"] = rollouts(rounds)
-        print("\nsimulation, million steps a second (seven_axis, friction and stops): "
-              + ", ".join(f"{k} {x:.2f}" for k, x in figures["steps"].items()))
+        print(
+            "\nsimulation, million steps a second (seven_axis, friction and stops): "
+            + ", ".join(f"{k} {x:.2f}" for k, x in figures["steps"].items())
+        )
         figures["compile"] = compile_times()
         print("\nseconds:")
         for what, value in figures["compile"].items():

@@ -135,11 +135,13 @@ def main() -> int:
         for force in (10.0, 30.0):
             error, near, delay, flag = pushes(model, truth, minutes / 5, thresholds[1], force)
             far = error[~near]
-            print(f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
-                  f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
-                  f"{error.max():.2g} N); delay to 63 % median {1e3 * np.median(delay):.0f} ms; flag at 10 % raised by "
-                  f"{len(flag) / len(error):.0%}" + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
-                  flush=True)
+            print(
+                f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
+                f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
+                f"{error.max():.2g} N); delay to 63 % median {1e3 * np.median(delay):.0f} ms; flag at 10 % raised by "
+                f"{len(flag) / len(error):.0%}" + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
+                flush=True,
+            )
     return int(false > 0)
 
 

@@ -75,14 +75,22 @@ def _report(first: dict[str, str], last: dict[str, str], follower: dict[str, str
     elapsed = float(last["stamp"]) - float(first["stamp"])
     lost = grown("time given up [s]")
     drift = grown("simulated time [s]") + lost - elapsed
-    print(f"{ROBOT}, {RATE:g} Hz, controller in a second process, {elapsed:.0f} s, {os.cpu_count()} processors, "
-          f"load {os.getloadavg()[0]:.1f}\n")
-    print(f"simulator    cycles within 1 ± 0.1 ms  {grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}")
+    print(
+        f"{ROBOT}, {RATE:g} Hz, controller in a second process, {elapsed:.0f} s, {os.cpu_count()} processors, "
+        f"load {os.getloadavg()[0]:.1f}\n"
+    )
+    print(
+        f"simulator    cycles within 1 ± 0.1 ms  {grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}"
+    )
     for who, values in (("simulator", last), ("controller", follower)):
         shown = ", ".join(f"{label} {values[f'period {label} [ms]']}" for label in ("median", "p99", "max"))
         print(f"{who:12} period, last 2048 [ms]    {shown}; processor {shares[who]:.0%} of one")
-    print(f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given up after halts {1e3 * lost:.1f} ms")
-    print(f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 {follower['compute p99 [ms]']}")
+    print(
+        f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given up after halts {1e3 * lost:.1f} ms"
+    )
+    print(
+        f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 {follower['compute p99 [ms]']}"
+    )
 
 
 class _Listener:

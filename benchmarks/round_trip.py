@@ -37,7 +37,9 @@ def echo() -> None:
     node = Node("echo", namespace="echo")
     publisher = node.create_publisher(Float64MultiArray, "effort_controller/commands", QoSProfile(depth=1))
     node.create_subscription(
-        JointState, "joint_states", lambda state: publisher.publish(Float64MultiArray(data=state.effort)),
+        JointState,
+        "joint_states",
+        lambda state: publisher.publish(Float64MultiArray(data=state.effort)),
         qos_profile_sensor_data,
     )
     with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
@@ -65,6 +67,7 @@ def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
     arrived = dict.fromkeys(NAMES, 0)
     publishers = {}
     for name in NAMES:
+
         def note(_raw: bytes, name: str = name) -> None:
             arrived[name] = time.perf_counter_ns()
 
@@ -72,8 +75,12 @@ def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
         node.create_subscription(
             Float64MultiArray, f"/{name}/effort_controller/commands", note, qos_profile_sensor_data, raw=True
         )
-    state = JointState(name=list(model.joint_names), position=model.initial_configuration().tolist(),
-                       velocity=[0.0] * model.nv, effort=[0.0] * model.nv)
+    state = JointState(
+        name=list(model.joint_names),
+        position=model.initial_configuration().tolist(),
+        velocity=[0.0] * model.nv,
+        effort=[0.0] * model.nv,
+    )
 
     def trip(name: str, timeout: float) -> float:
         state.header.stamp = node.get_clock().now().to_msg()
@@ -107,7 +114,9 @@ def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.round_trip", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.round_trip", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--cycles", type=int, default=3000)
     parser.add_argument("--robot", default="six_axis", help="a robot that ships with the package")
     parser.add_argument("--echo", action="store_true", help=argparse.SUPPRESS)
@@ -124,8 +133,15 @@ def main() -> int:
 
     os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    arguments = ["--ros-args", "-r", "__ns:=/controller", "-p", f"robot_description_file:={args.robot}",
-                 "-p", "state_timeout:=30.0"]
+    arguments = [
+        "--ros-args",
+        "-r",
+        "__ns:=/controller",
+        "-p",
+        f"robot_description_file:={args.robot}",
+        "-p",
+        "state_timeout:=30.0",
+    ]
     with tempfile.TemporaryDirectory() as folder, NodeProcess("controller", arguments, Path(folder) / "controller.log"):
         empty = subprocess.Popen([sys.executable, "-m", "benchmarks.round_trip", "--echo"])
         try:
@@ -134,8 +150,10 @@ def main() -> int:
             empty.terminate()
             empty.wait(10)
     lost = {name: int(np.isnan(t).sum()) for name, t in times.items()}
-    print(f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
-          f"unanswered: {lost}")
+    print(
+        f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
+        f"unanswered: {lost}"
+    )
     print(f"{'':12}{'controller':>14}{'empty node':>14}{'ratio':>8}{'bar':>7}")
     met = True
     for percent, bar in BARS.items():

@@ -30,37 +30,50 @@ VIEWERS = ("none", "rviz", "foxglove_bridge")
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments, and one function that decides what to start."""
-    return LaunchDescription([
-        DeclareLaunchArgument(
-            "robot", default_value="sim", choices=ROBOTS,
-            description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
-            "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
-            "JointState of efforts on robot_joint_commands",
-        ),
-        DeclareLaunchArgument(
-            "description", default_value="",
-            description="URDF or xacro file, or the name of a robot that ships with the package; empty: six_axis with "
-            "robot:=sim, else the topic robot_description",
-        ),
-        DeclareLaunchArgument("controller_params", default_value="", description="parameter file of the controller"),
-        DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
-        DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
-        DeclareLaunchArgument(
-            "state_publisher", default_value="auto", choices=("auto", "true", "false"),
-            description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
-        ),
-        DeclareLaunchArgument(
-            "viewer", default_value="none", choices=VIEWERS,
-            description="start a viewer, if it is installed: rviz (as rviz:=true), or foxglove_bridge, to which Foxglove "
-            "connects at ws://localhost:8765",
-        ),
-        DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
-        DeclareLaunchArgument(
-            "use_sim_time", default_value="false", choices=("true", "false"),
-            description="time from /clock; with robot:=sim the simulator publishes it",
-        ),
-        OpaqueFunction(function=_bring_up),
-    ])
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "robot",
+                default_value="sim",
+                choices=ROBOTS,
+                description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
+                "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
+                "JointState of efforts on robot_joint_commands",
+            ),
+            DeclareLaunchArgument(
+                "description",
+                default_value="",
+                description="URDF or xacro file, or the name of a robot that ships with the package; empty: six_axis with "
+                "robot:=sim, else the topic robot_description",
+            ),
+            DeclareLaunchArgument(
+                "controller_params", default_value="", description="parameter file of the controller"
+            ),
+            DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
+            DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
+            DeclareLaunchArgument(
+                "state_publisher",
+                default_value="auto",
+                choices=("auto", "true", "false"),
+                description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
+            ),
+            DeclareLaunchArgument(
+                "viewer",
+                default_value="none",
+                choices=VIEWERS,
+                description="start a viewer, if it is installed: rviz (as rviz:=true), or foxglove_bridge, to which Foxglove "
+                "connects at ws://localhost:8765",
+            ),
+            DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                choices=("true", "false"),
+                description="time from /clock; with robot:=sim the simulator publishes it",
+            ),
+            OpaqueFunction(function=_bring_up),
+        ]
+    )
 
 
 def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -83,8 +96,13 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         entities.append(LogInfo(msg=f"robot_state_publisher is not started: {reason}"))
     if publisher:
         entities.append(
-            Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=namespace,
-                 output="screen", parameters=[{"robot_description": text, "use_sim_time": sim_time}])
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                namespace=namespace,
+                output="screen",
+                parameters=[{"robot_description": text, "use_sim_time": sim_time}],
+            )
         )
     if rviz:
         entities += _rviz(model, namespace, sim_time)
@@ -96,12 +114,16 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         entities += _ros2_control(model, text, namespace, sim_time)
     command_format = "joint_state" if robot == "topic_based" else "multi_array"
     entities.append(
-        _ours("controller", namespace, [
-            *_files("controller", path, argument("controller_params")),
-            {"use_sim_time": sim_time},
-            *([{"command_format": command_format}] if robot != "none" else []),
-            *([{"robot_description_file": str(path)}] if path is not None else []),
-        ])
+        _ours(
+            "controller",
+            namespace,
+            [
+                *_files("controller", path, argument("controller_params")),
+                {"use_sim_time": sim_time},
+                *([{"command_format": command_format}] if robot != "none" else []),
+                *([{"robot_description_file": str(path)}] if path is not None else []),
+            ],
+        )
     )
     return entities
 
@@ -115,7 +137,8 @@ def _description_path(description: str, robot: str) -> Path | None:
     if description in robot_names():
         return robot_path(description)
     raise RobotDynamicsError(
-        f"{description!r} is neither a file nor a robot that ships with the package", where="launch argument description",
+        f"{description!r} is neither a file nor a robot that ships with the package",
+        where="launch argument description",
         remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
     )
 
@@ -141,24 +164,42 @@ def _files(node: str, path: Path | None, given: str) -> list[str]:
         files.append(share / "config" / f"{path.stem}.yaml")
     if given:
         if not Path(given).is_file():
-            raise RobotDynamicsError(f"there is no file {given!r}", where=f"launch argument {node}_params",
-                                     remedy="Give the path of a parameter file.")
+            raise RobotDynamicsError(
+                f"there is no file {given!r}",
+                where=f"launch argument {node}_params",
+                remedy="Give the path of a parameter file.",
+            )
         files.append(Path(given))
     return [str(file) for file in files if file.is_file()]
 
 
 def _ours(executable: str, namespace: str, parameters: list) -> Node:
-    return Node(package=PACKAGE, executable=executable, namespace=namespace, output="screen", parameters=parameters,
-                sigterm_timeout="5", sigkill_timeout="5")
+    return Node(
+        package=PACKAGE,
+        executable=executable,
+        namespace=namespace,
+        output="screen",
+        parameters=parameters,
+        sigterm_timeout="5",
+        sigkill_timeout="5",
+    )
 
 
 def _simulator(
     path: Path | None, params: str, namespace: str, sim_time: bool, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
-    node = _ours("simulator", namespace, [
-        *_files("simulator", path, params),
-        {"robot_description_file": str(path), "publish_description": publish_description, "publish_clock": sim_time},
-    ])
+    node = _ours(
+        "simulator",
+        namespace,
+        [
+            *_files("simulator", path, params),
+            {
+                "robot_description_file": str(path),
+                "publish_description": publish_description,
+                "publish_clock": sim_time,
+            },
+        ],
+    )
     end = OnProcessExit(target_action=node, on_exit=[EmitEvent(event=Shutdown(reason="the simulator has ended"))])
     return [node, RegisterEventHandler(end)]
 
@@ -169,8 +210,14 @@ def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[Laun
     frame = ["-f", model.root_link] if model is not None else []
     config = share_directory() / "config" / "robot.rviz"
     return [
-        Node(package="rviz2", executable="rviz2", namespace=namespace, output="log",
-             arguments=["-d", str(config), *frame], parameters=[{"use_sim_time": sim_time}])
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            namespace=namespace,
+            output="log",
+            arguments=["-d", str(config), *frame],
+            parameters=[{"use_sim_time": sim_time}],
+        )
     ]
 
 
@@ -178,38 +225,62 @@ def _foxglove(namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
     if not _installed("foxglove_bridge"):
         return [LogInfo(msg="foxglove_bridge is not started: it is not installed")]
     return [
-        Node(package="foxglove_bridge", executable="foxglove_bridge", namespace=namespace, output="log",
-             parameters=[{"use_sim_time": sim_time}])
+        Node(
+            package="foxglove_bridge",
+            executable="foxglove_bridge",
+            namespace=namespace,
+            output="log",
+            parameters=[{"use_sim_time": sim_time}],
+        )
     ]
 
 
-def _ros2_control(
-    model: RobotModel | None, text: str, namespace: str, sim_time: bool
-) -> list[LaunchDescriptionEntity]:
+def _ros2_control(model: RobotModel | None, text: str, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
     """controller_manager with a joint state broadcaster and an effort controller for all joints."""
     for package in ("controller_manager", "joint_state_broadcaster", "effort_controllers"):
         if not _installed(package):
-            raise RobotDynamicsError(f"{package} is not installed", where="launch argument robot:=ros2_control",
-                                     remedy="Install ros2_control and ros2_controllers, or choose another robot.")
+            raise RobotDynamicsError(
+                f"{package} is not installed",
+                where="launch argument robot:=ros2_control",
+                remedy="Install ros2_control and ros2_controllers, or choose another robot.",
+            )
     if model is None:
-        raise RobotDynamicsError("is empty", where="launch argument description",
-                                 remedy="robot:=ros2_control needs a description with a <ros2_control> element.")
+        raise RobotDynamicsError(
+            "is empty",
+            where="launch argument description",
+            remedy="robot:=ros2_control needs a description with a <ros2_control> element.",
+        )
     if "<ros2_control" not in text:
-        raise RobotDynamicsError("has no <ros2_control> element", where=f"robot {model.name!r}",
-                                 remedy="Add one, or use robot:=sim or robot:=none.")
+        raise RobotDynamicsError(
+            "has no <ros2_control> element",
+            where=f"robot {model.name!r}",
+            remedy="Add one, or use robot:=sim or robot:=none.",
+        )
     settings = {
-        "controller_manager": {"ros__parameters": {
-            "update_rate": 500,
-            "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
-            "effort_controller": {"type": "effort_controllers/JointGroupEffortController"},
-        }},
+        "controller_manager": {
+            "ros__parameters": {
+                "update_rate": 500,
+                "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
+                "effort_controller": {"type": "effort_controllers/JointGroupEffortController"},
+            }
+        },
         "effort_controller": {"ros__parameters": {"joints": list(model.joint_names)}},
     }
     with tempfile.NamedTemporaryFile("w", prefix="robot_dynamics_ros_", suffix=".yaml", delete=False) as file:
         yaml.safe_dump({"/**": settings} if namespace else settings, file)
     return [
-        Node(package="controller_manager", executable="ros2_control_node", namespace=namespace, output="screen",
-             parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}]),
-        Node(package="controller_manager", executable="spawner", namespace=namespace, output="screen",
-             arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name]),
+        Node(
+            package="controller_manager",
+            executable="ros2_control_node",
+            namespace=namespace,
+            output="screen",
+            parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}],
+        ),
+        Node(
+            package="controller_manager",
+            executable="spawner",
+            namespace=namespace,
+            output="screen",
+            arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name],
+        ),
     ]

@@ -15,9 +15,26 @@ PACKAGE = Path(find_spec("robot_dynamics_ros").origin).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 ROS = {
-    "action_msgs", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs", "geometry_msgs",
-    "launch", "launch_ros", "lifecycle_msgs", "rcl_interfaces", "rclpy", "rosgraph_msgs", "sensor_msgs", "std_msgs",
-    "std_srvs", "tf2_msgs", "tf2_ros", "trajectory_msgs", "unique_identifier_msgs", "visualization_msgs",
+    "action_msgs",
+    "ament_index_python",
+    "builtin_interfaces",
+    "control_msgs",
+    "diagnostic_msgs",
+    "geometry_msgs",
+    "launch",
+    "launch_ros",
+    "lifecycle_msgs",
+    "rcl_interfaces",
+    "rclpy",
+    "rosgraph_msgs",
+    "sensor_msgs",
+    "std_msgs",
+    "std_srvs",
+    "tf2_msgs",
+    "tf2_ros",
+    "trajectory_msgs",
+    "unique_identifier_msgs",
+    "visualization_msgs",
 }
 #: the core may not know who uses it
 ABOVE = ("robot_dynamics_ros.ros", "robot_dynamics_ros.cli")

@@ -49,19 +49,42 @@ def can_build() -> bool:
 def test_an_installation_elsewhere_finds_its_files(tmp_path):
     """pip install --target, from a copy, so that the source checkout is out of reach."""
     copy = tmp_path / "checkout"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "demo_output", "*.egg-info", "__pycache__"))
+    shutil.copytree(
+        ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "demo_output", "*.egg-info", "__pycache__")
+    )
     target = tmp_path / "target"
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", target, copy],
-        check=True, capture_output=True, timeout=240,
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--target",
+            target,
+            copy,
+        ],
+        check=True,
+        capture_output=True,
+        timeout=240,
     )
     shutil.rmtree(copy)
     found = subprocess.run(
-        [sys.executable, "-c",
-         "from robot_dynamics_ros.resources import share_directory, config_file\n"
-         "import robot_dynamics_ros as rd\n"
-         "print(share_directory()); config_file('simulator.yaml'); print(rd.load_robot('six_axis').nv)"],
-        check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path, env={"PYTHONPATH": str(target)},
+        [
+            sys.executable,
+            "-c",
+            "from robot_dynamics_ros.resources import share_directory, config_file\n"
+            "import robot_dynamics_ros as rd\n"
+            "print(share_directory()); config_file('simulator.yaml'); print(rd.load_robot('six_axis').nv)",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(target)},
     ).stdout.split()
     assert Path(found[0]).is_relative_to(target)
     assert found[1] == "6"

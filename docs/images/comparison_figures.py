@@ -29,8 +29,7 @@ def with_joints(model: rd.RobotModel, **values: float) -> rd.RobotModel:
     """The robot with other friction at all joints, without limits and rotors."""
     free = {"lower": -np.inf, "upper": np.inf}
     joints = tuple(
-        dataclasses.replace(j, armature=0.0, limits=dataclasses.replace(j.limits, **free), **values)
-        if j.type.nv else j
+        dataclasses.replace(j, armature=0.0, limits=dataclasses.replace(j.limits, **free), **values) if j.type.nv else j
         for j in model.description.joints
     )
     return model.replace(description=dataclasses.replace(model.description, joints=joints))
@@ -38,7 +37,9 @@ def with_joints(model: rd.RobotModel, **values: float) -> rd.RobotModel:
 
 def ours(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str, p: float) -> np.ndarray:
     springs = JointPD(p=p) if p else None
-    plant = Plant(model, DT, integrator=integrator, stops=None, limiter=False, q0=np.zeros(model.nq), v0=v0, springs=springs)
+    plant = Plant(
+        model, DT, integrator=integrator, stops=None, limiter=False, q0=np.zeros(model.nq), v0=v0, springs=springs
+    )
     rows = [plant.q]
     for k in range(round(DURATION / DT)):
         plant.step(tau)
@@ -84,7 +85,9 @@ def main() -> None:
         others = {"MuJoCo": mujocos(model, v0, tau, p), "this package, moreau": ours(model, v0, tau, "moreau", p)}
         if motion.get("exudyn", True):
             stiffness = np.full(model.nv, p)
-            others["Exudyn"] = exudyn_motion(model, np.zeros(model.nq), v0, stiffness, model.damping, DURATION, DT, EVERY)
+            others["Exudyn"] = exudyn_motion(
+                model, np.zeros(model.nq), v0, stiffness, model.damping, DURATION, DT, EVERY
+            )
         for i in range(0, model.nv, 2):
             above.plot(t, q[:, i], linewidth=1.0)
             above.plot(t[::25], others["MuJoCo"][::25, i], "k.", markersize=2.5)

@@ -31,13 +31,24 @@ _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--robot", default="six_axis",
-                        help="path to the URDF of a fixed-base robot, or the name of one that ships with the package")
+    parser.add_argument(
+        "--robot",
+        default="six_axis",
+        help="path to the URDF of a fixed-base robot, or the name of one that ships with the package",
+    )
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="directory for the picture and logs")
-    parser.add_argument("--duration", type=float, default=0.0,
-                        help="duration of the motion in s; by default as long as the limits of the robot ask for")
-    parser.add_argument("--tolerance", type=float, default=0.01,
-                        help="largest position error at the end that counts as arrived, rad or m (default: 0.01)")
+    parser.add_argument(
+        "--duration",
+        type=float,
+        default=0.0,
+        help="duration of the motion in s; by default as long as the limits of the robot ask for",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.01,
+        help="largest position error at the end that counts as arrived, rad or m (default: 0.01)",
+    )
     parser.add_argument("--seed", type=int, default=7, help="of the waypoints (default: 7)")
     parser.add_argument("--no-picture", action="store_true", help="print the table only")
 
@@ -46,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the demonstration; 0 if the robot arrived."""
     if find_spec("rclpy") is None:
         raise RobotDynamicsError(
-            "ROS 2 is not installed", where="demo",
+            "ROS 2 is not installed",
+            where="demo",
             remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
         )
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -62,8 +74,14 @@ def run(options: argparse.Namespace) -> int:
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
     simulator = NodeProcess(
         "simulator",
-        ["--ros-args", *_parameter_files("simulator", path), "-p", f"robot_description_file:={path}",
-         "-p", f"command_timeout:={_PATIENCE}"],
+        [
+            "--ros-args",
+            *_parameter_files("simulator", path),
+            "-p",
+            f"robot_description_file:={path}",
+            "-p",
+            f"command_timeout:={_PATIENCE}",
+        ],
         options.output / "simulator.log",
     )
     with simulator:
@@ -74,8 +92,10 @@ def run(options: argparse.Namespace) -> int:
         )
         with controller, DemoClient(model) as client:
             nodes = (simulator, controller)
-            print(f"processes   simulator {simulator.pid}, controller {controller.pid}; "
-                  f"ROS domain {os.environ['ROS_DOMAIN_ID']}")
+            print(
+                f"processes   simulator {simulator.pid}, controller {controller.pid}; "
+                f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
+            )
             _wait_until_ready(client, nodes)
             motion, recording, arrived = _follow(client, model, options, nodes)
             codes = {node.name: node.stop() for node in (controller, simulator)}
@@ -102,7 +122,8 @@ def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
     for node in nodes:
         if node.exit_code is not None:
             raise RobotDynamicsError(
-                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}", where="demo",
+                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}",
+                where="demo",
                 remedy=f"Its whole output is in {node.log}.",
             )
     return True
@@ -112,8 +133,11 @@ def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
     started = time.monotonic()
     if not client.spin_until(lambda: _alive(nodes) and client.ready(), 60.0):
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
-        raise RobotDynamicsError(f"the nodes did not come up within 60 s\n{logs}", where="demo",
-                                 remedy="The middleware may be unable to use this machine's network interfaces.")
+        raise RobotDynamicsError(
+            f"the nodes did not come up within 60 s\n{logs}",
+            where="demo",
+            remedy="The middleware may be unable to use this machine's network interfaces.",
+        )
     print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
 
 
@@ -168,11 +192,18 @@ def _report(model: RobotModel, motion: Motion, recording) -> None:
         wrench = recording.wrenches[i]
         force = np.linalg.norm(wrench[:, 3:], axis=1).max(initial=0.0)
         moment = np.linalg.norm(wrench[:, :3], axis=1).max(initial=0.0)
-        rows.append([
-            name, f"{1e3 * np.sqrt((error[:, i] ** 2).mean()):.3f}", f"{1e3 * np.abs(error[:, i]).max():.3f}",
-            "mm" if prismatic else "mrad", f"{np.sqrt((effort[:, i] ** 2).mean()):.3f}", "N" if prismatic else "N m",
-            f"{force:.2f} N", f"{moment:.3f} N m",
-        ])
+        rows.append(
+            [
+                name,
+                f"{1e3 * np.sqrt((error[:, i] ** 2).mean()):.3f}",
+                f"{1e3 * np.abs(error[:, i]).max():.3f}",
+                "mm" if prismatic else "mrad",
+                f"{np.sqrt((effort[:, i] ** 2).mean()):.3f}",
+                "N" if prismatic else "N m",
+                f"{force:.2f} N",
+                f"{moment:.3f} N m",
+            ]
+        )
     print()
     print(table(["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"], rows))
     print()

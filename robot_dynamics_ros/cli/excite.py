@@ -23,24 +23,43 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = parser.add_argument
-    add("--urdf", required=True, metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package")
+    add(
+        "--urdf",
+        required=True,
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
     add("--output", default="excitation", metavar="NAME", help="writes NAME.csv and NAME.yaml (default: %(default)s)")
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
     add("--period", type=float, default=20.0, help="s (default: %(default)s)")
     add("--periods", type=int, default=3, help="how often it is repeated (default: %(default)s)")
     add("--harmonics", type=int, default=5, help="of the Fourier series (default: %(default)s)")
     add("--rate", type=float, default=20.0, help="waypoints a second (default: %(default)s)")
-    add("--scale", type=float, default=0.8,
-        help="share of position ranges, velocities, accelerations (default: %(default)s)")
+    add(
+        "--scale",
+        type=float,
+        default=0.8,
+        help="share of position ranges, velocities, accelerations (default: %(default)s)",
+    )
     add("--effort-scale", type=float, default=0.8, help="share of effort limits (default: %(default)s)")
     add("--acceleration", type=float, default=None, help="rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
-    add("--range", action="append", default=[], metavar="JOINT:LOWER:UPPER",
-        help="narrower position limits of a joint; repeatable")
+    add(
+        "--range",
+        action="append",
+        default=[],
+        metavar="JOINT:LOWER:UPPER",
+        help="narrower position limits of a joint; repeatable",
+    )
     add("--floor", type=float, default=None, help="m: link origins stay above this height")
     add("--start", default="", metavar="Q,Q,...", help="where the arm is: the move to the motion's start comes first")
-    add("--gravity", nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=("X", "Y", "Z"),
-        help="m/s^2 (default: 0 0 -9.81)")
+    add(
+        "--gravity",
+        nargs=3,
+        type=float,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="m/s^2 (default: 0 0 -9.81)",
+    )
     add("--evaluations", type=int, default=1500, help="motions tried (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the random numbers (default: %(default)s)")
 
@@ -51,19 +70,29 @@ def run(options: argparse.Namespace) -> int:
     paths = [base.with_name(base.name + suffix) for suffix in (".csv", ".yaml")]
     for path in paths:
         if path.exists() and not options.overwrite:
-            raise ArgumentError(f"{path} exists", where="--output", got=options.output,
-                                remedy="Name another, or pass --overwrite.")
+            raise ArgumentError(
+                f"{path} exists", where="--output", got=options.output, remedy="Name another, or pass --overwrite."
+            )
     model = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
     lower, upper = _ranges(model, options.range)
     settings = DesignSettings(
-        period=options.period, harmonics=options.harmonics, scale=options.scale, effort_scale=options.effort_scale,
-        acceleration=options.acceleration, lower=lower, upper=upper, floor=options.floor,
-        evaluations=options.evaluations, seed=options.seed,
+        period=options.period,
+        harmonics=options.harmonics,
+        scale=options.scale,
+        effort_scale=options.effort_scale,
+        acceleration=options.acceleration,
+        lower=lower,
+        upper=upper,
+        floor=options.floor,
+        evaluations=options.evaluations,
+        seed=options.seed,
     )
     start = _start(model, options.start)
     with Progress("designing", 1.0) as bar:
         motion = design_excitation(
-            model, settings, lambda share, best: bar.update(share, f"condition {best:.1f}" if math.isfinite(best) else "")
+            model,
+            settings,
+            lambda share, best: bar.update(share, f"condition {best:.1f}" if math.isfinite(best) else ""),
         )
     trajectory = motion.trajectory(options.periods, rate=options.rate, start=start, model=model)
     base.parent.mkdir(parents=True, exist_ok=True)
@@ -73,13 +102,19 @@ def run(options: argparse.Namespace) -> int:
     q, v, a = (motion.at(t, k) for k in range(3))
     effort = motion.effort if motion.effort is not None else np.zeros(model.nv)
     rows = [
-        [name, *(f"{x:.3f}" for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())),
-         f"{effort[j]:.1f}", f"{q[0, j]:.4f}"]
+        [
+            name,
+            *(f"{x:.3f}" for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())),
+            f"{effort[j]:.1f}",
+            f"{q[0, j]:.4f}",
+        ]
         for j, name in enumerate(model.joint_names)
     ]
     print(table(["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"], rows))
-    print(f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no collision was checked: "
-          "look at it in simulation, and run it slowly first")
+    print(
+        f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no collision was checked: "
+        "look at it in simulation, and run it slowly first"
+    )
     print(f"written: {', '.join(map(str, paths))}")
     return 0
 
@@ -104,4 +139,6 @@ def _start(model: RobotModel, text: str) -> Array | None:
     try:
         return np.array([float(word) for word in text.split(",")])
     except ValueError:
-        raise ArgumentError(f"expected {model.nv} numbers with commas, got {text!r}", where="--start", got=text) from None
+        raise ArgumentError(
+            f"expected {model.nv} numbers with commas, got {text!r}", where="--start", got=text
+        ) from None

@@ -33,8 +33,12 @@ FILES = ("identified.urdf", "report.md", "report.json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = parser.add_argument
-    add("--urdf", required=True, metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package")
+    add(
+        "--urdf",
+        required=True,
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
     source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position and <joint>.effort")
@@ -42,25 +46,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--validate", default="", metavar="FILE", help="another bag or CSV file whose efforts are to be predicted")
     add("--output", default="identified", metavar="DIRECTORY", help="where to write (default: %(default)s)")
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
-    add("--gravity", nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=("X", "Y", "Z"),
-        help="m/s^2 (default: 0 0 -9.81)")
-    add("--lock", action="append", default=[], metavar="JOINT[=POSITION]",
-        help="a joint that stood still, or is not recorded; repeatable")
-    add("--terms", default="viscous,coulomb,offset",
-        help=f"what joints have, among {', '.join(TERMS)} (default: %(default)s)")
+    add(
+        "--gravity",
+        nargs=3,
+        type=float,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="m/s^2 (default: 0 0 -9.81)",
+    )
+    add(
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT[=POSITION]",
+        help="a joint that stood still, or is not recorded; repeatable",
+    )
+    add(
+        "--terms",
+        default="viscous,coulomb,offset",
+        help=f"what joints have, among {', '.join(TERMS)} (default: %(default)s)",
+    )
     add("--stribeck", action="store_true", help="look for the rise of friction towards rest, too")
     add("--window", type=float, default=0.1, help="s, smoothing of positions (default: %(default)s)")
     add("--block", type=float, default=0.05, help="s, averaging (default: %(default)s)")
-    add("--slow", type=float, default=None,
-        help="rad/s or m/s: slower joints may stick (default: 1.5 %% of the velocity limit)")
+    add(
+        "--slow",
+        type=float,
+        default=None,
+        help="rad/s or m/s: slower joints may stick (default: 1.5 %% of the velocity limit)",
+    )
     add("--effort-delay", type=float, default=None, help="s by which efforts are late (default: found from the data)")
     add("--confidence", type=float, default=0.95, help="of the intervals (default: %(default)s)")
-    add("--spread", type=float, default=0.5,
-        help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: %(default)s)")
-    add("--unseen", choices=("refuse", "keep"), default="refuse",
-        help="what to do with parameters the motion does not show (default: %(default)s)")
-    add("--bad-rows", choices=CHOICES, default="skip",
-        help="what to do with rows that cannot be used (default: %(default)s)")
+    add(
+        "--spread",
+        type=float,
+        default=0.5,
+        help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: %(default)s)",
+    )
+    add(
+        "--unseen",
+        choices=("refuse", "keep"),
+        default="refuse",
+        help="what to do with parameters the motion does not show (default: %(default)s)",
+    )
+    add(
+        "--bad-rows",
+        choices=CHOICES,
+        default="skip",
+        help="what to do with rows that cannot be used (default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,19 +102,32 @@ def run(options: argparse.Namespace) -> int:
     words = [word for word in options.terms.split(",") if word]
     unknown = [word for word in words if word not in TERMS]
     if unknown:
-        raise ArgumentError(f"unknown term {unknown[0]!r}", where="--terms", got=options.terms,
-                            remedy=f"Choose among {', '.join(TERMS)}.")
+        raise ArgumentError(
+            f"unknown term {unknown[0]!r}",
+            where="--terms",
+            got=options.terms,
+            remedy=f"Choose among {', '.join(TERMS)}.",
+        )
     settings = IdentificationSettings(
-        terms=FrictionTerms(**{term: term in words for term in TERMS}), stribeck=options.stribeck,
+        terms=FrictionTerms(**{term: term in words for term in TERMS}),
+        stribeck=options.stribeck,
         window=options.window,
-        block=options.block, slow=options.slow, delay=options.effort_delay, confidence=options.confidence,
-        spread=options.spread, unseen=options.unseen,
+        block=options.block,
+        slow=options.slow,
+        delay=options.effort_delay,
+        confidence=options.confidence,
+        spread=options.spread,
+        unseen=options.unseen,
     )
     directory = Path(options.output)
     there = [name for name in FILES if (directory / name).exists()]
     if there and not options.overwrite:
-        raise ArgumentError(f"{directory / there[0]} exists", where="--output", got=options.output,
-                            remedy="Name another directory, or pass --overwrite.")
+        raise ArgumentError(
+            f"{directory / there[0]} exists",
+            where="--output",
+            got=options.output,
+            remedy="Name another directory, or pass --overwrite.",
+        )
     whole = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
     model = _locked(whole, options.lock)
     recording = _read(options.bag or options.csv, bool(options.bag), model, options)
@@ -90,8 +137,10 @@ def run(options: argparse.Namespace) -> int:
     if unseen is not None:
         check = validate(found, unseen.t, unseen.q, unseen.effort, window=options.window, block=options.block)
         rows = [
-            [name, *(f"{x:.4g}" for x in row)] for name, *row in zip(
-                model.joint_names, check.effort, check.prior, check.identified, check.noise, strict=True)
+            [name, *(f"{x:.4g}" for x in row)]
+            for name, *row in zip(
+                model.joint_names, check.effort, check.prior, check.identified, check.noise, strict=True
+            )
         ]
         head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
         checked = "\n".join([f"Prediction of {options.validate} (root mean squares, N m or N):", "", table(head, rows)])
@@ -103,12 +152,14 @@ def run(options: argparse.Namespace) -> int:
     for name, content in zip(FILES, (urdf, text, report_json(found)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
     rows = [
-        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"] for name, e, p, r in zip(
-            model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
+        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
+        for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
     ]
     print(table(["joint", "effort", "URDF leaves", "identified leaves"], rows))
     if recording.bad:
-        print(f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}")
+        print(
+            f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}"
+        )
     if found.base.unseen:
         print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
     print(f"\nwritten: {', '.join(str(directory / name) for name in FILES)}")
@@ -137,6 +188,10 @@ def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) 
         else:
             recording = read_csv(path, model, on_bad=options.bad_rows, progress=bar.update)
     if recording.effort is None:
-        raise ArgumentError("not every row has the efforts of all joints", where=recording.source, got=None,
-                            remedy="Identification needs measured motor efforts beside the positions.")
+        raise ArgumentError(
+            "not every row has the efforts of all joints",
+            where=recording.source,
+            got=None,
+            remedy="Identification needs measured motor efforts beside the positions.",
+        )
     return recording

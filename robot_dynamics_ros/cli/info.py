@@ -37,14 +37,26 @@ def describe(model: RobotModel) -> str:
         if joint.mimic is not None:
             kind = f"{kind}, {joint.mimic.multiplier:g} x {joint.mimic.joint}"
         limits = joint.limits
-        rows.append([
-            name, kind, joint.parent, joint.child, number(limits.lower), number(limits.upper), number(limits.velocity),
-            number(limits.effort), number(joint.damping), number(joint.friction),
-        ])
+        rows.append(
+            [
+                name,
+                kind,
+                joint.parent,
+                joint.child,
+                number(limits.lower),
+                number(limits.upper),
+                number(limits.velocity),
+                number(limits.effort),
+                number(joint.damping),
+                number(joint.friction),
+            ]
+        )
     head = ["joint", "type", "parent", "child", "lower", "upper", "velocity", "effort", "damping", "friction"]
-    return "\n".join([
-        f"{model.name}: {model.nv} degrees of freedom, {len(model.link_names)} links, {model.total_mass:.6g} kg, "
-        f"root {model.root_link!r}",
-        "",
-        table(head, rows),
-    ])
+    return "\n".join(
+        [
+            f"{model.name}: {model.nv} degrees of freedom, {len(model.link_names)} links, {model.total_mass:.6g} kg, "
+            f"root {model.root_link!r}",
+            "",
+            table(head, rows),
+        ]
+    )

@@ -15,7 +15,10 @@ __all__ = ["main"]
 COMMANDS = {
     "demo": ("robot_dynamics_ros.cli.demo", "simulator and controller in two processes follow a trajectory"),
     "equations": ("robot_dynamics_ros.cli.equations", "equations of motion in symbols, as text, LaTeX or a page"),
-    "excite": ("robot_dynamics_ros.cli.excite", "a motion that shows a robot's inertias and friction, within its limits"),
+    "excite": (
+        "robot_dynamics_ros.cli.excite",
+        "a motion that shows a robot's inertias and friction, within its limits",
+    ),
     "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
     "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),

@@ -31,19 +31,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=50, help="robots to draw (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the errors (default: %(default)s)")
     for name in FIGURES:
-        parser.add_argument(f"--{name}", type=float, default=0.1, metavar="SPREAD",
-                            help=f"spread of {name}, as a share of the value (default: %(default)s)")
+        parser.add_argument(
+            f"--{name}",
+            type=float,
+            default=0.1,
+            metavar="SPREAD",
+            help=f"spread of {name}, as a share of the value (default: %(default)s)",
+        )
     parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
-    parser.add_argument("--frequency", type=float, default=15.0,
-                        help="natural frequency with which its errors die out, rad/s (default: %(default)s)")
-    parser.add_argument("--rotors", type=float, default=0.0,
-                        help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)")
+    parser.add_argument(
+        "--frequency",
+        type=float,
+        default=15.0,
+        help="natural frequency with which its errors die out, rad/s (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rotors",
+        type=float,
+        default=0.0,
+        help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)",
+    )
     parser.add_argument("--duration", type=float, default=0.0, help="of the motion, s; 0: as the limits ask for")
     parser.add_argument("--dt", type=float, default=2e-3, help="control period, s (default: %(default)s)")
-    parser.add_argument("--integrator", choices=tuple(INTEGRATORS), default="moreau",
-                        help="integration method (default: %(default)s)")
-    parser.add_argument("--processes", type=int, default=1,
-                        help="processes to spread the robots over (default: one, this one)")
+    parser.add_argument(
+        "--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=1, help="processes to spread the robots over (default: one, this one)"
+    )
     parser.add_argument("--csv", type=Path, default=None, help="write the figures of every run there")
 
 
@@ -62,12 +77,19 @@ def run(options: argparse.Namespace) -> int:
     start = np.clip(model.initial_configuration(), model.lower, model.upper)
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     experiment = TrackingExperiment.of_motion(
-        model, motion.at, motion.duration, dt=options.dt, law=options.law, frequency=options.frequency,
+        model,
+        motion.at,
+        motion.duration,
+        dt=options.dt,
+        law=options.law,
+        frequency=options.frequency,
         integrator=options.integrator,
     )
     spread = {name: getattr(options, name) for name in FIGURES}
-    print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "
-          + ", ".join(f"{name} {value:g}" for name, value in spread.items()))
+    print(
+        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "
+        + ", ".join(f"{name} {value:g}" for name, value in spread.items())
+    )
     with Progress("robots", options.runs, sys.stderr) as bar:
 
         def tell(done: int, runs: int) -> None:

@@ -79,7 +79,8 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
             lower, upper = start + 0.9 * (lower - start), start + 0.9 * (upper - start)  # gravity: stay nearer
     raise ArgumentError(
         f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort limits; gravity alone may need more",
-        where=f"robot {model.name!r}", remedy="Check the masses and the effort limits of the URDF.",
+        where=f"robot {model.name!r}",
+        remedy="Check the masses and the effort limits of the URDF.",
     )
 
 

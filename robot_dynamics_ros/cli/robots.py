@@ -22,6 +22,8 @@ def find_robot(name: str) -> Path:
     if name in robot_names():
         return robot_path(name)
     raise ArgumentError(
-        f"{name!r} is neither a file nor a robot that ships with the package", where="robot", got=name,
+        f"{name!r} is neither a file nor a robot that ships with the package",
+        where="robot",
+        got=name,
         remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
     )

@@ -14,7 +14,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     def line(row: Sequence[str]) -> str:
         return "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
 
     return "\n".join([line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])])

@@ -175,7 +175,8 @@ class NativeLibrary:
             extra: arrays whose addresses follow in the entry's table.
         """
         table = np.array(
-            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]], dtype=np.uint64
+            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]],
+            dtype=np.uint64,
         )
         method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL, None)
         make = ctypes.pythonapi.PyCFunction_NewEx

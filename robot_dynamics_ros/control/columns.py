@@ -17,7 +17,6 @@ def any_of(mask: np.ndarray) -> bool:
     return b"\x01" in mask.tobytes()
 
 
-
 def column(
     value: Any, n: int, where: str, *, positive: bool = False, infinite: bool = False, remedy: str = ""
 ) -> Array:
@@ -38,7 +37,9 @@ def column(
     if not good or (positive and not array.all()) or (not infinite and np.isinf(array).any()):
         kind = ("" if infinite else "finite ") + ("positive" if positive else "non-negative")
         raise ArgumentError(
-            f"expected one {kind} number or {n} of them, got {value!r}", where=where, got=value,
+            f"expected one {kind} number or {n} of them, got {value!r}",
+            where=where,
+            got=value,
             remedy=remedy or "Give one value a joint, in model order and SI units.",
         )
     array = np.array(np.broadcast_to(array, (n,)))

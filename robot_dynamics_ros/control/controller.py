@@ -221,8 +221,9 @@ class JointController(ControllerParts):
     def _react(self, t: int) -> None:
         reaction = self.options.collision_reaction
         if reaction == "hold" and self.law.tracks:
-            self._reference.stop_from(t, self._work.q, self._work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL,
-                                      "collision: holding")
+            self._reference.stop_from(
+                t, self._work.q, self._work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, "collision: holding"
+            )
             self._blend.start()
         elif reaction == "gravity" and self.law.tracks:
             self._abort_goals("collision: giving way")
@@ -259,11 +260,17 @@ class JointController(ControllerParts):
 
     def _require_tracking(self) -> None:
         if self.mode in (Mode.INACTIVE, Mode.SAFE):
-            raise TrajectoryRejected(f"the controller is {self.mode.value}", where="controller", got=self.mode,
-                                     remedy=self.fault or "Activate it, and see that joint states arrive.")
+            raise TrajectoryRejected(
+                f"the controller is {self.mode.value}",
+                where="controller",
+                got=self.mode,
+                remedy=self.fault or "Activate it, and see that joint states arrive.",
+            )
         if not self.law.tracks:
             raise TrajectoryRejected(
-                f"the law {type(self.law).__name__} follows no reference", where="controller", got=self.law,
+                f"the law {type(self.law).__name__} follows no reference",
+                where="controller",
+                got=self.law,
                 remedy="Switch to a law that tracks first.",
             )
 
@@ -352,7 +359,9 @@ class JointController(ControllerParts):
             array = np.empty(0)
         if array.shape != (self.model.nv,) or not np.isfinite(array).all():
             raise ArgumentError(
-                f"expected {self.model.nv} finite numbers, got {values!r}", where=name, got=values,
+                f"expected {self.model.nv} finite numbers, got {values!r}",
+                where=name,
+                got=values,
                 remedy=f"Give one value for each of {', '.join(self.model.joint_names)}.",
             )
         return array

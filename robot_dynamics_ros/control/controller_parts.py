@@ -136,7 +136,10 @@ class ControllerParts:
             self._work.integral[:] = 0.0
             if law.tracks is not self.law.tracks and self.mode not in (Mode.INACTIVE, Mode.SAFE):
                 self._reference.stop_from(
-                    self._watchdog.last or 0, self._work.q, self._work.v, GoalStatus.CANCELED,
+                    self._watchdog.last or 0,
+                    self._work.q,
+                    self._work.v,
+                    GoalStatus.CANCELED,
                     text="the law was changed",
                 )
                 self.mode = Mode.HOLD if law.tracks else Mode.FREE

@@ -45,8 +45,12 @@ class ExternalWrenches:
         except (TypeError, ValueError):
             array = np.empty(0)
         if array.shape != (6,) or not np.isfinite(array).all():
-            raise ArgumentError(f"expected six finite numbers [moment; force], got {wrench!r}",
-                                where=f"external wrench on {link!r}", got=wrench, remedy="Use N m and N, in its frame.")
+            raise ArgumentError(
+                f"expected six finite numbers [moment; force], got {wrench!r}",
+                where=f"external wrench on {link!r}",
+                got=wrench,
+                remedy="Use N m and N, in its frame.",
+            )
         new = link not in self.values
         self.values[link], self._since[link] = array, t
         return new

@@ -67,11 +67,15 @@ class Friction:
         if (b < c).any():
             i = int(np.argmax(c - b))
             raise ArgumentError(
-                f"breakaway {b[i]:g} of joint {i} lies below its Coulomb friction {c[i]:g}", where="friction breakaway",
-                got=breakaway, remedy="Sticking holds at least as much as sliding.",
+                f"breakaway {b[i]:g} of joint {i} lies below its Coulomb friction {c[i]:g}",
+                where="friction breakaway",
+                got=breakaway,
+                remedy="Sticking holds at least as much as sliding.",
             )
         return cls(
-            model.damping if viscous is None else column(viscous, n, "friction viscous"), c, b,
+            model.damping if viscous is None else column(viscous, n, "friction viscous"),
+            c,
+            b,
             column(stribeck_speed, n, "friction stribeck_speed", positive=True),
             column(smoothing, n, "friction smoothing", positive=True),
         )
@@ -87,7 +91,8 @@ class Friction:
             frozen_array(self.viscous * factor, self.viscous.shape),
             frozen_array(self.coulomb * factor, self.coulomb.shape),
             frozen_array(self.breakaway * factor, self.breakaway.shape),
-            self.stribeck_speed, self.smoothing,
+            self.stribeck_speed,
+            self.smoothing,
         )
 
     def effort(self, v: Array, out: Array | None = None) -> Array:

@@ -112,7 +112,10 @@ class Guards:
     """
 
     def __init__(
-        self, model: RobotModel, settings: GuardSettings | None = None, counts: Counter[str] | None = None,
+        self,
+        model: RobotModel,
+        settings: GuardSettings | None = None,
+        counts: Counter[str] | None = None,
         idle: np.ndarray | None = None,
     ) -> None:
         """Check the settings against the model.
@@ -131,13 +134,21 @@ class Guards:
         for name in ("effort_scale", "velocity_scale"):
             value = getattr(s, name)
             if not (math.isfinite(value) and 0.0 <= value <= 1.0):
-                raise ArgumentError(f"expected a number from 0 to 1, got {value!r}", where=name, got=value,
-                                    remedy="It is a factor on the limits.")
+                raise ArgumentError(
+                    f"expected a number from 0 to 1, got {value!r}",
+                    where=name,
+                    got=value,
+                    remedy="It is a factor on the limits.",
+                )
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
             if not (math.isfinite(value) and value >= 0.0):
-                raise ArgumentError(f"expected a non-negative number, got {value!r}", where=name, got=value,
-                                    remedy="Correct the setting.")
+                raise ArgumentError(
+                    f"expected a non-negative number, got {value!r}",
+                    where=name,
+                    got=value,
+                    remedy="Correct the setting.",
+                )
         given = column(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
         self.effort_limit = np.minimum(model.effort_limit, given)
         if s.effort_scale < 1.0:
@@ -145,9 +156,15 @@ class Guards:
         self.effort_rate = column(np.inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
         self.velocity_limit = model.velocity_limit * s.velocity_scale
         self.deceleration = (
-            default_deceleration(self.velocity_limit) if s.max_deceleration is None
-            else column(s.max_deceleration, n, "max_deceleration", positive=True,
-                        remedy="A joint that cannot brake cannot be stopped.")
+            default_deceleration(self.velocity_limit)
+            if s.max_deceleration is None
+            else column(
+                s.max_deceleration,
+                n,
+                "max_deceleration",
+                positive=True,
+                remedy="A joint that cannot brake cannot be stopped.",
+            )
         )
         self.lower, self.upper = np.array(model.lower), np.array(model.upper)
         if idle is not None:
@@ -233,4 +250,3 @@ class Guards:
         elif not self._clear:
             self.saturated[:] = 0.0
             self._clear = True
-

@@ -60,22 +60,33 @@ def plan_move(
     q0, q1 = _configuration(model, q0, "q0"), _configuration(model, q1, "q1")
     for name, value in (("scale", scale), ("effort_scale", effort_scale)):
         if not (math.isfinite(value) and 0.0 < value <= 1.0):
-            raise ArgumentError(f"expected a number above 0, up to 1, got {value!r}", where=name, got=value,
-                                remedy="It is a factor on the limits.")
+            raise ArgumentError(
+                f"expected a number above 0, up to 1, got {value!r}",
+                where=name,
+                got=value,
+                remedy="It is a factor on the limits.",
+            )
     way = q1 - q0
     for i, name in enumerate(model.joint_names):
         if model.joint(name).type is JointType.CONTINUOUS:
             way[i] -= 2.0 * math.pi * round(way[i] / (2.0 * math.pi))
     limit = np.asarray(default_deceleration(model.velocity_limit) if acceleration is None else acceleration)
     if limit.shape not in ((), (model.nv,)) or not (limit > 0.0).all() or not np.isfinite(limit).all():
-        raise ArgumentError(f"expected one positive number or {model.nv}, got {acceleration!r}", where="acceleration",
-                            got=acceleration, remedy="Give rad/s² or m/s².")
+        raise ArgumentError(
+            f"expected one positive number or {model.nv}, got {acceleration!r}",
+            where="acceleration",
+            got=acceleration,
+            remedy="Give rad/s² or m/s².",
+        )
     distance = np.abs(way)
     velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
     if (velocity == 0.0).any():
         i = int(np.argmin(velocity))
-        raise TrajectoryError(f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0",
-                              where="velocity limit", remedy="Correct the URDF's <limit>, or lock the joint.")
+        raise TrajectoryError(
+            f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0",
+            where="velocity limit",
+            remedy="Correct the URDF's <limit>, or lock the joint.",
+        )
     shortest = max(
         float((PEAK_SPEED * distance / velocity).max()),
         math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())),
@@ -84,8 +95,12 @@ def plan_move(
     shortest = max(shortest, _time_for_efforts(model, q0, way, effort_scale, shortest, samples))
     if duration is not None:
         if not math.isfinite(duration) or duration < shortest * (1.0 - 1e-9):
-            raise TrajectoryError(f"{duration!r} s is too short, the limits need {shortest:.4g} s", where="duration",
-                                  got=duration, remedy="Allow more time, or raise scale.")
+            raise TrajectoryError(
+                f"{duration!r} s is too short, the limits need {shortest:.4g} s",
+                where="duration",
+                got=duration,
+                remedy="Allow more time, or raise scale.",
+            )
         shortest = float(duration)
     rest = np.zeros(model.nv)
     return Trajectory.from_points(
@@ -119,7 +134,8 @@ def _time_for_efforts(
         raise TrajectoryError(
             f"joint {model.joint_names[i]!r} needs {abs(steady[k, i]):.4g} to hold against gravity and friction at "
             f"{100.0 * float(x[k, 0]):.0f} % of the way, {limit[i]:.4g} is allowed",
-            where="effort limit", remedy="Choose another way, a lighter load, or raise effort_scale.",
+            where="effort limit",
+            remedy="Choose another way, a lighter load, or raise effort_scale.",
         )
     T = start
     for _ in range(40):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
@@ -141,13 +157,20 @@ def _configuration(model: RobotModel, q: Any, name: str) -> Array:
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.shape != (model.nq,) or not np.isfinite(array).all():
-        raise ArgumentError(f"expected {model.nq} finite numbers, got {q!r}", where=name, got=q,
-                            remedy=f"Give one value for each of {', '.join(model.joint_names)}.")
+        raise ArgumentError(
+            f"expected {model.nq} finite numbers, got {q!r}",
+            where=name,
+            got=q,
+            remedy=f"Give one value for each of {', '.join(model.joint_names)}.",
+        )
     bad = (array < model.lower - 1e-6) | (array > model.upper + 1e-6)
     if bad.any():
         i = int(np.argmax(bad))
         raise ArgumentError(
             f"joint {model.joint_names[i]!r} at {array[i]:.6g} is outside its limits {model.lower[i]:.6g} to "
-            f"{model.upper[i]:.6g}", where=name, got=float(array[i]), remedy="Choose a position within the limits.",
+            f"{model.upper[i]:.6g}",
+            where=name,
+            got=float(array[i]),
+            remedy="Choose a position within the limits.",
         )
     return array

@@ -109,7 +109,13 @@ class MomentumObserver:
 
 
 def contact_wrench(
-    model: RobotModel, q: Array, link: str, effort: Array, *, force_only: bool = False, length: float = 0.3,
+    model: RobotModel,
+    q: Array,
+    link: str,
+    effort: Array,
+    *,
+    force_only: bool = False,
+    length: float = 0.3,
     threshold: float = 1e-2,
 ) -> tuple[Array, float]:
     """The wrench on a link that explains external joint efforts best.
@@ -135,13 +141,18 @@ def contact_wrench(
     """
     for name, value in (("length", length), ("threshold", threshold)):
         if not (math.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"expected a positive number, got {value!r}", where=name, got=value,
-                                remedy="Correct the argument.")
+            raise ArgumentError(
+                f"expected a positive number, got {value!r}", where=name, got=value, remedy="Correct the argument."
+            )
     J = jacobian(model, q, link)
     effort = np.asarray(effort, dtype=np.float64)
     if effort.shape != (model.nv,):
-        raise ArgumentError(f"expected ({model.nv},), got {effort.shape}", where="effort", got=effort.shape,
-                            remedy="Give one effort a joint.")
+        raise ArgumentError(
+            f"expected ({model.nv},), got {effort.shape}",
+            where="effort",
+            got=effort.shape,
+            remedy="Give one effort a joint.",
+        )
     scale = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     rows = slice(3, 6) if force_only else slice(0, 6)
     A = J[rows] * scale[rows, None]
@@ -189,4 +200,3 @@ class CollisionMonitor:
             self.flag, self.joint = True, worst
             return True
         return False
-

@@ -67,8 +67,12 @@ class ControllerOptions:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value not in choices:
-                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=name, got=value,
-                                    remedy="Correct the setting.")
+                raise ArgumentError(
+                    f"expected one of {', '.join(choices)}, got {value!r}",
+                    where=name,
+                    got=value,
+                    remedy="Correct the setting.",
+                )
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
             self._number(name, positive=True)
         for name in ("blend_time", "max_step"):
@@ -80,8 +84,10 @@ class ControllerOptions:
         value = getattr(self, name)
         if not math.isfinite(value) or value < 0.0 or (positive and value == 0.0):
             raise ArgumentError(
-                f"expected a finite {'positive' if positive else 'non-negative'} number, got {value!r}", where=name,
-                got=value, remedy="Correct the setting.",
+                f"expected a finite {'positive' if positive else 'non-negative'} number, got {value!r}",
+                where=name,
+                got=value,
+                remedy="Correct the setting.",
             )
 
     def check(self, model: RobotModel) -> ControllerOptions:
@@ -96,6 +102,10 @@ class ControllerOptions:
                 if name not in model.joint_names:
                     raise UnknownNameError("joint", name, model.joint_names, where="joints")
             if not self.joints or len(set(self.joints)) != len(self.joints):
-                raise ArgumentError(f"expected each joint once, got {self.joints!r}", where="joints", got=self.joints,
-                                    remedy="Name the joints to command, or leave it out for all.")
+                raise ArgumentError(
+                    f"expected each joint once, got {self.joints!r}",
+                    where="joints",
+                    got=self.joints,
+                    remedy="Name the joints to command, or leave it out for all.",
+                )
         return self

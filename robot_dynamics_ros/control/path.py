@@ -27,9 +27,7 @@ class Path:
 
     __slots__ = ("_basis", "_effort_basis", "coefficients", "effort_coefficients", "knots")
 
-    def __init__(
-        self, knots: Sequence[int], coefficients: Array, effort_coefficients: Array | None = None
-    ) -> None:
+    def __init__(self, knots: Sequence[int], coefficients: Array, effort_coefficients: Array | None = None) -> None:
         self.knots = [int(k) for k in knots]
         self.coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.effort_coefficients = effort_coefficients

@@ -36,26 +36,40 @@ class Payload:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mass) and self.mass >= 0.0):
-            raise ArgumentError(f"expected a non-negative mass in kg, got {self.mass!r}", where="payload mass",
-                                got=self.mass, remedy="Set 0 for no payload.")
+            raise ArgumentError(
+                f"expected a non-negative mass in kg, got {self.mass!r}",
+                where="payload mass",
+                got=self.mass,
+                remedy="Set 0 for no payload.",
+            )
         for name, shape in (("com", (3,)), ("inertia", (3, 3))):
             try:
                 array = frozen_array(getattr(self, name), shape)
             except (TypeError, ValueError):
                 array = frozen_array(np.full(shape, np.nan), shape)
             if not np.isfinite(array).all():
-                raise ArgumentError(f"expected finite numbers of shape {shape}, got {getattr(self, name)!r}",
-                                    where=f"payload {name}", got=getattr(self, name), remedy="Correct the value.")
+                raise ArgumentError(
+                    f"expected finite numbers of shape {shape}, got {getattr(self, name)!r}",
+                    where=f"payload {name}",
+                    got=getattr(self, name),
+                    remedy="Correct the value.",
+                )
             object.__setattr__(self, name, array)
         if not np.allclose(self.inertia, self.inertia.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(self.inertia).max())):
-            raise ArgumentError("the tensor is not symmetric", where="payload inertia", got=self.inertia,
-                                remedy="Give ixx, ixy, ixz, iyy, iyz, izz of one body.")
+            raise ArgumentError(
+                "the tensor is not symmetric",
+                where="payload inertia",
+                got=self.inertia,
+                remedy="Give ixx, ixy, ixz, iyy, iyz, izz of one body.",
+            )
         moments = np.linalg.eigvalsh(self.inertia)
         slack = 1e-9 * (1e-12 + moments[-1])
         if moments[0] < -slack or moments[-1] > moments[0] + moments[1] + slack:
             raise ArgumentError(
-                f"no rigid body has the principal moments {moments.tolist()}", where="payload inertia",
-                got=self.inertia, remedy="They must be non-negative, none larger than the sum of the other two.",
+                f"no rigid body has the principal moments {moments.tolist()}",
+                where="payload inertia",
+                got=self.inertia,
+                remedy="They must be non-negative, none larger than the sum of the other two.",
             )
 
 

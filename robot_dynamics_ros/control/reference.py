@@ -69,7 +69,8 @@ class ReferenceGenerator:
             worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
             raise TrajectoryRejected(
                 f"joint {trajectory.joint_names[worst]!r} still moves at the last point",
-                where=f"points[{len(trajectory) - 1}].velocities", got=float(trajectory.velocities[-1, worst]),
+                where=f"points[{len(trajectory) - 1}].velocities",
+                got=float(trajectory.velocities[-1, worst]),
                 remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
             )
         path, start, end = splice(
@@ -101,8 +102,14 @@ class ReferenceGenerator:
         """
         trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
         self.path = stream_path(
-            self.path, trajectory, t, self.table, nanoseconds(self.options.stream_timeout), self.deceleration,
-            allow_partial=self.options.allow_partial_joints_goal, max_step=self.options.max_step,
+            self.path,
+            trajectory,
+            t,
+            self.table,
+            nanoseconds(self.options.stream_timeout),
+            self.deceleration,
+            allow_partial=self.options.allow_partial_joints_goal,
+            max_step=self.options.max_step,
         )
         self._close(GoalStatus.PREEMPTED, text="replaced by a streamed set-point")
         self.streaming = True
@@ -125,7 +132,8 @@ class ReferenceGenerator:
                 return True
             self._active = None
             goal.finish(
-                GoalStatus.ABORTED, ResultCode.PATH_TOLERANCE_VIOLATED,
+                GoalStatus.ABORTED,
+                ResultCode.PATH_TOLERANCE_VIOLATED,
                 f"path tolerance violated: {verdict.text(self.table.names)}",
             )
             return False
@@ -134,7 +142,8 @@ class ReferenceGenerator:
             goal.finish(GoalStatus.SUCCEEDED)
         elif 0 < nanoseconds(tolerances.goal_time) < t - goal.end:
             goal.finish(
-                GoalStatus.ABORTED, ResultCode.GOAL_TOLERANCE_VIOLATED,
+                GoalStatus.ABORTED,
+                ResultCode.GOAL_TOLERANCE_VIOLATED,
                 f"goal not reached in time: {verdict.text(self.table.names)} "
                 f"{(t - goal.end) / 1e9:.3f} s after it was due",
             )

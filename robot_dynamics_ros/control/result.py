@@ -29,7 +29,12 @@ class TrajectoryRejected(TrajectoryError):
     """
 
     def __init__(
-        self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, where: str = "", got: Any = None,
+        self,
+        problem: str,
+        *,
+        code: ResultCode = ResultCode.INVALID_GOAL,
+        where: str = "",
+        got: Any = None,
         remedy: str = "",
     ) -> None:
         super().__init__(problem, where=where, got=got, remedy=remedy)

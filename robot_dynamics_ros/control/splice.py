@@ -59,14 +59,19 @@ class JointTable:
         for i, name in enumerate(joint_names):
             if name not in known:
                 raise TrajectoryRejected(
-                    f"joint {name!r} is none of the controller's", where=f"joint_names[{i}]", got=name,
-                    code=ResultCode.INVALID_JOINTS, remedy=f"Its joints are {', '.join(known)}.",
+                    f"joint {name!r} is none of the controller's",
+                    where=f"joint_names[{i}]",
+                    got=name,
+                    code=ResultCode.INVALID_JOINTS,
+                    remedy=f"Its joints are {', '.join(known)}.",
                 )
         missing = [name for name in known if name not in joint_names]
         if missing and not allow_partial:
             raise TrajectoryRejected(
                 f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else ""),
-                where="joint_names", got=tuple(joint_names), code=ResultCode.INVALID_JOINTS,
+                where="joint_names",
+                got=tuple(joint_names),
+                code=ResultCode.INVALID_JOINTS,
                 remedy="Name all joints of the controller, or set allow_partial_joints_goal.",
             )
         return np.array([known[name] for name in joint_names], dtype=np.intp)
@@ -106,8 +111,10 @@ def splice(
     left = np.flatnonzero(due > start)
     if not len(left) and due[-1] < start:
         raise TrajectoryRejected(
-            f"its last point was due {(start - int(due[-1])) / NANOSECONDS:.3f} s ago", where="header.stamp",
-            got=trajectory.stamp, code=ResultCode.OLD_HEADER_TIMESTAMP,
+            f"its last point was due {(start - int(due[-1])) / NANOSECONDS:.3f} s ago",
+            where="header.stamp",
+            got=trajectory.stamp,
+            code=ResultCode.OLD_HEADER_TIMESTAMP,
             remedy="Set the stamp to zero (start now) or to the future, and check that the clocks agree.",
         )
     q0, v0, a0 = (row[columns] for row in current.sample(start))
@@ -125,7 +132,8 @@ def splice(
         if step[worst] > max_step:
             raise TrajectoryRejected(
                 f"joint {trajectory.joint_names[worst]!r} would have to jump by {step[worst]:.4g}",
-                where=f"points[{first}]", got=float(step[worst]),
+                where=f"points[{first}]",
+                got=float(step[worst]),
                 remedy=f"Give the point a time_from_start; at once, up to {max_step:g} is accepted.",
             )
         held = None if efforts is None else np.stack([efforts[0], np.zeros(len(columns))])[None]
@@ -133,15 +141,28 @@ def splice(
     else:
         rows = slice(first, None)
         new = _through(
-            start, (q0, v0, a0, e0), due[rows], positions, trajectory.velocities[rows], trajectory.accelerations[rows],
-            trajectory.degree[rows], efforts,
+            start,
+            (q0, v0, a0, e0),
+            due[rows],
+            positions,
+            trajectory.velocities[rows],
+            trajectory.accelerations[rows],
+            trajectory.degree[rows],
+            efforts,
         )
     return current.overlaid(new, columns, now), start, max(start, int(due[-1]))
 
 
 def stream_path(
-    current: Path, trajectory: Trajectory, now: int, table: JointTable, timeout: int, deceleration: Array,
-    *, allow_partial: bool = True, max_step: float = math.inf,
+    current: Path,
+    trajectory: Trajectory,
+    now: int,
+    table: JointTable,
+    timeout: int,
+    deceleration: Array,
+    *,
+    allow_partial: bool = True,
+    max_step: float = math.inf,
 ) -> Path:
     """Follow one streamed set-point, go on with its velocity, and come to a stop if no other arrives in time.
 
@@ -173,8 +194,14 @@ def stream_path(
 
 
 def _through(
-    start: int, state: tuple[Array, Array, Array, Array], due: np.ndarray, positions: Array, velocities: Array,
-    accelerations: Array, degree: np.ndarray, efforts: Array | None,
+    start: int,
+    state: tuple[Array, Array, Array, Array],
+    due: np.ndarray,
+    positions: Array,
+    velocities: Array,
+    accelerations: Array,
+    degree: np.ndarray,
+    efforts: Array | None,
 ) -> Path:
     """The path from the start state through the points to rest at the last one."""
     q0, v0, a0, e0 = state
@@ -215,6 +242,7 @@ def _check_limits(positions: Array, first: int, columns: np.ndarray, table: Join
         raise TrajectoryRejected(
             f"joint {table.names[columns[j]]!r} is sent to {positions[i, j]:.6g}, its limits are "
             f"{lower[j]:.6g} to {upper[j]:.6g}",
-            where=f"points[{first + i}].positions", got=float(positions[i, j]),
+            where=f"points[{first + i}].positions",
+            got=float(positions[i, j]),
             remedy="Keep every point within the position limits.",
         )

@@ -50,8 +50,13 @@ class Tolerances:
 
     @classmethod
     def uniform(
-        cls, n: int, *, path: float | Sequence[float] = 0.0, goal: float | Sequence[float] = 0.0,
-        stopped_velocity: float | Sequence[float] = 0.01, goal_time: float = 0.0,
+        cls,
+        n: int,
+        *,
+        path: float | Sequence[float] = 0.0,
+        goal: float | Sequence[float] = 0.0,
+        stopped_velocity: float | Sequence[float] = 0.01,
+        goal_time: float = 0.0,
     ) -> Tolerances:
         """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``.
 
@@ -63,11 +68,18 @@ class Tolerances:
         """
         zero = "Zero means: not watched."
         if not (math.isfinite(goal_time) and goal_time >= 0.0):
-            raise ArgumentError(f"expected a non-negative number of seconds, got {goal_time!r}", where="goal_time",
-                                got=goal_time, remedy="Zero means: however long it takes.")
+            raise ArgumentError(
+                f"expected a non-negative number of seconds, got {goal_time!r}",
+                where="goal_time",
+                got=goal_time,
+                remedy="Zero means: however long it takes.",
+            )
         return cls(
-            column(path, n, "path", remedy=zero), column(0.0, n, "path velocity"), column(goal, n, "goal", remedy=zero),
-            column(stopped_velocity, n, "stopped_velocity", remedy=zero), float(goal_time),
+            column(path, n, "path", remedy=zero),
+            column(0.0, n, "path velocity"),
+            column(goal, n, "goal", remedy=zero),
+            column(stopped_velocity, n, "stopped_velocity", remedy=zero),
+            float(goal_time),
         )
 
     def with_requests(
@@ -93,8 +105,12 @@ class Tolerances:
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
             for joint, request in requests.items():
                 if joint not in joints:
-                    raise ArgumentError(f"unknown joint {joint!r}", where=f"{stage}_tolerance", got=joint,
-                                        remedy=f"The joints are {', '.join(joints)}.")
+                    raise ArgumentError(
+                        f"unknown joint {joint!r}",
+                        where=f"{stage}_tolerance",
+                        got=joint,
+                        remedy=f"The joints are {', '.join(joints)}.",
+                    )
                 i = list(joints).index(joint)
                 for quantity in ("position", "velocity"):
                     value = getattr(request, quantity)
@@ -112,8 +128,12 @@ def _resolved(requested: float, default: float, where: str) -> float:
     if requested == -1.0:
         return 0.0
     if not math.isfinite(requested) or requested < 0.0:
-        raise ArgumentError(f"expected a positive number, 0 (default) or −1 (none), got {requested!r}", where=where,
-                            got=requested, remedy="Correct the tolerance.")
+        raise ArgumentError(
+            f"expected a positive number, 0 (default) or −1 (none), got {requested!r}",
+            where=where,
+            got=requested,
+            remedy="Correct the tolerance.",
+        )
     return float(requested)
 
 
@@ -141,7 +161,8 @@ class Verdict:
 def check(error_position: Array, error_velocity: Array, position: Array, velocity: Array) -> Verdict | None:
     """Compare errors with tolerances (all (n,)); a tolerance of zero is not watched.  ``None``: all within."""
     for quantity, error, tolerance in (
-        ("position", error_position, position), ("velocity", error_velocity, velocity),
+        ("position", error_position, position),
+        ("velocity", error_velocity, velocity),
     ):
         size = np.abs(error)
         if any_of(size > tolerance):

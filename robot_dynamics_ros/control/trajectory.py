@@ -99,12 +99,16 @@ class Trajectory:
         rows = list(points)
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
             raise TrajectoryRejected(
-                f"expected a non-negative integer number of nanoseconds, got {stamp!r}", where="header.stamp",
-                got=stamp, remedy="Zero means: start when accepted.",
+                f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
+                where="header.stamp",
+                got=stamp,
+                remedy="Zero means: start when accepted.",
             )
         if rows and not names:
             raise TrajectoryRejected(
-                "the trajectory has points and no joint names", where="joint_names", code=ResultCode.INVALID_JOINTS,
+                "the trajectory has points and no joint names",
+                where="joint_names",
+                code=ResultCode.INVALID_JOINTS,
                 remedy="Name the joints that the columns of each point belong to.",
             )
         n, k = len(rows), len(names)
@@ -122,7 +126,8 @@ class Trajectory:
             if not given[0]:
                 what = "effort only" if given[3] and not (given[1] or given[2]) else "no positions"
                 raise TrajectoryRejected(
-                    f"the point has {what}", where=where,
+                    f"the point has {what}",
+                    where=where,
                     remedy="Give every point positions; velocities and accelerations are not integrated.",
                 )
             if given[1]:
@@ -133,14 +138,13 @@ class Trajectory:
             if abs(fields[1, -1, worst]) > REST_SPEED:
                 raise TrajectoryRejected(
                     f"joint {names[worst]!r} still moves with {fields[1, -1, worst]:g} at the last point",
-                    where=f"points[{n - 1}].velocities", got=float(fields[1, -1, worst]),
+                    where=f"points[{n - 1}].velocities",
+                    got=float(fields[1, -1, worst]),
                     remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
                 )
         for array in (times, fields, degree):
             array.setflags(write=False)
-        return cls(
-            names, times, fields[0], fields[1], fields[2], degree, fields[3] if any_effort else None, int(stamp)
-        )
+        return cls(names, times, fields[0], fields[1], fields[2], degree, fields[3] if any_effort else None, int(stamp))
 
     @classmethod
     def from_waypoints(
@@ -160,30 +164,35 @@ class Trajectory:
         Raises:
             TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
         """
+
         def row(array: Any, name: str, i: int) -> Sequence[float]:
             if array is None:
                 return ()
             if len(array) != len(times):
                 raise TrajectoryRejected(
-                    f"{len(array)} rows for {len(times)} times", where=name, got=len(array),
+                    f"{len(array)} rows for {len(times)} times",
+                    where=name,
+                    got=len(array),
                     remedy="Give one row a time.",
                 )
             return tuple(np.atleast_1d(np.asarray(array[i], dtype=np.float64)).tolist())
 
         for i, time in enumerate(times):
             if not math.isfinite(time):
-                raise TrajectoryRejected(f"the time is {time}", where=f"times[{i}]", got=time,
-                                         remedy="Give seconds as finite numbers.")
+                raise TrajectoryRejected(
+                    f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
+                )
         points = [
             TrajectoryPoint(
-                nanoseconds(time), row(positions, "positions", i), row(velocities, "velocities", i),
-                row(accelerations, "accelerations", i), row(effort, "effort", i),
+                nanoseconds(time),
+                row(positions, "positions", i),
+                row(velocities, "velocities", i),
+                row(accelerations, "accelerations", i),
+                row(effort, "effort", i),
             )
             for i, time in enumerate(times)
         ]
-        return cls.from_points(
-            joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
-        )
+        return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
         """The same points with velocities, so that the motion through them has continuous acceleration.
@@ -207,12 +216,17 @@ class Trajectory:
         if prepend:
             first = np.asarray(start, dtype=np.float64)
             if first.shape != (len(self.joint_names),) or not np.isfinite(first).all():
-                raise TrajectoryRejected(f"expected {len(self.joint_names)} finite positions, got {start!r}",
-                                         where="start", got=start, remedy="Give one position a joint.")
+                raise TrajectoryRejected(
+                    f"expected {len(self.joint_names)} finite positions, got {start!r}",
+                    where="start",
+                    got=start,
+                    remedy="Give one position a joint.",
+                )
             times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
         if len(times) < 2:
-            raise TrajectoryRejected("there is only one position", where="points",
-                                     remedy="Give at least two, or a start.")
+            raise TrajectoryRejected(
+                "there is only one position", where="points", remedy="Give at least two, or a start."
+            )
         velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[1 if prepend else 0 :]
         velocities[-1] = 0.0
         zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
@@ -226,11 +240,21 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
-            raise TrajectoryRejected(f"{name!r} is no joint name", where=f"joint_names[{i}]", got=name,
-                                     code=ResultCode.INVALID_JOINTS, remedy="Name each joint.")
+            raise TrajectoryRejected(
+                f"{name!r} is no joint name",
+                where=f"joint_names[{i}]",
+                got=name,
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name each joint.",
+            )
         if name in seen:
-            raise TrajectoryRejected(f"joint {name!r} is named twice", where=f"joint_names[{i}]", got=name,
-                                     code=ResultCode.INVALID_JOINTS, remedy="Name each joint once.")
+            raise TrajectoryRejected(
+                f"joint {name!r} is named twice",
+                where=f"joint_names[{i}]",
+                got=name,
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name each joint once.",
+            )
         seen.add(name)
     return names
 
@@ -238,15 +262,25 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
 def _checked_time(time: Any, where: str, previous: int | None) -> int:
     where = f"{where}.time_from_start"
     if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
-        raise TrajectoryRejected(f"expected an integer number of nanoseconds, got {time!r}", where=where, got=time,
-                                 remedy="Convert seconds with nanoseconds().")
+        raise TrajectoryRejected(
+            f"expected an integer number of nanoseconds, got {time!r}",
+            where=where,
+            got=time,
+            remedy="Convert seconds with nanoseconds().",
+        )
     if time < 0:
-        raise TrajectoryRejected(f"the time is negative ({time / NANOSECONDS:g} s)", where=where, got=int(time),
-                                 remedy="Times count from the start of the trajectory.")
+        raise TrajectoryRejected(
+            f"the time is negative ({time / NANOSECONDS:g} s)",
+            where=where,
+            got=int(time),
+            remedy="Times count from the start of the trajectory.",
+        )
     if previous is not None and time <= previous:
         raise TrajectoryRejected(
             f"{time / NANOSECONDS:.9g} s does not come after the point before ({previous / NANOSECONDS:.9g} s)",
-            where=where, got=int(time), remedy="Times must be strictly increasing.",
+            where=where,
+            got=int(time),
+            remedy="Times must be strictly increasing.",
         )
     return int(time)
 
@@ -257,16 +291,21 @@ def _fill(out: Array, values: Any, where: str, names: tuple[str, ...]) -> bool:
         return False
     if len(values) != len(names):
         raise TrajectoryRejected(
-            f"{len(values)} values for {len(names)} joints", where=where, got=len(values),
+            f"{len(values)} values for {len(names)} joints",
+            where=where,
+            got=len(values),
             remedy="Give one value for each of joint_names, or leave the field empty.",
         )
     try:
         out[:] = values
     except (TypeError, ValueError):
-        raise TrajectoryRejected(f"not numbers: {values!r}", where=where, got=values,
-                                 remedy="Give floats.") from None
+        raise TrajectoryRejected(f"not numbers: {values!r}", where=where, got=values, remedy="Give floats.") from None
     for name, value in zip(names, out, strict=True):
         if not math.isfinite(value):
-            raise TrajectoryRejected(f"the value of joint {name!r} is {value}", where=where, got=float(value),
-                                     remedy="Give finite numbers; leave the field empty if it is not specified.")
+            raise TrajectoryRejected(
+                f"the value of joint {name!r} is {value}",
+                where=where,
+                got=float(value),
+                remedy="Give finite numbers; leave the field empty if it is not specified.",
+            )
     return True

@@ -41,8 +41,12 @@ class Watchdog:
 
     def __init__(self, timeout: int) -> None:
         if timeout <= 0:
-            raise ArgumentError(f"expected a positive number of ns, got {timeout!r}", where="state_timeout",
-                                got=timeout, remedy="Some milliseconds more than the longest regular pause.")
+            raise ArgumentError(
+                f"expected a positive number of ns, got {timeout!r}",
+                where="state_timeout",
+                got=timeout,
+                remedy="Some milliseconds more than the longest regular pause.",
+            )
         self.timeout = int(timeout)
         self.last: int | None = None
         self.freshness = Freshness.NONE

@@ -27,12 +27,14 @@ def check_controllable(model: RobotModel) -> RobotModel:
         if kind.nv != 1:
             raise ArgumentError(
                 f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom",
-                where=f"robot {model.name!r}", got=name,
+                where=f"robot {model.name!r}",
+                got=name,
                 remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
             )
     if model.nv == 0:
-        raise ArgumentError("it has no moving joint to control", where=f"robot {model.name!r}",
-                            remedy="Check the URDF.")
+        raise ArgumentError(
+            "it has no moving joint to control", where=f"robot {model.name!r}", remedy="Check the URDF."
+        )
     return model
 
 
@@ -73,7 +75,11 @@ class Kernels:
     def of(cls, model: RobotModel) -> Kernels:
         """Get (and, the first time, compile) the kernels of a model.  Not for the control cycle."""
         names = (
-            "inverse_dynamics", "inverse_dynamics_wrenches", "bias_forces", "gravity_forces", "mass_matrix",
+            "inverse_dynamics",
+            "inverse_dynamics_wrenches",
+            "bias_forces",
+            "gravity_forces",
+            "mass_matrix",
             "forward_dynamics",
         )
         return cls(model, *(kernel(model, name) for name in names))
@@ -112,8 +118,32 @@ class Workspace:
     """
 
     __slots__ = (
-        "J", "J_d", "X", "X_d", "_wraps", "a", "a_d", "continuous", "e", "ed", "error", "integral", "kernels", "m", "n",
-        "q", "q_d", "reference", "s0", "s1", "s2", "v", "v_d", "want_wrenches", "wrenches", "wrenches_current",
+        "J",
+        "J_d",
+        "X",
+        "X_d",
+        "_wraps",
+        "a",
+        "a_d",
+        "continuous",
+        "e",
+        "ed",
+        "error",
+        "integral",
+        "kernels",
+        "m",
+        "n",
+        "q",
+        "q_d",
+        "reference",
+        "s0",
+        "s1",
+        "s2",
+        "v",
+        "v_d",
+        "want_wrenches",
+        "wrenches",
+        "wrenches_current",
     )
 
     def __init__(self, model: RobotModel) -> None:
@@ -163,4 +193,3 @@ class Workspace:
         else:
             self.kernels.inverse_dynamics(self.q, self.v, self.a, out)
         return out
-

@@ -63,8 +63,14 @@ class WrenchPass:
         self._differentiator.reset()
 
     def compute(
-        self, work: Workspace, tau: Array, altered: bool, measured: Array | None, friction: Friction | None,
-        external: Mapping[str, Array], dt: float,
+        self,
+        work: Workspace,
+        tau: Array,
+        altered: bool,
+        measured: Array | None,
+        friction: Friction | None,
+        external: Mapping[str, Array],
+        dt: float,
     ) -> None:
         """Fill ``work.wrenches``.
 

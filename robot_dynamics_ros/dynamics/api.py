@@ -52,8 +52,14 @@ Wrenches = Mapping[str, Any] | None
 
 
 def _call(
-    model: RobotModel, name: str, inputs: tuple[Any, ...], external: Wrenches = None, out: Any = None, base: Any = None,
-    options: Options = (), more: tuple[Any, ...] = (),
+    model: RobotModel,
+    name: str,
+    inputs: tuple[Any, ...],
+    external: Wrenches = None,
+    out: Any = None,
+    base: Any = None,
+    options: Options = (),
+    more: tuple[Any, ...] = (),
 ) -> Any:
     if external:
         links, wrenches = _stacked(model, external, inputs[0])
@@ -81,7 +87,9 @@ def _base_motion(base: Any) -> np.ndarray:
         velocity, acceleration = base
     except (TypeError, ValueError):
         raise ArgumentError(
-            "expected a pair (velocity, acceleration)", where="base", got=base,
+            "expected a pair (velocity, acceleration)",
+            where="base",
+            got=base,
             remedy="Each is (6,): angular, then linear, of the root link's origin, in its axes.",
         ) from None
     parts = as_input(velocity, (6,), "base velocity"), as_input(acceleration, (6,), "base acceleration")
@@ -91,8 +99,10 @@ def _base_motion(base: Any) -> np.ndarray:
 def _stacked(model: RobotModel, external: Mapping[str, Any], q: Any) -> tuple[tuple[int, ...], np.ndarray]:
     if not isinstance(external, Mapping):
         raise ArgumentError(
-            f"expected a mapping from link names to wrenches, got {type(external).__name__}", where="external",
-            got=external, remedy="For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes.",
+            f"expected a mapping from link names to wrenches, got {type(external).__name__}",
+            where="external",
+            got=external,
+            remedy="For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes.",
         )
     links = tuple(model.link_index(name) for name in external)
     parts = [as_input(_on_link(model, q, name, w), (6,), f"external[{name!r}]") for name, w in external.items()]
@@ -100,7 +110,9 @@ def _stacked(model: RobotModel, external: Mapping[str, Any], q: Any) -> tuple[tu
 
 
 def _named(external: Wrenches) -> dict[str, Any]:
-    return {f"external[{link!r}]": value for link, value in (external or {}).items() if not isinstance(value, Wrench | list)}
+    return {
+        f"external[{link!r}]": value for link, value in (external or {}).items() if not isinstance(value, Wrench | list)
+    }
 
 
 def _on_link(model: RobotModel, q: Any, link: str, value: Any) -> Any:
@@ -112,7 +124,14 @@ def _on_link(model: RobotModel, q: Any, link: str, value: Any) -> Any:
 
 
 def inverse_dynamics(
-    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that make the robot move so.
 
@@ -147,7 +166,14 @@ def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) 
 
 
 def forward_dynamics(
-    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    tau: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): how the robot accelerates under given efforts.
 

@@ -31,13 +31,17 @@ def as_input(values: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         if given.dtype.kind not in "fiub":
             raise ArgumentError(
                 f"expected real numbers of shape {_words(shape)}, got {_kind(values, given)}",
-                where=name, got=values, remedy="Pass a float64 array or a list of floats.",
+                where=name,
+                got=values,
+                remedy="Pass a float64 array or a list of floats.",
             )
         values = given.astype(np.float64)
     k = len(shape)
     if values.ndim < k or values.shape[values.ndim - k :] != shape:
         raise ArgumentError(
-            f"expected shape {_words(shape)}, got {values.shape}", where=name, got=values.shape,
+            f"expected shape {_words(shape)}, got {values.shape}",
+            where=name,
+            got=values.shape,
             remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
         )
     return np.ascontiguousarray(values) if values.ndim else values
@@ -78,7 +82,9 @@ def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
             norm = float(np.sqrt(np.ravel(square)[int(np.argmax(np.ravel(bad)))]))
             raise ArgumentError(
                 f"the quaternion q[{start}:{start + 4}] (x, y, z, w) has norm {norm:.9g}, expected 1",
-                where="q", got=norm, remedy="Divide it by its norm; rd.neutral and rd.integrate keep it unit.",
+                where="q",
+                got=norm,
+                remedy="Divide it by its norm; rd.neutral and rd.integrate keep it unit.",
             )
 
 
@@ -94,7 +100,9 @@ def check_finite(**arrays: Any) -> None:
         if bad.any():
             index = tuple(int(k) for k in np.argwhere(bad)[0])
             raise ArgumentError(
-                f"expected finite numbers, got {array[index]} at index {list(index)}", where=name, got=array[index],
+                f"expected finite numbers, got {array[index]} at index {list(index)}",
+                where=name,
+                got=array[index],
                 remedy="Find out where it comes from; the dynamics would spread it to every output.",
             )
 

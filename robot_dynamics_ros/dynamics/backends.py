@@ -90,7 +90,9 @@ def _checked(name: str, where: str) -> str:
         raise UnknownNameError("backend", name, BACKENDS, where=where)
     if name not in available_backends():
         raise BackendError(
-            f"the backend {name!r} cannot run here: {compiler_missing()}", where=where, got=name,
+            f"the backend {name!r} cannot run here: {compiler_missing()}",
+            where=where,
+            got=name,
             remedy="pip install --upgrade llvmlite, or choose 'numpy'.",
         )
     return name
@@ -179,7 +181,9 @@ def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         if model._cache.get("insisted"):
             raise BackendError(
-                f"the compiler does not work on this machine: {error}", where="backend", got=backend,
+                f"the compiler does not work on this machine: {error}",
+                where="backend",
+                got=backend,
                 remedy="Install llvmlite 0.45 or later, or use the backend 'numpy'.",
             ) from error
         _warn_once(f"no machine code ({type(error).__name__}: {error}); using the slower numpy backend")
@@ -200,7 +204,8 @@ def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, An
         joints = ", ".join(model.massless_joint_names[:10])
         raise ModelError(
             f"nothing that these joints move has any inertia: {joints}; the mass matrix is singular",
-            where=f"{name} of robot {model.name!r}", got=model.massless_joint_names,
+            where=f"{name} of robot {model.name!r}",
+            got=model.massless_joint_names,
             remedy="Give their links masses, give the joints armature, or lock them: model.lock(model.massless_joint_names).",
         )
     backend = _suited(model, name, options)
@@ -212,7 +217,9 @@ def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, An
         return made, entry
     if backend in ("native", "loops"):
         backend = _without_compiler(estimated_operations(model, name))
-    engine = InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
+    engine = (
+        InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
+    )
     made = Evaluator(model, name, options, engine)
     return made, made
 

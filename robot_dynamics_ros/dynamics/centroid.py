@@ -18,8 +18,11 @@ def _total(tree: Any) -> Any:
     if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
         return total
     if total <= 0.0:
-        raise ModelError("the robot has no mass, so it has no centre of mass", where=f"robot {tree.model.name!r}",
-                         remedy="Give at least one link an <inertial>.")
+        raise ModelError(
+            "the robot has no mass, so it has no centre of mass",
+            where=f"robot {tree.model.name!r}",
+            remedy="Give at least one link an <inertial>.",
+        )
     return float(total)
 
 

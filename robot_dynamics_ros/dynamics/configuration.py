@@ -25,7 +25,11 @@ def neutral(model: RobotModel) -> Array:
 
 
 def random_configuration(
-    model: RobotModel, seed: int | np.random.Generator | None = None, *, size: tuple[int, ...] | int = (), reach: float = np.pi
+    model: RobotModel,
+    seed: int | np.random.Generator | None = None,
+    *,
+    size: tuple[int, ...] | int = (),
+    reach: float = np.pi,
 ) -> Array:
     """Configurations drawn evenly from within the position limits.
 
@@ -113,8 +117,10 @@ def _lead(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     except ValueError:
-        raise ArgumentError(f"the batch dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit together",
-                            remedy="Leading dimensions follow numpy's broadcasting.") from None
+        raise ArgumentError(
+            f"the batch dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit together",
+            remedy="Leading dimensions follow numpy's broadcasting.",
+        ) from None
 
 
 def _blocks(model: RobotModel) -> list[tuple[slice, slice, JointType]]:
@@ -125,9 +131,7 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(..., 4) Hamilton product of quaternions (x, y, z, w)."""
     u, s = a[..., :3], a[..., 3:]
     w, t = b[..., :3], b[..., 3:]
-    return np.concatenate(
-        [s * w + t * u + np.cross(u, w), s * t - np.sum(u * w, axis=-1, keepdims=True)], axis=-1
-    )
+    return np.concatenate([s * w + t * u + np.cross(u, w), s * t - np.sum(u * w, axis=-1, keepdims=True)], axis=-1)
 
 
 def rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -28,7 +28,8 @@ def christoffel_symbols(model: RobotModel, q: Any) -> np.ndarray:
     if model.nq != model.nv:
         raise ModelError(
             "Christoffel symbols need velocities that are rates of coordinates; a floating joint's are not",
-            where=f"robot {model.name!r}", remedy="Use coriolis_matrix, which is defined for every robot.",
+            where=f"robot {model.name!r}",
+            remedy="Use coriolis_matrix, which is defined for every robot.",
         )
     q = as_input(q, (model.nq,), "q")
     C = evaluator(model, "coriolis_matrix")(q[..., None, :], np.eye(model.nv))

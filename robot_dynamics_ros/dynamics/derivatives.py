@@ -23,9 +23,7 @@ def inverse_dynamics_derivatives(tree: Any, q: Any, v: Any, a: Any, external: An
     for i in tree.outward():
         before_v, before_a = at.v[i.parent], at.a[i.parent]
         psi[i] = [before_v.cross(S) for _, S in at.S[i]]
-        psi_rate[i] = [
-            before_a.cross(S) + before_v.cross(p) for (_, S), p in zip(at.S[i], psi[i], strict=True)
-        ]
+        psi_rate[i] = [before_a.cross(S) + before_v.cross(p) for (_, S), p in zip(at.S[i], psi[i], strict=True)]
         along[i] = [p + rate for p, rate in zip(psi[i], at.subspace_rate(i), strict=True)]
     for i in tree.inward():
         inertia = at.inertia[i]

@@ -88,12 +88,13 @@ class Evaluator:
         if len(arguments) not in (n, n + m):
             raise ArgumentError(
                 f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then nothing or {m} "
-                f"outputs; got {len(arguments)} arguments", where=self.signature.name, got=len(arguments),
+                f"outputs; got {len(arguments)} arguments",
+                where=self.signature.name,
+                got=len(arguments),
                 remedy="See help of the function for what each is.",
             )
         inputs = [
-            as_input(value, shape, word)
-            for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
+            as_input(value, shape, word) for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
         for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
             if self._quaternions and word in ("q", "q0", "q1"):
@@ -135,7 +136,9 @@ def _broadcast(leads: list[tuple[int, ...]], shapes: Signature) -> tuple[int, ..
     except ValueError:
         said = ", ".join(f"{word} {lead}" for (word, _), lead in zip(shapes.inputs, leads, strict=True))
         raise ArgumentError(
-            f"the batch dimensions do not fit together: {said}", where=shapes.name, got=leads,
+            f"the batch dimensions do not fit together: {said}",
+            where=shapes.name,
+            got=leads,
             remedy="Leading dimensions follow numpy's broadcasting.",
         ) from None
 

@@ -67,8 +67,10 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
         ahead = X[i].motion(acc[i.parent]) + c[i]
         if i.kind is Kind.FREE:
             x = solve_symmetric(
-                [[S.dot(IA[i].mul(T)) + (tree.armature(dof) if S is T else 0.0) for _, T in i.columns]
-                 for dof, S in i.columns],
+                [
+                    [S.dot(IA[i].mul(T)) + (tree.armature(dof) if S is T else 0.0) for _, T in i.columns]
+                    for dof, S in i.columns
+                ],
                 [r - S.dot(IA[i].mul(ahead)) for (_, S), r in zip(i.columns, u[i], strict=True)],
             )
         else:
@@ -85,9 +87,7 @@ def _behind_free_joint(IA: ArticulatedInertia, rotor: list[Any], u: list[Any]) -
     D = [[rows[j][k] + (rotor[j] if j == k else 0.0) for k in range(6)] for j in range(6)]
     factors = factorize(D)
     solved = [back_substitute(*factors, row) for row in rows]
-    left = [
-        [rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)
-    ]
+    left = [[rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)]
     x = back_substitute(*factors, u)
     push = Force.of([sum((rows[j][m] * x[m] for m in range(6)), 0.0) for j in range(6)])
     upper = [left[j][k] for j in range(3) for k in range(j, 3)]

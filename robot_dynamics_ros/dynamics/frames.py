@@ -134,7 +134,13 @@ def analytical_jacobian_derivative(
 
 
 def operational_space_inertia(
-    model: RobotModel, q: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world", damping: float = 0.0
+    model: RobotModel,
+    q: Any,
+    link: str,
+    *,
+    offset: Any = (0.0, 0.0, 0.0),
+    expressed_in: str = "world",
+    damping: float = 0.0,
 ) -> np.ndarray:
     """Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
 
@@ -157,7 +163,8 @@ def operational_space_inertia(
         if np.any(values[..., 0] <= 1e-13 * values[..., -1]):
             raise ArgumentError(
                 "the link cannot move in all six directions here, so its operational-space inertia is infinite in some",
-                where=f"link {link!r}", remedy="Pass damping (0.01, say), or stay away from the singularity.",
+                where=f"link {link!r}",
+                remedy="Pass damping (0.01, say), or stay away from the singularity.",
             )
     return np.linalg.inv(mobility)
 
@@ -175,9 +182,7 @@ def _on_link(model: RobotModel, name: str, link: str, axes: str) -> Any:
 def rpy_of(R: np.ndarray) -> np.ndarray:
     """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
     pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
-    return np.stack(
-        [np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1
-    )
+    return np.stack([np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1)
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:
@@ -214,7 +219,9 @@ def _rates(R: np.ndarray, representation: str) -> np.ndarray:
     _, p, y = np.moveaxis(rpy_of(R), -1, 0)
     if np.any(np.abs(np.cos(p)) < 1e-9):
         raise ArgumentError(
-            "roll-pitch-yaw rates do not exist at a pitch of ±90°", where="representation", got="rpy",
+            "roll-pitch-yaw rates do not exist at a pitch of ±90°",
+            where="representation",
+            got="rpy",
             remedy="Use representation='quaternion', or the geometric Jacobian.",
         )
     zero, one = np.zeros_like(p), np.ones_like(p)

@@ -30,6 +30,7 @@ __all__ = ["record_loops"]
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
 
+
 class _Root:
     """Key of the root in working memory."""
 
@@ -87,7 +88,9 @@ class LoopBody(Body):
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
         self._turn(values[24:33])
-        self.columns: list[Any] = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
+        self.columns: list[Any] = [
+            (Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])
+        ]
 
     def _turn(self, values: list[Any]) -> None:
         self.tree.normal = Mat3.of([values[0:3], values[3:6], values[6:9]])
@@ -351,12 +354,28 @@ def _program(tree: LoopTree, shapes: Signature) -> LoopProgram:
         joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (lay.kind[k], lay.kind[parent])
         joined = joined and lay.v_index[k] == lay.v_index[parent] + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = (parent if parent >= 0 else lay.n, lay.q_index[k], lay.v_index[k], tree.class_of[k], run, tree.rows[k])
+        ints[k] = (
+            parent if parent >= 0 else lay.n,
+            lay.q_index[k],
+            lay.v_index[k],
+            tree.class_of[k],
+            run,
+            tree.rows[k],
+        )
     ints[lay.n, 0] = lay.n
     assert all(prod(shape) >= 0 for _, shape in shapes.inputs)
     return LoopProgram(
-        lay.n, lay.nv, sections, tree.cleared, tree.symmetric, tree.record, tree.column_count, ints, tree.constants,
-        lay.armature, tree.free,
+        lay.n,
+        lay.nv,
+        sections,
+        tree.cleared,
+        tree.symmetric,
+        tree.record,
+        tree.column_count,
+        ints,
+        tree.constants,
+        lay.armature,
+        tree.free,
     )
 
 

@@ -158,7 +158,9 @@ def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
         h = hashlib.sha256()
         _absorb(h, model)
         digest = model._cache["digest"] = h.hexdigest()
-    text = "|".join([digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]])
+    text = "|".join(
+        [digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]]
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -56,7 +56,9 @@ class BaseParameters:
         return parameters @ self.combination.T
 
 
-def base_parameters(model: RobotModel, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9) -> BaseParameters:
+def base_parameters(
+    model: RobotModel, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
+) -> BaseParameters:
     """Find the base parameters by pivoted QR decomposition of the regressor at random states.
 
     Args:

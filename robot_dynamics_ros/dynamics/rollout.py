@@ -89,7 +89,9 @@ def rollout(
     if bad.any():
         first = int(np.argmax(bad))
         raise SimulationError(
-            f"{int(bad.sum())} of {count} states are no longer finite", where=f"state {first}", got=first,
+            f"{int(bad.sum())} of {count} states are no longer finite",
+            where=f"state {first}",
+            got=first,
             remedy=f"A step of {dt:g} s is too long for these efforts or this stiffness; take a shorter one.",
         )
     if paths is not None:
@@ -115,8 +117,17 @@ def _native(
     run.engine.share(
         len(x),
         lambda a, b: function(
-            a, b, x.ctypes.data, u.ctypes.data, efforts.ctypes.data, model.nv if varying else 0, constants.ctypes.data,
-            path_q, path_v, dt, steps,
+            a,
+            b,
+            x.ctypes.data,
+            u.ctypes.data,
+            efforts.ctypes.data,
+            model.nv if varying else 0,
+            constants.ctypes.data,
+            path_q,
+            path_v,
+            dt,
+            steps,
         ),
         worth=steps > 50,
     )

@@ -79,7 +79,9 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def enter(name: str, inputs: str, **outputs: tuple[Dimension, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def enter(
+    name: str, inputs: str, **outputs: tuple[Dimension, ...]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator that enters an algorithm in the table; the names of its inputs tell their sizes."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -176,7 +176,9 @@ class Layout:
                 R, r, q, v, elementary = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
             else:
                 R = R @ N.T
-                elementary = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(kind, Kind.REVOLUTE)
+                elementary = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
+                    kind, Kind.REVOLUTE
+                )
             m, c = float(model.body_mass[i]), N @ model.body_com[i]
             about_origin = N @ model.body_inertia[i] @ N.T + m * (c @ c * eye - np.outer(c, c))
             self.body.append(self._add(parent, elementary, R, r, (m, m * c, about_origin), q, v, k, d, N))
@@ -242,9 +244,7 @@ class Body:
         self.tree, self.number, self.parent = tree, number, parent
         self.kind = lay.kind[number]
         I = lay.inertia[number]  # noqa: E741 - the book's name
-        self.inertia = RigidInertia(
-            lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist())
-        )
+        self.inertia = RigidInertia(lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist()))
         k = lay.multiplier[number]
         self.columns: list[Any] = [
             (lay.v_index[number] + c, Motion.of([k * s for s in column]))

@@ -57,8 +57,10 @@ class Columns:
         self.model, self.terms = model, terms or FrictionTerms()
         if not model.nv or any(model.joint(name).type.nv != 1 for name in model.joint_names):
             raise ArgumentError(
-                "identification needs joints, all of one degree of freedom", where=f"robot {model.name!r}",
-                got=model.joint_names, remedy="Lock floating and planar joints: model.lock(name).",
+                "identification needs joints, all of one degree of freedom",
+                where=f"robot {model.name!r}",
+                got=model.joint_names,
+                remedy="Lock floating and planar joints: model.lock(name).",
             )
         self.kinds = tuple(
             f.name for f in dataclasses.fields(FrictionTerms) if f.name != "smoothing" and getattr(self.terms, f.name)

@@ -91,8 +91,16 @@ def consistent_parameters(
         return np.vstack([A @ by_x, below])
 
     found = least_squares(
-        misfit, start, slope, bounds=(low, np.inf), method="trf", x_scale="jac", max_nfev=evaluations,
-        ftol=1e-12, xtol=1e-10, gtol=1e-10,
+        misfit,
+        start,
+        slope,
+        bounds=(low, np.inf),
+        method="trf",
+        x_scale="jac",
+        max_nfev=evaluations,
+        ftol=1e-12,
+        xtol=1e-10,
+        gtol=1e-10,
     )
     free = found.x[: 10 * nb].reshape(nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(x)) for x in free])

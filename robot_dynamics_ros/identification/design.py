@@ -66,17 +66,23 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and self.period > 0.0):
-            raise ArgumentError(f"expected a positive number of seconds, got {self.period!r}", where="period",
-                got=self.period)
+            raise ArgumentError(
+                f"expected a positive number of seconds, got {self.period!r}", where="period", got=self.period
+            )
         for name, least in (("harmonics", 3), ("evaluations", 1)):
             value = getattr(self, name)
             if int(value) != value or value < least:
-                raise ArgumentError(f"expected a whole number of at least {least}, got {value!r}", where=name,
-                    got=value)
+                raise ArgumentError(
+                    f"expected a whole number of at least {least}, got {value!r}", where=name, got=value
+                )
         for name in ("scale", "effort_scale"):
             if not 0.0 < getattr(self, name) <= 1.0:
-                raise ArgumentError(f"expected a number above 0, up to 1, got {getattr(self, name)!r}", where=name,
-                                    got=getattr(self, name), remedy="It is a share of the limits.")
+                raise ArgumentError(
+                    f"expected a number above 0, up to 1, got {getattr(self, name)!r}",
+                    where=name,
+                    got=getattr(self, name),
+                    remedy="It is a share of the limits.",
+                )
         if self.floor is not None and not math.isfinite(self.floor):
             raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor", got=self.floor)
 
@@ -95,18 +101,27 @@ class _Problem:
         if (low >= high).any():
             i = int(np.argmax(low - high))
             raise ArgumentError(
-                f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}", where="limits",
-                got=(float(low[i]), float(high[i])), remedy="Widen them, or lock the joint.",
+                f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}",
+                where="limits",
+                got=(float(low[i]), float(high[i])),
+                remedy="Widen them, or lock the joint.",
             )
         middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
         self.low, self.high = middle - half, middle + half
         speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
         if (speed <= 0.0).any():
             i = int(np.argmin(speed))
-            raise ArgumentError(f"joint {model.joint_names[i]!r} may not move at all", where="velocity limit", got=0.0,
-                                remedy="Correct the URDF's <limit>, or lock the joint.")
-        brake = default_deceleration(speed) if s.acceleration is None else column(
-            s.acceleration, n, "acceleration", positive=True)
+            raise ArgumentError(
+                f"joint {model.joint_names[i]!r} may not move at all",
+                where="velocity limit",
+                got=0.0,
+                remedy="Correct the URDF's <limit>, or lock the joint.",
+            )
+        brake = (
+            default_deceleration(speed)
+            if s.acceleration is None
+            else column(s.acceleration, n, "acceleration", positive=True)
+        )
         self.speed, self.acceleration = s.scale * speed, s.scale * brake
         self.effort_limit = s.effort_scale * model.effort_limit
         self.times = np.arange(_FINE * s.harmonics) * (s.period / (_FINE * s.harmonics))
@@ -122,10 +137,14 @@ class _Problem:
         middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
         reach = (q.max(axis=0) - q.min(axis=0)) / _BETWEEN
         with np.errstate(divide="ignore"):
-            factor = np.minimum.reduce([
-                np.ones(n), (self.high - self.low) / reach, _BETWEEN * self.speed / np.abs(v).max(axis=0),
-                _BETWEEN * self.acceleration / np.abs(acc).max(axis=0),
-            ])
+            factor = np.minimum.reduce(
+                [
+                    np.ones(n),
+                    (self.high - self.low) / reach,
+                    _BETWEEN * self.speed / np.abs(v).max(axis=0),
+                    _BETWEEN * self.acceleration / np.abs(acc).max(axis=0),
+                ]
+            )
         factor *= 1.0 - 1e-9
         room = (self.high - self.low) - factor * reach
         centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))
@@ -176,8 +195,11 @@ def design_excitation(
     step = 0.3
     for k in range(s.evaluations):
         # a motion that breaks a barrier even at its smallest starts from a smaller one
-        x = drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0)) if k < starts else (
-            best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3))
+        x = (
+            drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0))
+            if k < starts
+            else (best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3))
+        )
         cost, candidate = problem.cost(x)
         if cost < best:
             best_x, best, motion = x, cost, candidate
@@ -197,7 +219,12 @@ def design_excitation(
     tau = inverse_dynamics(model, motion.at(t), motion.at(t, 1), motion.at(t, 2))
     tau = tau + model.damping * motion.at(t, 1) + model.friction * np.sign(motion.at(t, 1))
     return Excitation(
-        motion.joint_names, motion.period, motion.centre, motion.sine, motion.cosine, 10.0**best,
+        motion.joint_names,
+        motion.period,
+        motion.centre,
+        motion.sine,
+        motion.cosine,
+        10.0**best,
         np.abs(tau).max(axis=0),
     )
 
@@ -205,6 +232,7 @@ def design_excitation(
 def _bounds(values: Any, n: int, name: str) -> Array:
     out = np.asarray(values, dtype=np.float64)
     if out.shape != (n,) or np.isnan(out).any():
-        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, got=values,
-                            remedy="Infinite: the URDF's limit.")
+        raise ArgumentError(
+            f"expected {n} numbers, got {values!r}", where=name, got=values, remedy="Infinite: the URDF's limit."
+        )
     return out

@@ -70,7 +70,12 @@ class Excitation:
         raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative", got=derivative)
 
     def trajectory(
-        self, periods: int = 1, *, rate: float = 50.0, start: Any = None, model: RobotModel | None = None,
+        self,
+        periods: int = 1,
+        *,
+        rate: float = 50.0,
+        start: Any = None,
+        model: RobotModel | None = None,
         rest: float = 1.0,
     ) -> Trajectory:
         """As a joint trajectory with positions, velocities and accelerations: quintics between waypoints.
@@ -86,8 +91,9 @@ class Excitation:
             ArgumentError: no period, a rate that leaves less than two points a period, or ``start`` without ``model``.
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
-            raise ArgumentError(f"{periods!r} periods at {rate!r} points a second make no trajectory",
-                where="trajectory")
+            raise ArgumentError(
+                f"{periods!r} periods at {rate!r} points a second make no trajectory", where="trajectory"
+            )
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
@@ -129,11 +135,14 @@ class Excitation:
         points = []
         for k in range(len(trajectory)):
             sec, nanosec = divmod(int(trajectory.times[k]), NANOSECONDS)
-            points.append({
-                "positions": trajectory.positions[k].tolist(), "velocities": trajectory.velocities[k].tolist(),
-                "accelerations": trajectory.accelerations[k].tolist(),
-                "time_from_start": {"sec": sec, "nanosec": nanosec},
-            })
+            points.append(
+                {
+                    "positions": trajectory.positions[k].tolist(),
+                    "velocities": trajectory.velocities[k].tolist(),
+                    "accelerations": trajectory.accelerations[k].tolist(),
+                    "time_from_start": {"sec": sec, "nanosec": nanosec},
+                }
+            )
         Path(path).write_text(
             json.dumps({"joint_names": list(trajectory.joint_names), "points": points}) + "\n", encoding="utf-8"
         )

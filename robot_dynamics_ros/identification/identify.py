@@ -60,18 +60,23 @@ class IdentificationSettings:
 
     def __post_init__(self) -> None:
         for name, low, high in (
-            ("window", 0.0, 10.0), ("block", 0.0, 10.0), ("confidence", 0.0, 1.0), ("tolerance", 0.0, 1.0),
+            ("window", 0.0, 10.0),
+            ("block", 0.0, 10.0),
+            ("confidence", 0.0, 1.0),
+            ("tolerance", 0.0, 1.0),
             ("spread", 0.0, 100.0),
         ):
             value = getattr(self, name)
             if not low < value < high:
-                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name,
-                    got=value)
+                raise ArgumentError(
+                    f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
+                )
         if self.unseen not in ("refuse", "keep"):
             raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
         if self.stribeck and not self.terms.coulomb:
-            raise ArgumentError("the rise is one of Coulomb friction, which is not looked for", where="stribeck",
-                got=self.terms)
+            raise ArgumentError(
+                "the rise is one of Coulomb friction, which is not looked for", where="stribeck", got=self.terms
+            )
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
 
@@ -182,8 +187,21 @@ def identify(
     friction, offset = _friction(columns, found, values, curves)
     zero = np.zeros(model.nv)
     result = Identification(
-        model, found, friction, offset, base, full, columns, known, curves, float(delay), zero, zero, zero,
-        data.use.mean(axis=0), float(motion.t[-1] - motion.t[0]),
+        model,
+        found,
+        friction,
+        offset,
+        base,
+        full,
+        columns,
+        known,
+        curves,
+        float(delay),
+        zero,
+        zero,
+        zero,
+        data.use.mean(axis=0),
+        float(motion.t[-1] - motion.t[0]),
     )
     count = data.use.sum(axis=0)
 
@@ -192,7 +210,9 @@ def identify(
 
     explained = data.Y @ values + _beyond(columns, data.v, curves)
     return dataclasses.replace(
-        result, rms=rms(data.effort - explained), prior_rms=rms(data.effort - data.Y @ prior),
+        result,
+        rms=rms(data.effort - explained),
+        prior_rms=rms(data.effort - data.Y @ prior),
         effort_rms=rms(data.effort),
     )
 
@@ -219,7 +239,10 @@ def _curves(columns: Columns, data: Blocks, values: Array) -> tuple[Stribeck | N
     for j in range(columns.model.nv):
         use = data.use[:, j]
         curve = fit_stribeck(
-            data.v[use, j], left[use, j], float(columns.smoothing[j]), with_viscous="viscous" in columns.kinds,
+            data.v[use, j],
+            left[use, j],
+            float(columns.smoothing[j]),
+            with_viscous="viscous" in columns.kinds,
             with_offset="offset" in columns.kinds,
         )
         out.append(curve)
@@ -247,6 +270,8 @@ def _friction(
     breakaway = np.array([c.breakaway if c else f for c, f in zip(curves, model.friction, strict=True)])
     speed = np.array([c.speed if c else 0.1 for c in curves])
     return Friction.of(
-        model, breakaway=np.maximum(breakaway, model.friction), stribeck_speed=speed.tolist(),
+        model,
+        breakaway=np.maximum(breakaway, model.friction),
+        stribeck_speed=speed.tolist(),
         smoothing=columns.smoothing.tolist(),
     ), offset

@@ -89,8 +89,14 @@ def excitation_of(known: Structure, W: Array, count: int, tolerance: float) -> t
 
 
 def weighted_least_squares(
-    known: Structure, data: Blocks, prior: Array, *, confidence: float = 0.95, tolerance: float = 1e-3,
-    unseen: str = "refuse", passes: int = 3,
+    known: Structure,
+    data: Blocks,
+    prior: Array,
+    *,
+    confidence: float = 0.95,
+    tolerance: float = 1e-3,
+    unseen: str = "refuse",
+    passes: int = 3,
 ) -> BaseEstimate:
     """Estimate the base parameters.
 
@@ -115,8 +121,12 @@ def weighted_least_squares(
         "robot_dynamics excite designs such a motion."
     )
     if use.sum() < 2 * nb:
-        raise ArgumentError(f"{int(use.sum())} usable rows are too few for {nb} parameters", where="recording",
-                            got=int(use.sum()), remedy=f"Record longer. {remedy}")
+        raise ArgumentError(
+            f"{int(use.sum())} usable rows are too few for {nb} parameters",
+            where="recording",
+            got=int(use.sum()),
+            remedy=f"Record longer. {remedy}",
+        )
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
     scaled = rows / known.effort_scale[joint, None]
@@ -126,8 +136,10 @@ def weighted_least_squares(
         still = [name for name, n in zip(known.columns.model.joint_names, counts, strict=True) if n < 0.01 * m]
         more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
         raise PoorExcitation(
-            f"too little excitation: this motion does not show {', '.join(names)}{more}", parameters=names,
-            where="recording", remedy=remedy,
+            f"too little excitation: this motion does not show {', '.join(names)}{more}",
+            parameters=names,
+            where="recording",
+            remedy=remedy,
         )
     seen = share >= tolerance
     Z = T[:, seen]
@@ -157,7 +169,16 @@ def weighted_least_squares(
     singular = np.linalg.svd(scaled / known.loudness, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
     return BaseEstimate(
-        known.names, prior + Z @ x, error, quantile * error, confidence, sigma, kappa, condition, names, table,
+        known.names,
+        prior + Z @ x,
+        error,
+        quantile * error,
+        confidence,
+        sigma,
+        kappa,
+        condition,
+        names,
+        table,
     )
 
 

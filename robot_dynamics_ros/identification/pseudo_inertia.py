@@ -37,9 +37,7 @@ def from_pseudo_inertia(J: Array) -> Array:
     """(..., 10) the inverse of :func:`pseudo_inertia`; linear."""
     S = J[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
-    return np.concatenate(
-        [J[..., 3:, 3], J[..., :3, 3], I[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=-1
-    )
+    return np.concatenate([J[..., 3:, 3], J[..., :3, 3], I[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=-1)
 
 
 def is_consistent(parameters: Array, tolerance: float = 0.0) -> np.ndarray:

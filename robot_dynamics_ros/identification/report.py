@@ -20,51 +20,80 @@ def report_text(found: Identification) -> str:
     base = found.base
     seen = np.isfinite(base.standard_error)
     lines = [
-        f"# Identification of {found.prior.name}", "",
+        f"# Identification of {found.prior.name}",
+        "",
         f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; "
-        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late.", "",
-        "## What remains unexplained", "",
-        "Root mean squares over blocks, N m or N; \"used\": share of the time in which the joint was fast enough.", "",
+        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late.",
+        "",
+        "## What remains unexplained",
+        "",
+        'Root mean squares over blocks, N m or N; "used": share of the time in which the joint was fast enough.',
+        "",
     ]
     names = found.prior.joint_names
     lines += _table(
         ["joint", "effort", "before", "identified", "base parameters", "used"],
-        [[n, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}", f"{s:.4g}", f"{u:.0%}"] for n, e, p, r, s, u in zip(
-            names, found.effort_rms, found.prior_rms, found.rms, base.noise, found.used, strict=True)],
+        [
+            [n, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}", f"{s:.4g}", f"{u:.0%}"]
+            for n, e, p, r, s, u in zip(
+                names, found.effort_rms, found.prior_rms, found.rms, base.noise, found.used, strict=True
+            )
+        ],
     )
     lines += ["", "## Friction", ""]
     f = found.friction
     rows = []
     for j, name in enumerate(names):
         curve = found.stribeck[j]
-        rows.append([
-            name, f"{f.viscous[j]:.4g}", f"{f.coulomb[j]:.4g}", f"{f.breakaway[j]:.4g}" if curve else "-",
-            f"{curve.speed:.3g}" if curve else "-", f"{found.offset[j]:.4g}", f"{found.model.armature[j]:.4g}",
-        ])
+        rows.append(
+            [
+                name,
+                f"{f.viscous[j]:.4g}",
+                f"{f.coulomb[j]:.4g}",
+                f"{f.breakaway[j]:.4g}" if curve else "-",
+                f"{curve.speed:.3g}" if curve else "-",
+                f"{found.offset[j]:.4g}",
+                f"{found.model.armature[j]:.4g}",
+            ]
+        )
     lines += _table(["joint", "viscous", "Coulomb", "breakaway", "Stribeck speed", "offset", "rotor inertia"], rows)
     lines += ["", f"## Base parameters with {base.confidence:.0%} confidence intervals", ""]
     prior = found.structure.base.values(found.columns.values())
     lines += _table(
         ["parameter", "before", "identified", "±", "of value", "stands for"],
-        [[
-            base.names[k], f"{prior[k]:.5g}", f"{base.values[k]:.5g}", _number(base.half_width[k]),
-            _share(base.half_width[k], base.values[k]), found.structure.meaning(k, 3),
-        ] for k in range(len(base.names))],
+        [
+            [
+                base.names[k],
+                f"{prior[k]:.5g}",
+                f"{base.values[k]:.5g}",
+                _number(base.half_width[k]),
+                _share(base.half_width[k], base.values[k]),
+                found.structure.meaning(k, 3),
+            ]
+            for k in range(len(base.names))
+        ],
     )
     if base.unseen:
         lines += ["", f"Not shown by this motion and kept as before: {', '.join(base.unseen)}."]
     lines += ["", "## Bodies", ""]
-    lines += ["Physically consistent; \"moved\" is the Riemannian distance from what was known.", ""]
+    lines += ['Physically consistent; "moved" is the Riemannian distance from what was known.', ""]
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (found.prior, found.model))
     rows = []
     for b, joint in enumerate(found.prior.moving_joint_names):
-        rows.append([
-            found.prior.joint(joint).child, f"{before[b, 0]:.4g}", f"{after[b, 0]:.4g}", _vector(before[b]),
-            _vector(after[b]), f"{found.full.distance[b]:.2f}",
-        ])
+        rows.append(
+            [
+                found.prior.joint(joint).child,
+                f"{before[b, 0]:.4g}",
+                f"{after[b, 0]:.4g}",
+                _vector(before[b]),
+                _vector(after[b]),
+                f"{found.full.distance[b]:.2f}",
+            ]
+        )
     lines += _table(["link", "mass before", "mass", "centre before", "centre", "moved"], rows)
     lines += [
-        "", "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters.",
+        "",
+        "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters.",
     ]
     if not found.full.converged:
         lines += ["", "The search for the bodies did not converge."]
@@ -76,28 +105,43 @@ def report_json(found: Identification) -> str:
     base, names = found.base, found.prior.joint_names
     friction = {
         name: {
-            "viscous": float(found.friction.viscous[j]), "coulomb": float(found.friction.coulomb[j]),
-            "breakaway": float(found.friction.breakaway[j]), "stribeck_speed": float(found.friction.stribeck_speed[j]),
-            "smoothing": float(found.friction.smoothing[j]), "offset": float(found.offset[j]),
+            "viscous": float(found.friction.viscous[j]),
+            "coulomb": float(found.friction.coulomb[j]),
+            "breakaway": float(found.friction.breakaway[j]),
+            "stribeck_speed": float(found.friction.stribeck_speed[j]),
+            "smoothing": float(found.friction.smoothing[j]),
+            "offset": float(found.offset[j]),
             "rotor_inertia": float(found.model.armature[j]),
-        } for j, name in enumerate(names)
+        }
+        for j, name in enumerate(names)
     }
     document: dict[str, Any] = {
-        "robot": found.prior.name, "duration": found.duration, "effort_delay": found.delay,
-        "condition": _finite(base.condition), "confidence": base.confidence,
+        "robot": found.prior.name,
+        "duration": found.duration,
+        "effort_delay": found.delay,
+        "condition": _finite(base.condition),
+        "confidence": base.confidence,
         "joints": {
             name: {
-                "effort_rms": float(found.effort_rms[j]), "prior_residual_rms": float(found.prior_rms[j]),
-                "residual_rms": float(found.rms[j]), "noise": float(base.noise[j]),
-                "correlation": float(base.correlation[j]), "used": float(found.used[j]),
-            } for j, name in enumerate(names)
+                "effort_rms": float(found.effort_rms[j]),
+                "prior_residual_rms": float(found.prior_rms[j]),
+                "residual_rms": float(found.rms[j]),
+                "noise": float(base.noise[j]),
+                "correlation": float(base.correlation[j]),
+                "used": float(found.used[j]),
+            }
+            for j, name in enumerate(names)
         },
         "friction": friction,
         "base_parameters": [
             {
-                "name": base.names[k], "value": float(base.values[k]), "standard_error": _finite(base.standard_error[k]),
-                "half_width": _finite(base.half_width[k]), "stands_for": found.structure.meaning(k),
-            } for k in range(len(base.names))
+                "name": base.names[k],
+                "value": float(base.values[k]),
+                "standard_error": _finite(base.standard_error[k]),
+                "half_width": _finite(base.half_width[k]),
+                "stands_for": found.structure.meaning(k),
+            }
+            for k in range(len(base.names))
         ],
         "unseen": list(base.unseen),
         "parameters": dict(zip(found.columns.names, found.full.values.tolist(), strict=True)),

@@ -134,7 +134,8 @@ def _alike(one: RobotModel, two: RobotModel) -> bool:
         return False
     a, b = inertial_parameters(one), inertial_parameters(two)
     return bool(
-        np.allclose(a, b, rtol=1e-9, atol=1e-12) and np.allclose(one.damping, two.damping, rtol=1e-9)
+        np.allclose(a, b, rtol=1e-9, atol=1e-12)
+        and np.allclose(one.damping, two.damping, rtol=1e-9)
         and np.allclose(one.friction, two.friction, rtol=1e-9)
         and np.allclose(one.armature, two.armature, rtol=1e-9, atol=1e-12)
     )

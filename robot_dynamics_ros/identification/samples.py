@@ -60,20 +60,23 @@ class Motion:
             if array.shape != shape or n < 0:
                 wanted = "(n,)" if name == "t" else f"(n, {model.nv})"
                 raise ArgumentError(
-                    f"expected {wanted}, got {array.shape}", where=name, got=array.shape,
+                    f"expected {wanted}, got {array.shape}",
+                    where=name,
+                    got=array.shape,
                     remedy="One row a sample, one column a joint, in the order of joint_names.",
                 )
             bad = ~np.isfinite(array)
             if bad.any():
                 row = int(np.argwhere(bad)[0][0])
-                raise ArgumentError(f"row {row} is not finite", where=name, got=array[row],
-                                    remedy="Leave such rows out.")
+                raise ArgumentError(
+                    f"row {row} is not finite", where=name, got=array[row], remedy="Leave such rows out."
+                )
         if n < 20:
-            raise ArgumentError(f"{n} samples are too few", where="t", got=n,
-                                remedy="Record some tens of seconds of motion.")
+            raise ArgumentError(
+                f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
+            )
         if not (window > 0.0 and np.isfinite(window)):
-            raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window",
-                                got=window)
+            raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window", got=window)
         step = float(np.median(np.diff(t)))
         samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
         smooth = derivatives(t, q, window=min(samples, (n - 1) | 1), order=order, up_to=2)

@@ -38,7 +38,12 @@ class Stribeck(NamedTuple):
 
 
 def fit_stribeck(
-    v: Array, effort: Array, smoothing: float, *, with_viscous: bool = True, with_offset: bool = True,
+    v: Array,
+    effort: Array,
+    smoothing: float,
+    *,
+    with_viscous: bool = True,
+    with_offset: bool = True,
     limit: float = 0.95,
 ) -> Stribeck | None:
     """Fit the curve to friction efforts.
@@ -84,6 +89,10 @@ def fit_stribeck(
     after = 2 + int(with_viscous)
     offset = float(x[after] - x[after + 1]) if with_offset else 0.0
     return Stribeck(
-        float(x[2]) if with_viscous else 0.0, float(x[1]), float(x[0] + x[1]), float(np.exp(found.x)), offset,
+        float(x[2]) if with_viscous else 0.0,
+        float(x[1]),
+        float(x[0] + x[1]),
+        float(np.exp(found.x)),
+        offset,
         without / max(left, 1e-300),
     )

@@ -61,6 +61,8 @@ def validate(
             curve[k] = f.effort(v) - f.viscous * v - f.coulomb * np.tanh(v / columns.smoothing)
     # what is no column is known; the terms not identified are the same in both
     return Validation(
-        rms(data.effort), rms(data.effort - data.Y @ columns.values()), rms(data.effort - data.Y @ values - curve),
+        rms(data.effort),
+        rms(data.effort - data.Y @ columns.values()),
+        rms(data.effort - data.Y @ values - curve),
         found.base.noise,
     )

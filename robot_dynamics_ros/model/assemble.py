@@ -147,7 +147,9 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
         off = np.abs(body.rotational - body.rotational.T).max()
         if off > 1e-9 * np.abs(body.rotational).max():
             raise ModelError(
-                "its rotational inertia is not symmetric", where=f"link {link.name!r}", got=body.rotational.tolist(),
+                "its rotational inertia is not symmetric",
+                where=f"link {link.name!r}",
+                got=body.rotational.tolist(),
                 remedy="The products of inertia are the same on both sides of the diagonal.",
             )
     joints = [checked_joint(joint) for joint in description.joints]

@@ -55,13 +55,16 @@ def checked_joint(joint: Joint) -> Joint:
     where = f"joint {joint.name!r}"
     if not isinstance(joint.type, JointType):
         raise ModelError(
-            f"its type is {joint.type!r}", where=where, got=joint.type,
+            f"its type is {joint.type!r}",
+            where=where,
+            got=joint.type,
             remedy=f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}.",
         )
     R = joint.origin.rotation
     if not (np.isfinite(joint.origin.position).all() and np.abs(R @ R.T - _EYE).max() < 1e-6):
         raise ModelError(
-            "its origin is not finite, or the rotation is none", where=where,
+            "its origin is not finite, or the rotation is none",
+            where=where,
             remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
         )
     if joint.type is JointType.FIXED:
@@ -81,8 +84,17 @@ def checked_joint(joint: Joint) -> Joint:
     if axis is joint.axis:
         return joint
     return Joint(
-        joint.name, joint.type, joint.parent, joint.child, joint.origin, axis, joint.limits, joint.damping,
-        joint.friction, joint.armature, joint.mimic,
+        joint.name,
+        joint.type,
+        joint.parent,
+        joint.child,
+        joint.origin,
+        axis,
+        joint.limits,
+        joint.damping,
+        joint.friction,
+        joint.armature,
+        joint.mimic,
     )
 
 

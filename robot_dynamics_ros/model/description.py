@@ -34,7 +34,9 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
         array = np.array(values, dtype=np.float64).reshape(shape)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"expected numbers of shape {shape}, got {values!r}", where="array", got=values,
+            f"expected numbers of shape {shape}, got {values!r}",
+            where="array",
+            got=values,
             remedy="Positions, axes and centres of mass have three entries, rotations and inertias three by three.",
         ) from None
     array.setflags(write=False)
@@ -112,7 +114,9 @@ class Pose:
                 matrix = np.empty(0)
             if matrix.shape != (4, 4) or not np.array_equal(matrix[3], (0.0, 0.0, 0.0, 1.0)):
                 raise ArgumentError(
-                    "expected a Pose or a (4, 4) homogeneous matrix", where="pose", got=value,
+                    "expected a Pose or a (4, 4) homogeneous matrix",
+                    where="pose",
+                    got=value,
                     remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
                 )
             rotation, position = matrix[:3, :3], matrix[:3, 3]
@@ -120,7 +124,9 @@ class Pose:
         if not (np.isfinite(position).all() and off < 1e-6 and np.linalg.det(rotation) > 0.0):
             raise ArgumentError(
                 "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)",
-                where="pose", got=value, remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
+                where="pose",
+                got=value,
+                remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
             )
         return value if isinstance(value, Pose) else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
 
@@ -294,6 +300,11 @@ class RobotDescription:
 
     def __reduce__(self) -> tuple[Any, ...]:  # mapping proxies do not pickle
         return RobotDescription, (
-            self.name, self.links, self.joints, dict(self.initial_positions), self.source, self.findings,
+            self.name,
+            self.links,
+            self.joints,
+            dict(self.initial_positions),
+            self.source,
+            self.findings,
             self.inertia_check,
         )

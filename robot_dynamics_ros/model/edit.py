@@ -33,7 +33,9 @@ def lock(model: RobotModel, names: str | Iterable[str], at: ArrayLike | Mapping[
         if model.mimic_master[i] >= 0:
             master = model.moving_joint_names[model.mimic_master[i]]
             raise ArgumentError(
-                f"joint {name!r} mimics {master!r}", where="lock", got=name,
+                f"joint {name!r} mimics {master!r}",
+                where="lock",
+                got=name,
                 remedy=f"Lock {master!r}; what follows it is locked with it.",
             )
         bodies[i] = name
@@ -50,12 +52,14 @@ def lock(model: RobotModel, names: str | Iterable[str], at: ArrayLike | Mapping[
             value = model.mimic_multiplier[i] * value + model.mimic_offset[i]
         fixed[name] = Joint(name, JointType.FIXED, joint.parent, joint.child, joint.origin @ joint_pose(joint, value))
     old = model.description
-    return model.replace(description=dataclasses.replace(
-        old,
-        joints=tuple(fixed.get(joint.name, joint) for joint in old.joints),
-        initial_positions={n: p for n, p in old.initial_positions.items() if n not in fixed},
-        source="",
-    ))
+    return model.replace(
+        description=dataclasses.replace(
+            old,
+            joints=tuple(fixed.get(joint.name, joint) for joint in old.joints),
+            initial_positions={n: p for n, p in old.initial_positions.items() if n not in fixed},
+            source="",
+        )
+    )
 
 
 def subtree(model: RobotModel, link: str, base: Pose | ArrayLike | None = None) -> RobotModel:
@@ -75,7 +79,8 @@ def subtree(model: RobotModel, link: str, base: Pose | ArrayLike | None = None) 
         if joint.name in kept_joints and joint.mimic is not None and joint.mimic.joint not in kept_joints:
             raise ModelError(
                 f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree",
-                where=f"subtree of {link!r}", got=joint.mimic.joint,
+                where=f"subtree of {link!r}",
+                got=joint.mimic.joint,
                 remedy=f"Lock {joint.mimic.joint!r} first, or start the subtree above it.",
             )
     description = dataclasses.replace(
@@ -109,8 +114,12 @@ def attach(
         children = {joint.child for joint in added.joints}
         roots = [item.name for item in added.links if item.name not in children]
         if len(roots) != 1:
-            raise ModelError(f"it has {len(roots)} root links", where=f"attached robot {added.name!r}",
-                             got=roots, remedy="Give one tree.")
+            raise ModelError(
+                f"it has {len(roots)} root links",
+                where=f"attached robot {added.name!r}",
+                got=roots,
+                remedy="Give one tree.",
+            )
         links, joints, root = added.links, added.joints, roots[0]
         initial.update(added.initial_positions)
     else:
@@ -119,23 +128,29 @@ def attach(
     weld = Joint(f"{root}_joint", JointType.FIXED, link, root, placement)
     _check_free({item.name for item in old.links}, [item.name for item in links], "link")
     _check_free({item.name for item in old.joints}, [weld.name, *(item.name for item in joints)], "joint")
-    return model.replace(description=dataclasses.replace(
-        old, links=old.links + links, joints=(*old.joints, weld, *joints), initial_positions=initial, source=""
-    ))
+    return model.replace(
+        description=dataclasses.replace(
+            old, links=old.links + links, joints=(*old.joints, weld, *joints), initial_positions=initial, source=""
+        )
+    )
 
 
 def _payload(body: Any, policy: str) -> Inertia:
     if not isinstance(body, Inertia):
         if isinstance(body, bool) or not isinstance(body, (int, float, np.integer, np.floating)):
             raise ArgumentError(
-                f"expected an Inertia, a mass or a robot, got {type(body).__name__}", where="attach", got=body,
+                f"expected an Inertia, a mass or a robot, got {type(body).__name__}",
+                where="attach",
+                got=body,
                 remedy="Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg.",
             )
         body = Inertia(float(body))
     finite = np.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()
     if not finite or not np.array_equal(body.rotational, body.rotational.T):
         raise ArgumentError(
-            "the inertia is not finite or its matrix not symmetric", where="attach", got=body,
+            "the inertia is not finite or its matrix not symmetric",
+            where="attach",
+            got=body,
             remedy="Give finite numbers and a symmetric (3, 3) matrix.",
         )
     fault = inertia_fault(body)
@@ -148,7 +163,9 @@ def _check_free(taken: set[str], new: list[str], kind: str) -> None:
     for name in new:
         if name in taken:
             raise ModelError(
-                f"the robot has a {kind} {name!r} already", where="attach", got=name,
+                f"the robot has a {kind} {name!r} already",
+                where="attach",
+                got=name,
                 remedy="Pass another name, or a prefix for all names that are added.",
             )
         taken.add(name)
@@ -183,7 +200,9 @@ def _locked_configuration(model: RobotModel, names: list[str], at: Any) -> Array
         for name in names:
             if name not in at:
                 raise ArgumentError(
-                    f"no position for joint {name!r}", where="lock, at", got=sorted(at),
+                    f"no position for joint {name!r}",
+                    where="lock, at",
+                    got=sorted(at),
                     remedy="Give one for every joint that is locked.",
                 )
             _set(q, model.q_slice(name), at[name], f"lock, at[{name!r}]")
@@ -193,7 +212,9 @@ def _locked_configuration(model: RobotModel, names: list[str], at: Any) -> Array
         values = q[model.q_slice(name)]
         if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
             raise ArgumentError(
-                "the quaternion is not of unit length", where=f"lock, joint {name!r}", got=values.tolist(),
+                "the quaternion is not of unit length",
+                where=f"lock, joint {name!r}",
+                got=values.tolist(),
                 remedy="The position of a floating joint is [x, y, z, qx, qy, qz, qw].",
             )
     return q
@@ -209,7 +230,9 @@ def _set(q: Array, where: slice, value: Any, label: str) -> None:
         array = array.reshape(1)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise ArgumentError(
-            f"expected {size} finite number{'s' if size != 1 else ''}, got {value!r}", where=label, got=value,
+            f"expected {size} finite number{'s' if size != 1 else ''}, got {value!r}",
+            where=label,
+            got=value,
             remedy="Give a configuration of the whole robot, or {joint: position}.",
         )
     q[where] = array

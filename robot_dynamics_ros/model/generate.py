@@ -72,9 +72,14 @@ def limb(
         links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, length[i] / 2.0, 0.0]), np.diag(moments))))
         joints.append(
             Joint(
-                f"joint{i + 1}", JointType.CONTINUOUS, links[i].name, links[i + 1].name,
-                origin=_shift(0.0, length[i - 1] if i else 0.0, 0.0), axis=frozen_array(_Z, (3,)),
-                damping=float(d[i]), friction=float(f[i]),
+                f"joint{i + 1}",
+                JointType.CONTINUOUS,
+                links[i].name,
+                links[i + 1].name,
+                origin=_shift(0.0, length[i - 1] if i else 0.0, 0.0),
+                axis=frozen_array(_Z, (3,)),
+                damping=float(d[i]),
+                friction=float(f[i]),
             )
         )
     links.append(Link("tip"))
@@ -126,9 +131,13 @@ def chain(
         direction *= step / np.linalg.norm(direction)
         joints.append(
             Joint(
-                f"joint{i + 1}", JointType.PRISMATIC if sliding else JointType.REVOLUTE, links[i].name,
-                links[i + 1].name, origin=Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist()),
-                axis=axis, limits=JointLimits(-0.5 * step, 0.5 * step) if sliding else JointLimits(-math.pi, math.pi),
+                f"joint{i + 1}",
+                JointType.PRISMATIC if sliding else JointType.REVOLUTE,
+                links[i].name,
+                links[i + 1].name,
+                origin=Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist()),
+                axis=axis,
+                limits=JointLimits(-0.5 * step, 0.5 * step) if sliding else JointLimits(-math.pi, math.pi),
             )
         )
     return RobotModel.from_description(RobotDescription(f"chain_{n}", tuple(links), tuple(joints)), gravity=gravity)

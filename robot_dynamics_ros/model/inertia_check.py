@@ -24,7 +24,13 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
 __all__ = [
-    "INERTIA_POLICIES", "TRIANGLE_TOLERANCE", "InertiaFault", "check_bodies", "check_mass", "check_policy", "inertia_fault",
+    "INERTIA_POLICIES",
+    "TRIANGLE_TOLERANCE",
+    "InertiaFault",
+    "check_bodies",
+    "check_mass",
+    "check_policy",
+    "inertia_fault",
     "inertial_place",
 ]
 
@@ -55,7 +61,9 @@ def check_policy(policy: str) -> None:
     """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
     if policy not in INERTIA_POLICIES:
         raise ArgumentError(
-            f"expected 'error' or 'warn', got {policy!r}", where="inertia_check", got=policy,
+            f"expected 'error' or 'warn', got {policy!r}",
+            where="inertia_check",
+            got=policy,
             remedy="'warn' loads robots whose inertias no rigid body can have, and names them.",
         )
 
@@ -116,7 +124,9 @@ def check_bodies(
     for link in heavy:
         if not finite[body_of[link.name]]:
             raise ModelError(
-                "its mass properties are too large to compute with", where=inertial_place(link.name), got=link.inertia.mass,
+                "its mass properties are too large to compute with",
+                where=inertial_place(link.name),
+                got=link.inertia.mass,
                 remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
             )
     if policy == "warn":
@@ -144,7 +154,9 @@ def check_bodies(
         names = ", ".join(repr(other.name) for other in guilty[1:21]) + (", …" if len(guilty) > 21 else "")
         problem += f"; as impossible: link{'s' if len(guilty) > 2 else ''} {names}"
     raise ModelError(
-        problem, where=inertial_place(link.name), got=link.inertia.rotational.tolist(),
+        problem,
+        where=inertial_place(link.name),
+        got=link.inertia.rotational.tolist(),
         remedy=f"{fault.remedy} {_REQUEST}",
     )
 
@@ -153,7 +165,9 @@ def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
     """Raise ModelError if the mass is negative: no link may have that, whatever it is fixed to."""
     if inertia.mass < 0.0:
         raise error(
-            f"the mass {inertia.mass:g} kg is negative", where=where, got=inertia.mass,
+            f"the mass {inertia.mass:g} kg is negative",
+            where=where,
+            got=inertia.mass,
             remedy=f"Give a positive mass. {_REQUEST}",
         )
 

@@ -40,7 +40,14 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
 
 def _quoted(text: str) -> str:
     """``text`` as an attribute value, quotes included."""
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\n", "&#10;"), ("\t", "&#9;")):
+    for character, entity in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ('"', "&quot;"),
+        ("\n", "&#10;"),
+        ("\t", "&#9;"),
+    ):
         text = text.replace(character, entity)
     return f'"{text}"'
 
@@ -87,18 +94,17 @@ def _joint(joint: Joint) -> list[str]:
         lines.append(f"    <axis xyz={_vector(joint.axis)}/>")
     limits = joint.limits
     bounded = joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
-    if bounded or (joint.type is not JointType.FIXED and not (math.isinf(limits.effort) and math.isinf(limits.velocity))):
+    if bounded or (
+        joint.type is not JointType.FIXED and not (math.isinf(limits.effort) and math.isinf(limits.velocity))
+    ):
         position = f'lower="{_number(limits.lower)}" upper="{_number(limits.upper)}" ' if bounded else ""
-        lines.append(
-            f'    <limit {position}effort="{_number(limits.effort)}" velocity="{_number(limits.velocity)}"/>'
-        )
+        lines.append(f'    <limit {position}effort="{_number(limits.effort)}" velocity="{_number(limits.velocity)}"/>')
     if joint.damping or joint.friction:
         lines.append(f'    <dynamics damping="{_number(joint.damping)}" friction="{_number(joint.friction)}"/>')
     if joint.mimic is not None:
         m = joint.mimic
         lines.append(
-            f"    <mimic joint={_quoted(m.joint)} "
-            f'multiplier="{_number(m.multiplier)}" offset="{_number(m.offset)}"/>'
+            f'    <mimic joint={_quoted(m.joint)} multiplier="{_number(m.multiplier)}" offset="{_number(m.offset)}"/>'
         )
     return [*lines, "  </joint>"]
 

@@ -22,7 +22,9 @@ def walk(
             raise ModelError("two links have this name", where=f"link {link.name!r}", remedy="Rename one of them.")
         names.add(link.name)
     if not names:
-        raise ModelError("the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>.")
+        raise ModelError(
+            "the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>."
+        )
     parent_joint: dict[str, Joint] = {}
     children: dict[str, list[Joint]] = {name: [] for name in names}
     seen: set[str] = set()
@@ -112,8 +114,12 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
             k *= mimic.multiplier
             at = number[mimic.joint]
             if at in visited:
-                raise ModelError("the mimic joints follow each other in a circle", where=where, got=mimic.joint,
-                                 remedy="Let one of them stand on its own.")
+                raise ModelError(
+                    "the mimic joints follow each other in a circle",
+                    where=where,
+                    got=mimic.joint,
+                    remedy="Let one of them stand on its own.",
+                )
             visited.add(at)
         if at != i and (joint.type.nq != 1 or order[at].type.nq != 1):
             raise ModelError(

@@ -115,7 +115,9 @@ def _read(
     clean = clean_urdf(data, source=label, max_bytes=max_bytes)
     robot = _urdf_parser(clean, label)
     findings = clean.findings
-    links = [_link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)]
+    links = [
+        _link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    ]
     rotor = _armatures(clean, robot, armature, findings)
     joints = [
         _joint(joint, line, rotor.get(joint.name, 0.0), findings)
@@ -184,7 +186,9 @@ def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint
         friction[name] = float(getattr(dynamics, name, None) or 0.0)
         if friction[name] < 0.0:
             raise UrdfError(
-                f"{name} is {friction[name]:g}", where=f"{where} <dynamics>", got=friction[name],
+                f"{name} is {friction[name]:g}",
+                where=f"{where} <dynamics>",
+                got=friction[name],
                 remedy="Friction takes energy away: give zero or a positive number.",
             )
     mimic = None
@@ -192,7 +196,9 @@ def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    return Joint(joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, mimic=mimic, **friction)
+    return Joint(
+        joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, mimic=mimic, **friction
+    )
 
 
 def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> JointLimits:
@@ -201,7 +207,8 @@ def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> Joi
     if given is None:
         if bounded:
             raise UrdfError(
-                f"a {joint.type} joint needs a <limit>", where=where,
+                f"a {joint.type} joint needs a <limit>",
+                where=where,
                 remedy='Add <limit lower="…" upper="…" effort="…" velocity="…"/>'
                 + (", or make the joint continuous." if kind is JointType.REVOLUTE else "."),
             )
@@ -230,7 +237,9 @@ def _pose(origin: Any) -> Pose:
     return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
 
 
-def _armatures(clean: CleanUrdf, robot: Any, given: Mapping[str, float] | None, findings: list[str]) -> dict[str, float]:
+def _armatures(
+    clean: CleanUrdf, robot: Any, given: Mapping[str, float] | None, findings: list[str]
+) -> dict[str, float]:
     moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
@@ -244,7 +253,9 @@ def _armatures(clean: CleanUrdf, robot: Any, given: Mapping[str, float] | None, 
             number = math.nan
         if not (math.isfinite(number) and number >= 0.0):
             raise ArgumentError(
-                f"expected a number that is zero or more, got {value!r}", where=f"armature[{name!r}]", got=value,
+                f"expected a number that is zero or more, got {value!r}",
+                where=f"armature[{name!r}]",
+                got=value,
                 remedy="It is the rotor's inertia times the square of the gear ratio, kg m².",
             )
         result[name] = number

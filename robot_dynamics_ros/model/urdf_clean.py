@@ -35,14 +35,23 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "child": {"link": ("text", True)},
     "axis": {"xyz": ("vector", True)},
     "limit": {
-        "effort": ("limit", True), "velocity": ("limit", True), "lower": ("limit", False), "upper": ("limit", False),
+        "effort": ("limit", True),
+        "velocity": ("limit", True),
+        "lower": ("limit", False),
+        "upper": ("limit", False),
     },
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
     "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
 }
 _INERTIAL: dict[str, dict] = {"origin": {}, "mass": {}, "inertia": {}}
 _JOINT: dict[str, dict] = {
-    "origin": {}, "parent": {}, "child": {}, "axis": {}, "limit": {}, "dynamics": {}, "mimic": {},
+    "origin": {},
+    "parent": {},
+    "child": {},
+    "axis": {},
+    "limit": {},
+    "dynamics": {},
+    "mimic": {},
 }
 _SCHEMA = {
     "robot": {
@@ -57,8 +66,20 @@ _REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 _HARMLESS = {
     "robot": {"material", "gazebo", "sensor", "group", "mujoco", "loop_joint", "self_collision_checking"},
     "link": {
-        "visual", "collision", "contact", "self_collision_checking", "collision_checking", "self_filter", "sensor",
-        "surface", "gravity", "kinematic", "material", "gazebo", "capsule", "audio",
+        "visual",
+        "collision",
+        "contact",
+        "self_collision_checking",
+        "collision_checking",
+        "self_filter",
+        "sensor",
+        "surface",
+        "gravity",
+        "kinematic",
+        "material",
+        "gazebo",
+        "capsule",
+        "audio",
     },
     "joint": {"safety_controller", "calibration", "hardwareInterface", "physics", "sensor", "gazebo"},
 }
@@ -170,7 +191,9 @@ class _Cleaner:
         if kind == "joint type":
             if text not in JOINT_TYPES:
                 raise UrdfError(
-                    f"unknown joint type {text!r}", where=where.removesuffix(" type"), got=text,
+                    f"unknown joint type {text!r}",
+                    where=where.removesuffix(" type"),
+                    got=text,
                     remedy=f"The types of URDF are {', '.join(JOINT_TYPES)}.",
                 )
             return text
@@ -178,7 +201,9 @@ class _Cleaner:
             parts = text.split()
             if len(parts) != 3:
                 raise UrdfError(
-                    f"expected three numbers, got {text!r}", where=where, got=text,
+                    f"expected three numbers, got {text!r}",
+                    where=where,
+                    got=text,
                     remedy='Separate them by spaces, as in "0 0 1".',
                 )
             return " ".join(self.value(part, "number", where) for part in parts)
@@ -207,11 +232,16 @@ class _Cleaner:
         for joint in control.all("joint"):
             for interface in joint.all("state_interface"):
                 for param in interface.all("param"):
-                    if interface.attributes.get("name") == "position" and param.attributes.get("name") == "initial_value":
+                    if (
+                        interface.attributes.get("name") == "position"
+                        and param.attributes.get("name") == "initial_value"
+                    ):
                         where = self.where(param, f"<ros2_control> joint {joint.attributes.get('name', '')!r}")
                         position = self.number(param.text.strip(), where)
                         if not math.isfinite(position):
-                            raise UrdfError("it is not finite", where=where, got=position, remedy="Give a finite number.")
+                            raise UrdfError(
+                                "it is not finite", where=where, got=position, remedy="Give a finite number."
+                            )
                         self.out.initial_positions[joint.attributes.get("name", "")] = position
 
     def read_armature(self, transmission: Node) -> None:
@@ -223,7 +253,9 @@ class _Cleaner:
                 where = self.where(child, f"transmission {transmission.attributes.get('name', '')!r}")
                 value = self.number(child.attributes.get("value", ""), where)
                 if not math.isfinite(value) or (child.tag == "drake:rotor_inertia" and value < 0.0):
-                    raise UrdfError(f"{value!r} is not possible", where=where, got=value, remedy="Give a finite number.")
+                    raise UrdfError(
+                        f"{value!r} is not possible", where=where, got=value, remedy="Give a finite number."
+                    )
                 values[child.tag] = value
             total += values.get("drake:gear_ratio", 1.0) ** 2 * values.get("drake:rotor_inertia", 0.0)
         if total > 0.0 and len(joints) == 1:

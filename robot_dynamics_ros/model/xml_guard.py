@@ -95,7 +95,9 @@ def parse_xml(
 class _Builder:
     """Expat's callbacks: builds kept nodes, counts everything."""
 
-    def __init__(self, schema: Schema, source: str, on_skipped: Callable[[tuple[Node, ...], str, int], None] | None) -> None:
+    def __init__(
+        self, schema: Schema, source: str, on_skipped: Callable[[tuple[Node, ...], str, int], None] | None
+    ) -> None:
         self.root: Node | None = None
         self.source = source
         self.on_skipped = on_skipped

@@ -66,9 +66,7 @@ class JointStateLayout:
         except Exception as error:  # the binding raises whatever the middleware does
             raise ValueError(f"not a sensor_msgs/JointState: {error}") from error
         self.names: tuple[str, ...] = tuple(message.name)
-        self.position, self.velocity, self.effort = (
-            len(message.position), len(message.velocity), len(message.effort)
-        )
+        self.position, self.velocity, self.effort = (len(message.position), len(message.velocity), len(message.effort))
         # the bytes between strings are padding and may hold anything
         pattern = bytearray()
         offset = 12

@@ -17,9 +17,7 @@ def other_publishers(node: Node, publisher: Any) -> list[str]:
     topic = publisher.topic_name
     if node.count_publishers(topic) <= 1:
         return []
-    names = [
-        f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in node.get_publishers_info_by_topic(topic)
-    ]
+    names = [f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in node.get_publishers_info_by_topic(topic)]
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)

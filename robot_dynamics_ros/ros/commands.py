@@ -54,7 +54,9 @@ class CommandPublisher:
             message = Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,) = self._template.blocks
-        self.publisher = node.create_publisher(type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER)
+        self.publisher = node.create_publisher(
+            type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER
+        )
 
     def publish(self, effort: Array, stamp: int) -> None:
         """Send (nv,) efforts in model order.
@@ -144,8 +146,9 @@ class CommandReader:
         self._names = None
         unknown = [name for name in names if name not in self._joints]
         if unknown:
-            raise CommandRejected("unknown_joint", f"there is no joint {unknown[0]!r}; the joints are "
-                                  + ", ".join(self._joints))
+            raise CommandRejected(
+                "unknown_joint", f"there is no joint {unknown[0]!r}; the joints are " + ", ".join(self._joints)
+            )
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CommandRejected("duplicate_joint", f"joint {repeated[0]!r} is named {names.count(repeated[0])} times")

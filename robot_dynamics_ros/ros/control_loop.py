@@ -47,8 +47,12 @@ def controllable(model: RobotModel) -> RobotModel:
     for name in model.joint_names:
         kind = model.joint(name).type
         if kind in (JointType.FLOATING, JointType.PLANAR):
-            raise ArgumentError(f"joint {name!r} is {kind.name.lower()}", where=where, got=name,
-                                remedy="The controller needs a fixed base and joints with one degree of freedom.")
+            raise ArgumentError(
+                f"joint {name!r} is {kind.name.lower()}",
+                where=where,
+                got=name,
+                remedy="The controller needs a fixed base and joints with one degree of freedom.",
+            )
     return model
 
 
@@ -70,7 +74,12 @@ class ControlLoop:
     """
 
     def __init__(
-        self, node: Node, description: str, values: ParameterSet, rejections: Rejections, report: ControllerReport,
+        self,
+        node: Node,
+        description: str,
+        values: ParameterSet,
+        rejections: Rejections,
+        report: ControllerReport,
         failed: Any,
     ) -> None:
         model = controllable(load_robot_model(description, values, node.get_logger()))
@@ -83,8 +92,12 @@ class ControlLoop:
         self.description = description
         self.model = model
         self.controller = JointController(
-            model, make_law(values, model), options=settings.options(values), guards=settings.guards(values, model),
-            tolerances=settings.tolerances(values, model), observer=settings.observer(values, model),
+            model,
+            make_law(values, model),
+            options=settings.options(values),
+            guards=settings.guards(values, model),
+            tolerances=settings.tolerances(values, model),
+            observer=settings.observer(values, model),
             collision=settings.collision(values, model),
         )
         if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
@@ -134,7 +147,11 @@ class ControlLoop:
         """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
         for topics in (
-            self._commands, self._wrenches, self._more_wrenches, self._external_efforts, self._wrench_estimate,
+            self._commands,
+            self._wrenches,
+            self._more_wrenches,
+            self._external_efforts,
+            self._wrench_estimate,
             self._references,
         ):
             topics.destroy()

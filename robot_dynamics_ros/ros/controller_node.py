@@ -68,7 +68,8 @@ class ControllerNode(LifecycleNode):
             self.get_logger().info("waiting for a description on the topic robot_description")
         elif not self._autostart():
             raise RobotDynamicsError(
-                "the node could not be started with the description it was given", where=self._source.origin,
+                "the node could not be started with the description it was given",
+                where=self._source.origin,
                 remedy="See the error above.",
             )
 
@@ -79,9 +80,13 @@ class ControllerNode(LifecycleNode):
             )
             return None
         return FollowJointTrajectory(
-            self, action_type, begin=self._begin_goal, hold=self._hold_for_action,
+            self,
+            action_type,
+            begin=self._begin_goal,
+            hold=self._hold_for_action,
             ready=lambda: self._running_loop("goal") is not None,
-            feedback=lambda goal: self._goal_feedback(action_type, goal), rate=self.parameters["action_monitor_rate"],
+            feedback=lambda goal: self._goal_feedback(action_type, goal),
+            rate=self.parameters["action_monitor_rate"],
         )
 
     # -- life cycle ----------------------------------------------------------------------------------------------
@@ -114,10 +119,16 @@ class ControllerNode(LifecycleNode):
         self.loop = loop
         inputs = (
             self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT),
-            self.create_subscription(JointTrajectoryPoint, "~/joint_references", self._on_reference, NEWEST,
-                                     event_callbacks=QUIET_SUBSCRIPTION),
-            self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST,
-                                     event_callbacks=QUIET_SUBSCRIPTION),
+            self.create_subscription(
+                JointTrajectoryPoint,
+                "~/joint_references",
+                self._on_reference,
+                NEWEST,
+                event_callbacks=QUIET_SUBSCRIPTION,
+            ),
+            self.create_subscription(
+                WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+            ),
         )
         self._subscriptions_of_cycle = [loop.subscription, *inputs[1:]]
         hold = self.create_service(Trigger, "~/hold", self._on_hold)
@@ -218,7 +229,9 @@ class ControllerNode(LifecycleNode):
         if not others:
             return True
         text = f"{self.loop.command_publisher.topic_name} is published by {', '.join(others)} too"
-        self.rejections.report("second_publisher", text if policy == "report" else f"{text}: the controller stays inactive")
+        self.rejections.report(
+            "second_publisher", text if policy == "report" else f"{text}: the controller stays inactive"
+        )
         return policy == "report"
 
     def _see_to_goals(self) -> None:
@@ -258,9 +271,7 @@ class ControllerNode(LifecycleNode):
         loop = self.loop
         if loop is None or not loop.running:
             raise TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it.")
-        tolerances = goal_tolerances(
-            request, loop.controller.tolerances, loop.model.joint_names, self.get_logger()
-        )
+        tolerances = goal_tolerances(request, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
         try:
             return self._follow(loop, request.trajectory, tolerances)
         except RobotDynamicsError as error:
@@ -321,4 +332,3 @@ class ControllerNode(LifecycleNode):
             loop.controller.set_payload(settings.payload(values))
         if "joint_wrenches.rate_divisor" in changed:
             loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])
-

@@ -179,6 +179,4 @@ class DemoClient:
         if self._recording:
             f, m = message.wrench.force, message.wrench.torque
             self._frames[i] = message.header.frame_id
-            self._wrenches[i].append(
-                (to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z)
-            )
+            self._wrenches[i].append((to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z))

@@ -28,7 +28,9 @@ class ExternalEfforts:
             return
         effort = marks(controller.model.nv)
         self._template = Template(JointState(name=list(controller.model.joint_names), effort=effort), effort)
-        self._publisher = node.create_publisher(JointState, "~/external_efforts", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._publisher = node.create_publisher(
+            JointState, "~/external_efforts", STATE, event_callbacks=QUIET_PUBLISHER
+        )
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second."""

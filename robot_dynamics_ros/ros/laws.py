@@ -23,16 +23,38 @@ from robot_dynamics_ros.ros.parameters import Param
 
 __all__ = ["LAWS", "LAW_PARAMETERS", "make_law"]
 
-LAWS = ("computed_torque", "pd_gravity", "feedforward_pd", "joint_impedance", "cartesian_impedance", "gravity_compensation")
+LAWS = (
+    "computed_torque",
+    "pd_gravity",
+    "feedforward_pd",
+    "joint_impedance",
+    "cartesian_impedance",
+    "gravity_compensation",
+)
 
 LAW_PARAMETERS = (
     Param("law", "computed_torque", "Control law.", choices=LAWS),
-    Param("friction_compensation", "reference", "The speed at which the friction of the URDF is compensated; none: it "
-          "is not.", choices=("reference", "measured", "none")),
-    Param("cartesian.link", "", "Link that cartesian_impedance holds by its origin where the reference would have it; a "
-          "name that is known at configure is prepared, so that a change of law does not delay a cycle."),
-    Param("cartesian.stiffness", (30.0, 30.0, 30.0, 600.0, 600.0, 600.0), "Its stiffness about and along the world's axes; "
-          "gains.<joint>.p and .d hold the posture in what freedom is left.", unit="N m/rad, N/m", length=6, element=float),
+    Param(
+        "friction_compensation",
+        "reference",
+        "The speed at which the friction of the URDF is compensated; none: it is not.",
+        choices=("reference", "measured", "none"),
+    ),
+    Param(
+        "cartesian.link",
+        "",
+        "Link that cartesian_impedance holds by its origin where the reference would have it; a "
+        "name that is known at configure is prepared, so that a change of law does not delay a cycle.",
+    ),
+    Param(
+        "cartesian.stiffness",
+        (30.0, 30.0, 30.0, 600.0, 600.0, 600.0),
+        "Its stiffness about and along the world's axes; "
+        "gains.<joint>.p and .d hold the posture in what freedom is left.",
+        unit="N m/rad, N/m",
+        length=6,
+        element=float,
+    ),
     Param("cartesian.damping_ratio", 0.7, "Its damping ratio.", lower=0.0, upper=10.0),
 )
 
@@ -55,12 +77,20 @@ def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
     if name == "cartesian_impedance":
         link = values["cartesian.link"]
         if not link:
-            raise ArgumentError("is empty", where="parameter 'cartesian.link'",
-                                remedy="Name the link that cartesian_impedance is to hold.")
+            raise ArgumentError(
+                "is empty",
+                where="parameter 'cartesian.link'",
+                remedy="Name the link that cartesian_impedance is to hold.",
+            )
         model.link(link)
         return CartesianImpedance(
-            link=link, stiffness=values["cartesian.stiffness"] or 0.0, damping_ratio=values["cartesian.damping_ratio"],
-            posture_stiffness=gains("p"), posture_damping=gains("d"), friction=friction, friction_at=at,
+            link=link,
+            stiffness=values["cartesian.stiffness"] or 0.0,
+            damping_ratio=values["cartesian.damping_ratio"],
+            posture_stiffness=gains("p"),
+            posture_damping=gains("d"),
+            friction=friction,
+            friction_at=at,
         )
     if name == "gravity_compensation":
         return GravityCompensation(damping=gains("d"), friction=friction)

@@ -118,8 +118,7 @@ class Param:
         if self.is_array:
             values = tuple(value) if value is not None else ()
             if self.length is not None and values and len(values) != self.length:
-                raise ArgumentError(f"has {len(values)} values", where=where, got=values,
-                                    remedy=f"Give {self.length}.")
+                raise ArgumentError(f"has {len(values)} values", where=where, got=values, remedy=f"Give {self.length}.")
             for item in values:
                 self._check_one(where, item)
             return values
@@ -128,17 +127,29 @@ class Param:
 
     def _check_one(self, where: str, value: Any) -> None:
         if self.choices and value not in self.choices:
-            raise ArgumentError(f"is {value!r}", where=where, got=value,
-                                remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + ".")
+            raise ArgumentError(
+                f"is {value!r}",
+                where=where,
+                got=value,
+                remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + ".",
+            )
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, got=value, remedy="Give a finite number.")
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.lower is not None and value < self.lower:
-                raise ArgumentError(f"is {value}, less than {self.lower}", where=where, got=value,
-                                    remedy=f"Give at least {self.lower} {self.unit}".rstrip() + ".")
+                raise ArgumentError(
+                    f"is {value}, less than {self.lower}",
+                    where=where,
+                    got=value,
+                    remedy=f"Give at least {self.lower} {self.unit}".rstrip() + ".",
+                )
             if self.upper is not None and value > self.upper:
-                raise ArgumentError(f"is {value}, more than {self.upper}", where=where, got=value,
-                                    remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".")
+                raise ArgumentError(
+                    f"is {value}, more than {self.upper}",
+                    where=where,
+                    got=value,
+                    remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
+                )
 
 
 class ParameterSet(Mapping[str, Any]):
@@ -178,8 +189,11 @@ class ParameterSet(Mapping[str, Any]):
             try:
                 declared = self._node.declare_parameter(param.name, default, param.descriptor())
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                raise ArgumentError(f"cannot be what was given ({error})", where=where,
-                                    remedy=f"Give {param.type_text}; " + self._hint(param)) from None
+                raise ArgumentError(
+                    f"cannot be what was given ({error})",
+                    where=where,
+                    remedy=f"Give {param.type_text}; " + self._hint(param),
+                ) from None
             except ValueError as error:
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
             self._params[param.name] = param
@@ -212,8 +226,9 @@ class ParameterSet(Mapping[str, Any]):
                 if param is None:
                     continue  # use_sim_time and the like; or being declared just now, and checked there
                 if param.ros_type != parameter.type_:
-                    raise ArgumentError(f"is {parameter.value!r}", where=f"parameter {param.name!r}",
-                                        remedy=f"Give {param.type_text}.")
+                    raise ArgumentError(
+                        f"is {parameter.value!r}", where=f"parameter {param.name!r}", remedy=f"Give {param.type_text}."
+                    )
                 proposed[param.name] = param.check(parameter.value)
                 changed.append(param.name)
             if changed:

@@ -9,9 +9,7 @@ __all__ = ["COMMAND", "EVENT", "LATCHED", "NEWEST", "QUIET_PUBLISHER", "QUIET_SU
 
 
 def _keep_last(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
-    )
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)
 
 
 #: Subscriptions that want the newest value and nothing older; match publishers of any reliability.

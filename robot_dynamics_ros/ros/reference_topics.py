@@ -43,7 +43,9 @@ class ReferenceTopics:
         self._reference = node.create_publisher(JointState, "~/reference", STATE, event_callbacks=QUIET_PUBLISHER)
         self._error = node.create_publisher(JointState, "~/error", STATE, event_callbacks=QUIET_PUBLISHER)
         self._state = (
-            node.create_publisher(JointTrajectoryControllerState, "~/controller_state", STATE, event_callbacks=QUIET_PUBLISHER)
+            node.create_publisher(
+                JointTrajectoryControllerState, "~/controller_state", STATE, event_callbacks=QUIET_PUBLISHER
+            )
             if JointTrajectoryControllerState is not None
             else None
         )

@@ -12,8 +12,15 @@ from robot_dynamics_ros.ros.parameters import Param, ParameterSet
 __all__ = ["ROBOT_PARAMETERS", "load_robot_model"]
 
 ROBOT_PARAMETERS = (
-    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
-          element=float, applies="when the description is read"),
+    Param(
+        "gravity",
+        (0.0, 0.0, -9.81),
+        "Gravitational acceleration in the root link's frame.",
+        unit="m/s^2",
+        length=3,
+        element=float,
+        applies="when the description is read",
+    ),
 )
 
 
@@ -29,8 +36,14 @@ def load_robot_model(description: str, values: ParameterSet, logger: Any) -> Rob
     robot = parse_urdf(description)
     moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
     values.declare(
-        Param(f"armature.{joint.name}", float(joint.armature), "Inertia of rotor and gears as felt at the joint.",
-              unit="kg m^2 or kg", lower=0.0, applies="when the description is read")
+        Param(
+            f"armature.{joint.name}",
+            float(joint.armature),
+            "Inertia of rotor and gears as felt at the joint.",
+            unit="kg m^2 or kg",
+            lower=0.0,
+            applies="when the description is read",
+        )
         for joint in moving
     )
     armature = {

@@ -26,7 +26,9 @@ def _executor(name: str, node: Any) -> Executor:
             from rclpy.experimental import EventsExecutor
         except ImportError:
             raise RobotDynamicsError(
-                "this rclpy has no EventsExecutor", where="parameter 'executor'", got=name,
+                "this rclpy has no EventsExecutor",
+                where="parameter 'executor'",
+                got=name,
                 remedy="Use 'single_threaded'.",
             ) from None
         executor = EventsExecutor()

@@ -28,8 +28,9 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     names = list(message.name)
     if not names or not (len(message.position) or len(message.velocity)):
-        raise ArgumentError("the message sets nothing", where=_WHERE, got=names,
-                            remedy="Give names and positions, velocities or both.")
+        raise ArgumentError(
+            "the message sets nothing", where=_WHERE, got=names, remedy="Give names and positions, velocities or both."
+        )
     for name in names:
         if name not in simple:
             raise UnknownNameError("joint", name, simple, where=_WHERE)

@@ -97,7 +97,11 @@ class SimulatorNode(Node):
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
         commands = CommandReader(
-            self, values["command_format"], self._outputs.joints, self._on_command, self._on_refused,
+            self,
+            values["command_format"],
+            self._outputs.joints,
+            self._on_command,
+            self._on_refused,
             NEWEST if self._lockstep is None else EVENT,
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
@@ -316,4 +320,3 @@ class SimulatorNode(Node):
 
     def finish(self) -> None:
         """Nothing to leave behind: a robot that is not there needs no safe command."""
-

@@ -21,8 +21,13 @@ from robot_dynamics_ros.simulation.limits import RigidStops
 from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = [
-    "SIMULATOR_PARAMETERS", "TIME_MODES", "check_initial_positions", "initial_position_parameters", "initial_positions",
-    "make_plant", "validate",
+    "SIMULATOR_PARAMETERS",
+    "TIME_MODES",
+    "check_initial_positions",
+    "initial_position_parameters",
+    "initial_positions",
+    "make_plant",
+    "validate",
 ]
 
 TIME_MODES = ("real_time", "fast", "lockstep")
@@ -34,40 +39,112 @@ SIMULATOR_PARAMETERS = (
     *REALTIME_PARAMETERS,
     *SENSOR_PARAMETERS,
     *MODEL_ERROR_PARAMETERS,
-    Param("joints", (), "Joints in joint_states and in the array of commands, in order; empty: all, in the order of "
-          "the URDF.", read_only=True),
-    Param("state_interfaces", STATE_INTERFACES, "Interfaces that joint_states tells; the others are NaN, at full length.",
-          choices=STATE_INTERFACES, read_only=True),
-    Param("command_format", "multi_array", "multi_array: Float64MultiArray on effort_controller/commands; "
-          "joint_state: JointState on robot_joint_commands.", choices=COMMAND_FORMATS, read_only=True),
-    Param("command_timeout", 0.1, "Time without a command after which the effort goes to zero.", unit="s", lower=0.001,
-          upper=3600.0),
-    Param("wrench_timeout", 0.2, "Time without a message after which an external wrench ends.", unit="s", lower=0.001,
-          upper=3600.0),
-    Param("holding_brakes", False, "Brakes hold the joints while no command arrives and while the robot is disabled.",
-          read_only=True),
-    Param("brake_effort", 0.0, "Breakaway effort of the brakes; 0: they hold anything.", unit="N m or N", lower=0.0,
-          read_only=True),
-    Param("start_enabled", True, "Take commands from the start; otherwise ~/set_enabled with true comes first.",
-          read_only=True),
-    Param("update_rate", 500.0, "Rate of joint states; a command is held for one period.", unit="Hz", lower=1.0,
-          upper=20000.0, read_only=True),
-    Param("substeps", 0, "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' "
-          "damping.", lower=0, upper=1000, read_only=True),
+    Param(
+        "joints",
+        (),
+        "Joints in joint_states and in the array of commands, in order; empty: all, in the order of the URDF.",
+        read_only=True,
+    ),
+    Param(
+        "state_interfaces",
+        STATE_INTERFACES,
+        "Interfaces that joint_states tells; the others are NaN, at full length.",
+        choices=STATE_INTERFACES,
+        read_only=True,
+    ),
+    Param(
+        "command_format",
+        "multi_array",
+        "multi_array: Float64MultiArray on effort_controller/commands; "
+        "joint_state: JointState on robot_joint_commands.",
+        choices=COMMAND_FORMATS,
+        read_only=True,
+    ),
+    Param(
+        "command_timeout",
+        0.1,
+        "Time without a command after which the effort goes to zero.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    ),
+    Param(
+        "wrench_timeout",
+        0.2,
+        "Time without a message after which an external wrench ends.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    ),
+    Param(
+        "holding_brakes",
+        False,
+        "Brakes hold the joints while no command arrives and while the robot is disabled.",
+        read_only=True,
+    ),
+    Param(
+        "brake_effort",
+        0.0,
+        "Breakaway effort of the brakes; 0: they hold anything.",
+        unit="N m or N",
+        lower=0.0,
+        read_only=True,
+    ),
+    Param(
+        "start_enabled",
+        True,
+        "Take commands from the start; otherwise ~/set_enabled with true comes first.",
+        read_only=True,
+    ),
+    Param(
+        "update_rate",
+        500.0,
+        "Rate of joint states; a command is held for one period.",
+        unit="Hz",
+        lower=1.0,
+        upper=20000.0,
+        read_only=True,
+    ),
+    Param(
+        "substeps",
+        0,
+        "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' damping.",
+        lower=0,
+        upper=1000,
+        read_only=True,
+    ),
     Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
     Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
-    Param("stop_restitution", 0.0, "Share of its speed with which a joint rebounds from its stop.", lower=0.0, upper=1.0,
-          read_only=True),
+    Param(
+        "stop_restitution",
+        0.0,
+        "Share of its speed with which a joint rebounds from its stop.",
+        lower=0.0,
+        upper=1.0,
+        read_only=True,
+    ),
     Param("limiter", True, "Limit efforts as ros2_control does.", read_only=True),
-    Param("time_mode", "real_time", "real_time: paced to the clock; fast: as fast as possible; lockstep: one period "
-          "for each command.", choices=TIME_MODES, read_only=True),
-    Param("real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0,
-          read_only=True),
+    Param(
+        "time_mode",
+        "real_time",
+        "real_time: paced to the clock; fast: as fast as possible; lockstep: one period for each command.",
+        choices=TIME_MODES,
+        read_only=True,
+    ),
+    Param(
+        "real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0, read_only=True
+    ),
     Param("publish_clock", False, "Publish /clock: the simulator then owns time.", read_only=True),
     Param("publish_description", True, "Publish robot_description, unless it came by that topic.", read_only=True),
-    Param("joint_wrenches.rate_divisor", 1, "Publish joint wrenches with every this-many-th joint state.", lower=1,
-          upper=100000, read_only=True),
+    Param(
+        "joint_wrenches.rate_divisor",
+        1,
+        "Publish joint wrenches with every this-many-th joint state.",
+        lower=1,
+        upper=100000,
+        read_only=True,
+    ),
     Param("start_paused", False, "Wait for ~/set_pause with false.", read_only=True),
 )
 
@@ -85,8 +162,13 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
         if name not in given and not lower <= position <= upper:
             position = 0.5 * (lower + upper) if math.isfinite(lower + upper) else min(max(position, lower), upper)
         table.append(
-            Param(f"initial_positions.{name}", position, "Position at the start and after a reset.", unit="rad or m",
-                  read_only=True)
+            Param(
+                f"initial_positions.{name}",
+                position,
+                "Position at the start and after a reset.",
+                unit="rad or m",
+                read_only=True,
+            )
         )
     return table
 
@@ -123,17 +205,28 @@ def validate(values: Mapping[str, Any]) -> None:
     joints = values["joints"]
     repeated = sorted({name for name in joints if joints.count(name) > 1})
     if repeated:
-        raise ArgumentError(f"names {repeated[0]!r} more than once", where="parameter 'joints'", got=joints,
-                            remedy="Name each joint once.")
+        raise ArgumentError(
+            f"names {repeated[0]!r} more than once",
+            where="parameter 'joints'",
+            got=joints,
+            remedy="Name each joint once.",
+        )
     if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
-        raise ArgumentError(f"has no meaning with time_mode {values['time_mode']!r}",
-                            where="parameter 'real_time_factor'", got=values["real_time_factor"],
-                            remedy="Leave it at 1.0, or set time_mode to 'real_time'.")
+        raise ArgumentError(
+            f"has no meaning with time_mode {values['time_mode']!r}",
+            where="parameter 'real_time_factor'",
+            got=values["real_time_factor"],
+            remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
+        )
     if values["time_mode"] == "lockstep":
         for name in ("sensors.duplicate_probability", "sensors.drop_probability"):
             if values[name] > (0.0 if "duplicate" in name else 0.99):
-                raise ArgumentError("does not go with lockstep, where every joint state is answered by one step",
-                                    where=f"parameter {name!r}", got=values[name], remedy="Use real_time or fast.")
+                raise ArgumentError(
+                    "does not go with lockstep, where every joint state is answered by one step",
+                    where=f"parameter {name!r}",
+                    got=values[name],
+                    remedy="Use real_time or fast.",
+                )
 
 
 def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:

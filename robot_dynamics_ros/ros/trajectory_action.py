@@ -81,8 +81,16 @@ class FollowJointTrajectory:
     """
 
     def __init__(
-        self, node: Node, action_type: Any, *, begin: Callable[[Any], Goal], ready: Callable[[], bool],
-        hold: Callable[[], None], feedback: Callable[[Any], Any], rate: float, server: Any = ActionServer,
+        self,
+        node: Node,
+        action_type: Any,
+        *,
+        begin: Callable[[Any], Goal],
+        ready: Callable[[], bool],
+        hold: Callable[[], None],
+        feedback: Callable[[Any], Any],
+        rate: float,
+        server: Any = ActionServer,
     ) -> None:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
@@ -90,8 +98,12 @@ class FollowJointTrajectory:
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
         self._server = server(
-            node, action_type, "~/follow_joint_trajectory", self._execute,
-            goal_callback=self._on_goal, cancel_callback=self._on_cancel,
+            node,
+            action_type,
+            "~/follow_joint_trajectory",
+            self._execute,
+            goal_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
         )
 
     def _on_goal(self, _request: Any) -> GoalResponse:
@@ -156,7 +168,9 @@ def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], l
     """
     try:
         return defaults.with_requests(
-            joints, _by_joint(message.path_tolerance), _by_joint(message.goal_tolerance),
+            joints,
+            _by_joint(message.path_tolerance),
+            _by_joint(message.goal_tolerance),
             to_nanoseconds(message.goal_time_tolerance) / NANOSECONDS,
         )
     except ArgumentError as error:
@@ -164,7 +178,9 @@ def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], l
         return defaults
 
 
-def feedback_message(action_type: Any, controller: JointController, joints: Sequence[str], stamp: int, goal: Goal) -> Any:
+def feedback_message(
+    action_type: Any, controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
+) -> Any:
     """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference.
 
     Args:
@@ -175,7 +191,8 @@ def feedback_message(action_type: Any, controller: JointController, joints: Sequ
     message = action_type.Feedback(
         joint_names=list(joints),
         desired=JointTrajectoryPoint(
-            positions=reference[0][index].tolist(), velocities=reference[1][index].tolist(),
+            positions=reference[0][index].tolist(),
+            velocities=reference[1][index].tolist(),
             accelerations=reference[2][index].tolist(),
         ),
         actual=JointTrajectoryPoint(positions=q[index].tolist(), velocities=v[index].tolist()),

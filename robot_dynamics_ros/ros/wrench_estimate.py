@@ -33,8 +33,11 @@ class WrenchEstimate:
             return
         controller.model.link(link)
         if controller.observer is None:
-            raise ArgumentError("is 0 although a wrench is to be estimated", where="parameter 'observer_gain'",
-                                remedy="Give it a value, or leave external_wrench_estimate.link empty.")
+            raise ArgumentError(
+                "is 0 although a wrench is to be estimated",
+                where="parameter 'observer_gain'",
+                remedy="Give it a value, or leave external_wrench_estimate.link empty.",
+            )
         self._publisher = WrenchPublisher(node, "~/external_wrench_estimate", link)
         self._solve(controller.model.initial_configuration())  # compiles the Jacobian before the first cycle
 

@@ -38,8 +38,9 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     if not np.isfinite(wrench).all():
-        raise ArgumentError(f"the wrench has a component that is not finite: {wrench.tolist()}",
-                            where="external_wrench", got=wrench)
+        raise ArgumentError(
+            f"the wrench has a component that is not finite: {wrench.tolist()}", where="external_wrench", got=wrench
+        )
     return wrench
 
 
@@ -68,7 +69,9 @@ class WrenchTopics:
             if token in taken:
                 raise ArgumentError(
                     f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
-                    where="joint_wrenches", got=joint, remedy="Rename one of them in the URDF.",
+                    where="joint_wrenches",
+                    got=joint,
+                    remedy="Rename one of them in the URDF.",
                 )
             taken[token] = joint
             self._publishers.append(

@@ -38,8 +38,19 @@ FREE_AXES = """
 def demo(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     with private_domain() as domain:
         return subprocess.run(
-            [sys.executable, "-m", "robot_dynamics_ros.cli.main", "demo", "--output", str(tmp_path / "out"), *arguments],
-            capture_output=True, text=True, timeout=200, env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
+            [
+                sys.executable,
+                "-m",
+                "robot_dynamics_ros.cli.main",
+                "demo",
+                "--output",
+                str(tmp_path / "out"),
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=200,
+            env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
         )
 
 

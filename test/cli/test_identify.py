@@ -15,8 +15,26 @@ from robot_dynamics_ros.cli.main import main
 def recorded(tmp_path_factory):
     """A recording of a two-link arm along the motion that the command designs."""
     folder = tmp_path_factory.mktemp("identify")
-    assert main(["excite", "--urdf", "two_link", "--output", str(folder / "motion"), "--period", "10", "--periods", "1",
-                 "--evaluations", "60", "--start", "0.2,0.1"]) == 0
+    assert (
+        main(
+            [
+                "excite",
+                "--urdf",
+                "two_link",
+                "--output",
+                str(folder / "motion"),
+                "--period",
+                "10",
+                "--periods",
+                "1",
+                "--evaluations",
+                "60",
+                "--start",
+                "0.2,0.1",
+            ]
+        )
+        == 0
+    )
     prior = rd.load_robot("two_link")
     motion = rd.design_excitation(prior, rd.DesignSettings(period=10.0, evaluations=60))
     truth = wrong_robot(prior, 4)
@@ -45,8 +63,10 @@ def write_bag(path, model, t, q, effort):
             order = [1, 0]  # as any broadcaster may
             message = types["sensor_msgs/msg/JointState"](
                 header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
-                name=[model.joint_names[i] for i in order], position=q[k, order], velocity=np.empty(0),
-                    effort=effort[k, order],
+                name=[model.joint_names[i] for i in order],
+                position=q[k, order],
+                velocity=np.empty(0),
+                effort=effort[k, order],
             )
             writer.write(connection, nanosec, store.serialize_cdr(message, "sensor_msgs/msg/JointState"))
 
@@ -81,8 +101,10 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
 
 def test_errors_say_what_to_do(recorded, capsys, tmp_path):
     folder, _, _ = recorded
-    assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "motion.csv"), "--output",
-        str(tmp_path / "x")]) == 2
+    assert (
+        main(["identify", "--urdf", "two_link", "--csv", str(folder / "motion.csv"), "--output", str(tmp_path / "x")])
+        == 2
+    )
     assert "efforts" in capsys.readouterr().err
     assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "run.csv"), "--terms", "magic"]) == 2
     assert "viscous" in capsys.readouterr().err
@@ -103,8 +125,22 @@ def test_a_locked_joint_stays_a_joint_in_the_urdf(recorded, tmp_path):
         out = csv.writer(file)
         out.writerow(["t", "shoulder.position", "shoulder.effort"])
         out.writerows(np.column_stack([t, q, effort]).tolist())
-    assert main(["identify", "--urdf", "two_link", "--csv", str(tmp_path / "run.csv"), "--lock", "elbow=0.3",
-                 "--output", str(tmp_path / "out")]) == 0
+    assert (
+        main(
+            [
+                "identify",
+                "--urdf",
+                "two_link",
+                "--csv",
+                str(tmp_path / "run.csv"),
+                "--lock",
+                "elbow=0.3",
+                "--output",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
     model = rd.load_urdf(str(tmp_path / "out" / "identified.urdf"))
     assert model.joint_names == prior.joint_names
     poses = np.column_stack([np.linspace(-2, 2, 20), np.full(20, 0.3)])

@@ -53,9 +53,7 @@ def test_a_law_that_knows_the_robot_tracks_better_than_one_that_does_not():
 
     errors = {}
     for law in LAWS:
-        experiment = TrackingExperiment.of_motion(
-            model, at, 1.0, dt=2e-3, law=law, frequency=15.0, integrator="moreau"
-        )
+        experiment = TrackingExperiment.of_motion(model, at, 1.0, dt=2e-3, law=law, frequency=15.0, integrator="moreau")
         for name, robot in (("right", model), ("wrong", rd.robot_model_error(model, mass=1.3))):
             errors[law, name] = experiment(robot, 0)["rms error [mrad, mm]"]
     assert errors["computed_torque", "right"] < 0.2 * errors["computed_torque", "wrong"]

@@ -50,10 +50,14 @@ LAWS = {
 def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
     """Switched under way and out of the reference's way, the change at the switch is no larger than a usual one."""
     control = make(arm)
-    efforts, *_ = run(control, arm, {
-        200: lambda t: control.set_law(LAWS[name]),
-        700: lambda t: control.set_law(rd.ComputedTorque(kp=400.0, kd=40.0)),
-    })
+    efforts, *_ = run(
+        control,
+        arm,
+        {
+            200: lambda t: control.set_law(LAWS[name]),
+            700: lambda t: control.set_law(rd.ComputedTorque(kp=400.0, kd=40.0)),
+        },
+    )
     steps = np.abs(np.diff(efforts, axis=0))
     usual = np.abs(np.diff(efforts[50:200], axis=0)).max(axis=0)
     for k in (200, 700):

@@ -231,7 +231,9 @@ def test_streamed_points_are_followed_and_their_end_is_a_stop(arm):
         x = (t - START) * 1e-9
         if (t - START) % (10 * MS) == 0 and x < 1.5:
             point = rd.TrajectoryPoint(
-                0, q0 + 0.1 * (1 - np.cos(w * x)), np.full(7, 0.1 * w * np.sin(w * x)),
+                0,
+                q0 + 0.1 * (1 - np.cos(w * x)),
+                np.full(7, 0.1 * w * np.sin(w * x)),
                 np.full(7, 0.1 * w * w * np.cos(w * x)),
             )
             control.accept_point(arm.joint_names, point, t)
@@ -305,8 +307,15 @@ def test_a_state_of_the_wrong_size_cannot_activate(arm):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"safe_command": "freeze"}, {"gravity_compensated_by": "nobody"}, {"state_timeout": 0.0},
-            {"blend_time": -1.0}, {"max_step": np.nan}, {"wrench_acceleration": "magic"}],
+    "bad",
+    [
+        {"safe_command": "freeze"},
+        {"gravity_compensated_by": "nobody"},
+        {"state_timeout": 0.0},
+        {"blend_time": -1.0},
+        {"max_step": np.nan},
+        {"wrench_acceleration": "magic"},
+    ],
 )
 def test_nonsense_options_are_refused(bad):
     with pytest.raises(rd.ArgumentError, match=next(iter(bad))):

@@ -41,8 +41,15 @@ def test_it_is_odd_smooth_at_zero_and_always_resists(v, viscous, coulomb, extra)
 
 
 @pytest.mark.parametrize(
-    "bad", [{"viscous": -1.0}, {"coulomb": [1.0]}, {"smoothing": 0.0}, {"stribeck_speed": np.nan},
-            {"coulomb": 2.0, "breakaway": 1.0}, {"viscous": "oil"}],
+    "bad",
+    [
+        {"viscous": -1.0},
+        {"coulomb": [1.0]},
+        {"smoothing": 0.0},
+        {"stribeck_speed": np.nan},
+        {"coulomb": 2.0, "breakaway": 1.0},
+        {"viscous": "oil"},
+    ],
 )
 def test_nonsense_is_refused(bad):
     with pytest.raises(rd.ArgumentError, match="friction"):

@@ -54,8 +54,15 @@ def test_guards_count_joints_by_cause(arm):
 def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond():
     one = np.ones(1)
     for q, low, high in (
-        (0.0, -2, 2), (0.96, -2, 0.4), (1.0, -2, 0.0), (1.1, -2, -1.0), (-0.98, -0.2, 2), (-9, 2, 2),
-        (0.95, -2, 0.5), (0.85, -2, np.sqrt(0.25 + 2 * 8 * 0.1)), (0.5, -2, 2),
+        (0.0, -2, 2),
+        (0.96, -2, 0.4),
+        (1.0, -2, 0.0),
+        (1.1, -2, -1.0),
+        (-0.98, -0.2, 2),
+        (-9, 2, 2),
+        (0.95, -2, 0.5),
+        (0.85, -2, np.sqrt(0.25 + 2 * 8 * 0.1)),
+        (0.5, -2, 2),
     ):
         slowest, fastest = allowed_velocity(np.array([q]), -one, one, 2 * one, 0.05 * one, 10.0, 8 * one)
         np.testing.assert_allclose([slowest[0], fastest[0]], [low, high], atol=1e-12)
@@ -131,9 +138,19 @@ def test_a_speed_above_the_limit_is_braked(arm):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"effort_limit": -1.0}, {"effort_limit": [1.0]}, {"effort_scale": 1.5}, {"effort_scale": np.nan},
-            {"velocity_scale": -0.1}, {"effort_rate": "x"}, {"position_margin": -1.0}, {"max_deceleration": 0.0},
-            {"max_deceleration": np.inf}, {"braking_rate": np.inf}],
+    "bad",
+    [
+        {"effort_limit": -1.0},
+        {"effort_limit": [1.0]},
+        {"effort_scale": 1.5},
+        {"effort_scale": np.nan},
+        {"velocity_scale": -0.1},
+        {"effort_rate": "x"},
+        {"position_margin": -1.0},
+        {"max_deceleration": 0.0},
+        {"max_deceleration": np.inf},
+        {"braking_rate": np.inf},
+    ],
 )
 def test_nonsense_settings_are_refused(arm, bad):
     with pytest.raises(rd.ArgumentError, match=next(iter(bad))):
@@ -144,7 +161,11 @@ def test_the_watchdog_tells_what_an_arrival_means():
     dog = Watchdog(100)
     assert dog.check(10**9) is Freshness.NONE
     assert [dog.arrive(t) for t in (1000, 1050, 1050, 1049, 1100)] == [
-        Arrival.FIRST, Arrival.NORMAL, Arrival.STILL, Arrival.LATE, Arrival.NORMAL
+        Arrival.FIRST,
+        Arrival.NORMAL,
+        Arrival.STILL,
+        Arrival.LATE,
+        Arrival.NORMAL,
     ]
     assert dog.check(1200) is Freshness.FRESH
     assert dog.check(1201) is Freshness.STALE

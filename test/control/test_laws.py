@@ -142,7 +142,14 @@ def test_cartesian_stiffness_is_the_slope_of_its_potential(seven):
     )
     np.testing.assert_allclose(tau - rd.gravity_forces(seven, q), -slope, rtol=1e-6, atol=1e-6)
     fixed = rd.cartesian_impedance(
-        seven, q, zero, q, link="flange", stiffness=[0, 0, 0, *k], posture_stiffness=0.0, posture_damping=0.0,
+        seven,
+        q,
+        zero,
+        q,
+        link="flange",
+        stiffness=[0, 0, 0, *k],
+        posture_stiffness=0.0,
+        posture_damping=0.0,
         target=rd.link_pose(seven, q_d, "flange"),
     )
     np.testing.assert_allclose(fixed, tau, atol=1e-12)

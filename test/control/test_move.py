@@ -66,10 +66,14 @@ def test_no_way_to_go_is_a_short_hold():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"q0": HOME[:3]}, "q0: expected 6"), ({"q1": HOME * np.nan}, "q1: expected 6"),
+        ({"q0": HOME[:3]}, "q0: expected 6"),
+        ({"q1": HOME * np.nan}, "q1: expected 6"),
         ({"q1": HOME + 7}, "outside its limits"),
-        ({"scale": 0.0}, "scale"), ({"scale": 1.1}, "scale"), ({"acceleration": -1.0}, "acceleration"),
-        ({"acceleration": [1.0]}, "acceleration"), ({"effort_scale": np.nan}, "effort_scale"),
+        ({"scale": 0.0}, "scale"),
+        ({"scale": 1.1}, "scale"),
+        ({"acceleration": -1.0}, "acceleration"),
+        ({"acceleration": [1.0]}, "acceleration"),
+        ({"effort_scale": np.nan}, "effort_scale"),
     ],
 )
 def test_nonsense_is_refused(arguments, text):

@@ -78,7 +78,10 @@ def test_a_collision_raises_the_flag_and_the_arm_gives_way_or_holds(arm):
     for reaction, mode in (("hold", rd.Mode.HOLD), ("gravity", rd.Mode.FREE), ("none", rd.Mode.TRAJECTORY)):
         flagged = None
         for x, _, _, control in observed(
-            arm, {"flange": np.array([0, 0, 0, 0, 0, -60.0])}, 600, collision=rd.CollisionMonitor(arm, 8.0),
+            arm,
+            {"flange": np.array([0, 0, 0, 0, 0, -60.0])},
+            600,
+            collision=rd.CollisionMonitor(arm, 8.0),
             options=rd.ControllerOptions(collision_reaction=reaction),
         ):
             if control.collision.flag and flagged is None:

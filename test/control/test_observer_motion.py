@@ -19,9 +19,10 @@ def observe(motion, truth, duration, push=None):
     """(t, q, estimated effort, flag) once a millisecond."""
     friction = rd.Friction.of(MODEL)
     controller = rd.JointController(
-        MODEL, rd.ComputedTorque(kp=400.0, kd=40.0, friction=friction),
-        observer=rd.MomentumObserver(MODEL, GAIN, friction), collision=rd.CollisionMonitor(MODEL, THRESHOLD,
-            delay=0.005),
+        MODEL,
+        rd.ComputedTorque(kp=400.0, kd=40.0, friction=friction),
+        observer=rd.MomentumObserver(MODEL, GAIN, friction),
+        collision=rd.CollisionMonitor(MODEL, THRESHOLD, delay=0.005),
     )
     controller.want_wrenches = False
     sensors = rd.Sensors(MODEL, rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=1))
@@ -45,8 +46,9 @@ def observe(motion, truth, duration, push=None):
 def test_nobody_is_there_and_nobody_is_seen(motion, errors):
     rows = observe(motion, rd.robot_model_error(MODEL, **errors), motion.period)
     assert not any(flag for *_, flag in rows)
-    assert (np.max([np.abs(r) for t, _, r, _ in rows if t > 0.2], axis=0) < (0.5 if errors
-        else 0.25) * THRESHOLD + 0.25).all()
+    assert (
+        np.max([np.abs(r) for t, _, r, _ in rows if t > 0.2], axis=0) < (0.5 if errors else 0.25) * THRESHOLD + 0.25
+    ).all()
 
 
 def test_a_push_is_seen_with_the_delay_of_the_low_pass(motion):

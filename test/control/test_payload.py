@@ -32,9 +32,17 @@ def test_it_equals_a_link_welded_on(arm):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"mass": -1.0}, {"mass": np.nan}, {"com": [0, 0]}, {"com": [0, 0, np.inf]}, {"inertia": np.eye(2)},
-            {"inertia": -np.eye(3)}, {"inertia": np.diag([1.0, 1.0, 3.0])},
-            {"inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}],
+    "bad",
+    [
+        {"mass": -1.0},
+        {"mass": np.nan},
+        {"com": [0, 0]},
+        {"com": [0, 0, np.inf]},
+        {"inertia": np.eye(2)},
+        {"inertia": -np.eye(3)},
+        {"inertia": np.diag([1.0, 1.0, 3.0])},
+        {"inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]},
+    ],
 )
 def test_bodies_that_do_not_exist_are_refused(bad):
     with pytest.raises(rd.ArgumentError, match="payload"):

@@ -23,8 +23,7 @@ def track(law, model=ARM, plant=None, period=1_000_000, delay=0, noise=0.0, seed
         measured = q + noise * rng.standard_normal(7), v + 10 * noise * rng.standard_normal(7)
         if control.mode is rd.Mode.INACTIVE:
             control.activate(t, *measured)
-            control.accept_trajectory(rd.plan_move(model, measured[0], HOME + 0.3,
-                                                   duration=1.0), t)
+            control.accept_trajectory(rd.plan_move(model, measured[0], HOME + 0.3, duration=1.0), t)
         waiting.append(control.update(t, *measured).copy())
         return waiting.popleft()
 

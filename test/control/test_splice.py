@@ -23,7 +23,9 @@ def s(seconds):
 
 def make(points, names=NAMES, stamp=0, moving_end=False):
     return Trajectory.from_points(
-        names, [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in points], stamp=stamp,
+        names,
+        [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in points],
+        stamp=stamp,
         allow_nonzero_end_velocity=moving_end,
     )
 
@@ -126,7 +128,10 @@ def test_a_single_point_due_at_once_is_a_step_of_limited_size():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.floats(0.0, 4.5), st.floats(0.0, 2.0), st.floats(0.05, 2.0), st.sampled_from([1, 3, 5]),
+    st.floats(0.0, 4.5),
+    st.floats(0.0, 2.0),
+    st.floats(0.05, 2.0),
+    st.sampled_from([1, 3, 5]),
     st.lists(st.floats(-3, 3), min_size=3, max_size=3),
 )
 def test_replacement_under_way_never_makes_position_or_velocity_jump(now, delay, duration, degree, goal):
@@ -183,8 +188,9 @@ def test_a_stream_goes_on_with_its_velocity_and_then_stops():
     np.testing.assert_allclose(path.sample(s(0.05))[0], [0.06, -0.025, 0])
     np.testing.assert_allclose(path.sample(s(0.1))[1], [1.0, -0.5, 0])
     np.testing.assert_allclose(path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8)  # braking at 2 rad/s²
-    np.testing.assert_allclose(path.sample(s(9.0)), [[0.01 + 0.1 + 0.25, -0.05 - 0.0625, 0], [0] * 3, [0] * 3],
-                               atol=1e-8)
+    np.testing.assert_allclose(
+        path.sample(s(9.0)), [[0.01 + 0.1 + 0.25, -0.05 - 0.0625, 0], [0] * 3, [0] * 3], atol=1e-8
+    )
 
 
 def test_a_stream_with_a_time_is_reached_smoothly():

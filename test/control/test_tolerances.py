@@ -25,7 +25,8 @@ def test_a_goal_can_set_keep_and_lift_tolerances():
     t = defaults().with_requests(
         NAMES,
         path={"b": rd.JointTolerance(position=0.7, velocity=0.4), "c": rd.JointTolerance(position=-1.0)},
-        goal={"a": rd.JointTolerance(position=0.5, velocity=-1.0)}, goal_time=-1.0,
+        goal={"a": rd.JointTolerance(position=0.5, velocity=-1.0)},
+        goal_time=-1.0,
     )
     np.testing.assert_allclose(t.path_position, [0.1, 0.7, 0.0])
     np.testing.assert_allclose(t.path_velocity, [0.0, 0.4, 0.0])
@@ -35,10 +36,16 @@ def test_a_goal_can_set_keep_and_lift_tolerances():
 
 
 @pytest.mark.parametrize(
-    "request_", [{"path": {"a": rd.JointTolerance(position=-123.0)}}, {"goal": {"a": rd.JointTolerance(velocity=-2.0)}},
-                 {"goal": {"a": rd.JointTolerance(acceleration=-5.0)}}, {"goal_time": -3.0},
-                 {"path": {"x": rd.JointTolerance()}}, {"goal": {"": rd.JointTolerance()}},
-                 {"path": {"a": rd.JointTolerance(position=float("nan"))}}],
+    "request_",
+    [
+        {"path": {"a": rd.JointTolerance(position=-123.0)}},
+        {"goal": {"a": rd.JointTolerance(velocity=-2.0)}},
+        {"goal": {"a": rd.JointTolerance(acceleration=-5.0)}},
+        {"goal_time": -3.0},
+        {"path": {"x": rd.JointTolerance()}},
+        {"goal": {"": rd.JointTolerance()}},
+        {"path": {"a": rd.JointTolerance(position=float("nan"))}},
+    ],
 )
 def test_invalid_requests_are_refused(request_):
     with pytest.raises(rd.ArgumentError):

@@ -79,9 +79,7 @@ def test_machine_code_gives_the_same(name):
         native = model.with_backend("native")
         agree(results(native, name, options, single), reference)
         batch = inputs_for(model, name, options, (37,), seed=9)  # whole vectors and a rest
-        agree(
-            results(native, name, options, batch), results(model.with_backend("numpy"), name, options, batch)
-        )
+        agree(results(native, name, options, batch), results(model.with_backend("numpy"), name, options, batch))
 
 
 @needs_compiler
@@ -90,7 +88,9 @@ def test_machine_code_gives_the_same(name):
 def test_loops_give_the_same(name, seed):
     types = ALL_TYPES if seed % 2 else (rd.JointType.REVOLUTE, rd.JointType.PRISMATIC)
     model = random_model(seed, 3 + seed, types=types, armature=seed % 3 == 0, axis_aligned=0.5)
-    options = {"external": (0, 1, len(model.link_names) - 1)} if "external" in [w for w, _ in TABLE[name].inputs] else {}
+    options = (
+        {"external": (0, 1, len(model.link_names) - 1)} if "external" in [w for w, _ in TABLE[name].inputs] else {}
+    )
     loops = model.with_backend("loops")
     assert backends.evaluator(loops, name, tuple(options.items())).backend == "loops"
     for batch in ((), (5,)):
@@ -326,7 +326,9 @@ def test_massless_joints_have_no_forward_dynamics():
     from robot_dynamics_ros.model.description import Joint, JointType, Link, RobotDescription
 
     description = RobotDescription(
-        "ghost", (Link("base"), Link("ghost")), (Joint("hinge", JointType.REVOLUTE, "base", "ghost"),),
+        "ghost",
+        (Link("base"), Link("ghost")),
+        (Joint("hinge", JointType.REVOLUTE, "base", "ghost"),),
         inertia_check="warn",
     )
     model = rd.RobotModel.from_description(description)

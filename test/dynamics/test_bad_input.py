@@ -31,7 +31,10 @@ Z = np.zeros(6)
     ],
 )
 def test_wrong_inputs(model, q, message):
-    for call in (lambda: rd.inverse_dynamics(model, q, Z, Z), lambda: rd.kernel(model, "inverse_dynamics")(q, Z, Z, Z.copy())):
+    for call in (
+        lambda: rd.inverse_dynamics(model, q, Z, Z),
+        lambda: rd.kernel(model, "inverse_dynamics")(q, Z, Z, Z.copy()),
+    ):
         with pytest.raises(rd.ArgumentError, match=message):
             call()
 

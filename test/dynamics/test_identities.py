@@ -79,13 +79,15 @@ def test_power_is_the_rate_of_energy(seed):
 def test_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(seed):
     model, q, v, _ = draw(seed, mimic=0.3)
     h = 1e-5
-    rate = (rd.mass_matrix(model, rd.integrate(model, q, v * h)) - rd.mass_matrix(model, rd.integrate(model, q, -v * h))) / (
-        2 * h
-    )
+    rate = (
+        rd.mass_matrix(model, rd.integrate(model, q, v * h)) - rd.mass_matrix(model, rd.integrate(model, q, -v * h))
+    ) / (2 * h)
     C = rd.coriolis_matrix(model, q, v)
     N = rate - 2 * C
     assert_allclose(N, -N.T, atol=2e-6 * scaled(C))
-    assert_allclose(C @ v, rd.bias_forces(model, q, v) - rd.gravity_forces(model, q), atol=1e-10 * scaled(C) * scaled(v))
+    assert_allclose(
+        C @ v, rd.bias_forces(model, q, v) - rd.gravity_forces(model, q), atol=1e-10 * scaled(C) * scaled(v)
+    )
 
 
 @few
@@ -149,7 +151,8 @@ def test_analytical_jacobian_gives_rates_of_orientation(seed, representation):
     rates = (after - before) / (2 * h)
     assert_allclose((J @ v)[:-3], rates, atol=1e-6 * scaled(rates) ** 2)
     J0, J1 = (
-        rd.analytical_jacobian(model, rd.integrate(model, q, v * t), link, representation=representation) for t in (-h, h)
+        rd.analytical_jacobian(model, rd.integrate(model, q, v * t), link, representation=representation)
+        for t in (-h, h)
     )
     rate = rd.analytical_jacobian_derivative(model, q, v, link, representation=representation)
     assert_allclose((J1 - J0) / (2 * h), rate, atol=1e-5 * scaled(rate))

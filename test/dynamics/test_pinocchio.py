@@ -56,10 +56,17 @@ def test_legged_robots_on_a_floating_base(path):
 @pytest.mark.parametrize("first", range(0, 200, 10))
 def test_random_trees(first):
     for seed in range(first, first + 10):
-        model = of(random_description(
-            seed, 2 + seed % 9, types=ALL_TYPES if seed % 2 else ONE_DOF, mimic=0.3 if seed % 3 == 0 else 0.0,
-            armature=seed % 4 == 0, friction=True, axis_aligned=0.3,
-        ))
+        model = of(
+            random_description(
+                seed,
+                2 + seed % 9,
+                types=ALL_TYPES if seed % 2 else ONE_DOF,
+                mimic=0.3 if seed % 3 == 0 else 0.0,
+                armature=seed % 4 == 0,
+                friction=True,
+                axis_aligned=0.3,
+            )
+        )
         compare(model.with_backend("numpy"), rd.to_urdf(model), seed)
 
 

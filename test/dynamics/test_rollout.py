@@ -92,7 +92,9 @@ def test_efforts_for_every_step():
     tau = np.sin(np.arange(200) * 0.05)[:, None]
     q, v = rd.rollout(model, [0.0], [0.0], tau, dt=0.01, steps=200, method="semi_implicit")
     assert v[0] == pytest.approx(tau.sum() * 0.01 / 2.0)
-    several, _ = rd.rollout(model, np.zeros((3, 1)), np.zeros((3, 1)), np.stack([tau, 2 * tau, 0 * tau]), dt=0.01, steps=200)
+    several, _ = rd.rollout(
+        model, np.zeros((3, 1)), np.zeros((3, 1)), np.stack([tau, 2 * tau, 0 * tau]), dt=0.01, steps=200
+    )
     assert_allclose(several[:, 0], [q[0], 2 * q[0], 0.0], atol=1e-12)
 
 

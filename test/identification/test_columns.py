@@ -17,8 +17,9 @@ def states(model, count, seed=0):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("terms", [ALL, rd.FrictionTerms(), rd.FrictionTerms(viscous=False, coulomb=False,
-    offset=False)])
+@pytest.mark.parametrize(
+    "terms", [ALL, rd.FrictionTerms(), rd.FrictionTerms(viscous=False, coulomb=False, offset=False)]
+)
 def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, terms):
     model = rd.load_robot(name)
     columns = Columns(model, terms)

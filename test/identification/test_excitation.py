@@ -35,8 +35,9 @@ def test_velocity_and_acceleration_are_derivatives():
     motion = design(rd.load_robot("three_link"))
     t, h = np.linspace(0.5, 9.0, 50), 1e-5
     for k in (0, 1):
-        np.testing.assert_allclose((motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h), motion.at(t, k + 1),
-            atol=1e-6)
+        np.testing.assert_allclose(
+            (motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h), motion.at(t, k + 1), atol=1e-6
+        )
 
 
 def test_more_work_makes_better_motions_and_a_seed_repeats_them():
@@ -101,13 +102,20 @@ def test_files_hold_the_waypoints(tmp_path):
     np.testing.assert_array_equal(message["points"][7]["positions"], trajectory.positions[7])
 
 
-@pytest.mark.parametrize(("settings", "match"), [
-    ({"period": 0.0}, "period"), ({"harmonics": 2}, "harmonics"), ({"scale": 1.5}, "scale"), ({"evaluations": 0},
-        "evaluations"),
-    ({"lower": [1.0] * 6, "upper": [0.0] * 6}, "no room"), ({"lower": [1.0]}, "lower"), ({"acceleration": -1.0},
-        "acceleration"),
-    ({"floor": float("nan")}, "floor"), ({"floor": 5.0, "evaluations": 20}, "floor"),
-])
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"period": 0.0}, "period"),
+        ({"harmonics": 2}, "harmonics"),
+        ({"scale": 1.5}, "scale"),
+        ({"evaluations": 0}, "evaluations"),
+        ({"lower": [1.0] * 6, "upper": [0.0] * 6}, "no room"),
+        ({"lower": [1.0]}, "lower"),
+        ({"acceleration": -1.0}, "acceleration"),
+        ({"floor": float("nan")}, "floor"),
+        ({"floor": 5.0, "evaluations": 20}, "floor"),
+    ],
+)
 def test_nonsense_is_refused(settings, match):
     with pytest.raises(rd.ArgumentError, match=match):
         design(rd.load_robot("six_axis"), **settings)

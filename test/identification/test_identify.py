@@ -78,8 +78,9 @@ def test_the_urdf_is_the_robot_found_with_everything_else_as_it_was(case):
     prior, _, _, found, _ = case
     text = found.urdf()
     again = rd.load_urdf(text)
-    np.testing.assert_allclose(rd.inertial_parameters(again), rd.inertial_parameters(found.model), rtol=1e-9,
-        atol=1e-12)
+    np.testing.assert_allclose(
+        rd.inertial_parameters(again), rd.inertial_parameters(found.model), rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_allclose(again.damping, found.model.damping)
     np.testing.assert_allclose(again.friction, found.model.friction)
     assert again.joint_names == prior.joint_names and again.link_names == prior.link_names
@@ -166,24 +167,34 @@ def test_slow_motion_alone_shows_no_inertia():
         rd.identify(prior, t, q, rd.gravity_forces(prior, q) + prior.friction * np.sign(motion.at(t, 1)))
 
 
-@pytest.mark.parametrize(("change", "match"), [
-    (lambda t, q, e: (t, q[:, :1], e), r"q: expected \(n, 2\)"),
-    (lambda t, q, e: (t, q, e[:-1]), "effort: expected"),
-    (lambda t, q, e: (t, q, np.where(np.arange(len(t))[:, None] == 5, np.nan, e)), "effort: row 5"),
-    (lambda t, q, e: (t[::-1], q, e), "do not increase"),
-    (lambda t, q, e: (t[:10], q[:10], e[:10]), "too few"),
-    (lambda t, q, e: (t[:200], q[:200], e[:200]), "usable rows are too few"),
-])
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda t, q, e: (t, q[:, :1], e), r"q: expected \(n, 2\)"),
+        (lambda t, q, e: (t, q, e[:-1]), "effort: expected"),
+        (lambda t, q, e: (t, q, np.where(np.arange(len(t))[:, None] == 5, np.nan, e)), "effort: row 5"),
+        (lambda t, q, e: (t[::-1], q, e), "do not increase"),
+        (lambda t, q, e: (t[:10], q[:10], e[:10]), "too few"),
+        (lambda t, q, e: (t[:200], q[:200], e[:200]), "usable rows are too few"),
+    ],
+)
 def test_bad_data_are_refused_by_name(clean, change, match):
     prior, _, _, (t, q, effort, _) = clean
     with pytest.raises(rd.ArgumentError, match=match):
         rd.identify(prior, *change(t, q, effort))
 
 
-@pytest.mark.parametrize("settings", [
-    {"window": 0.0}, {"confidence": 1.0}, {"unseen": "guess"}, {"delay": 2.0}, {"spread": -1.0},
-    {"stribeck": True, "terms": rd.FrictionTerms(coulomb=False)},
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"window": 0.0},
+        {"confidence": 1.0},
+        {"unseen": "guess"},
+        {"delay": 2.0},
+        {"spread": -1.0},
+        {"stribeck": True, "terms": rd.FrictionTerms(coulomb=False)},
+    ],
+)
 def test_nonsense_settings_are_refused(settings):
     with pytest.raises(rd.ArgumentError):
         rd.IdentificationSettings(**settings)

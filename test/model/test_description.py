@@ -18,7 +18,9 @@ def cloud(rng, n=50):
 def inertia_of(masses, places):
     com = masses @ places / masses.sum()
     r = places - com
-    return rd.Inertia(masses.sum(), com, sum(m * (d @ d * np.eye(3) - np.outer(d, d)) for m, d in zip(masses, r, strict=True)))
+    return rd.Inertia(
+        masses.sum(), com, sum(m * (d @ d * np.eye(3) - np.outer(d, d)) for m, d in zip(masses, r, strict=True))
+    )
 
 
 def same_inertia(one, other):
@@ -59,7 +61,9 @@ def test_roll_pitch_yaw_turn_about_fixed_axes_one_after_the_other():
 
 def one_joint(**changes):
     joint = dict(name="j", type=rd.JointType.REVOLUTE, parent="a", child="b", axis=[0, 0, 1])
-    return rd.RobotDescription("r", (rd.Link("a"), rd.Link("b", rd.Inertia(1, [1, 0, 0]))), (rd.Joint(**{**joint, **changes}),))
+    return rd.RobotDescription(
+        "r", (rd.Link("a"), rd.Link("b", rd.Inertia(1, [1, 0, 0]))), (rd.Joint(**{**joint, **changes}),)
+    )
 
 
 @pytest.mark.parametrize(

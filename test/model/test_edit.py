@@ -73,7 +73,9 @@ def test_positions_can_be_given_by_name():
 def test_what_mimics_a_locked_joint_is_locked_with_it():
     model = random_model(3, 8, mimic=0.6)
     master = model.moving_joint_names[model.mimic_master[model.mimic_master >= 0][0]]
-    follower = next(n for i, n in enumerate(model.moving_joint_names) if model.mimic_master[i] == model.body_index(master))
+    follower = next(
+        n for i, n in enumerate(model.moving_joint_names) if model.mimic_master[i] == model.body_index(master)
+    )
     locked = model.lock(master, at={master: 0.4})
     assert {master, follower} <= set(locked.fixed_joint_names)
     with pytest.raises(ArgumentError, match=f"Lock '{master}'"):
@@ -145,11 +147,18 @@ def test_attached_payload_is_the_urdf_with_the_payload_written_in():
     model = rd.load_robot("six_axis")
     body = rd.Inertia(2.5, [0.01, -0.02, 0.06], [[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.025]])
     loaded = model.attach("tool0", body, rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), name="box")
-    text = rd.robot_path("six_axis").read_text().replace("</robot>", """
+    text = (
+        rd.robot_path("six_axis")
+        .read_text()
+        .replace(
+            "</robot>",
+            """
       <link name="box"><inertial><origin xyz="0.01 -0.02 0.06"/><mass value="2.5"/>
       <inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial></link>
       <joint name="box_joint" type="fixed"><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><parent link="tool0"/>
-      <child link="box"/></joint></robot>""")
+      <child link="box"/></joint></robot>""",
+        )
+    )
     written = rd.load_urdf(text)
     assert loaded.link_names == written.link_names and loaded.link_names[-1] == "box"
     for field in ("body_mass", "body_com", "body_inertia", "link_position", "link_rotation"):
@@ -200,9 +209,10 @@ def test_attached_robot_and_its_carrier_can_be_cut_apart_again(seed):
     q, v, a = random_state(tool, rng)
     assert again.joint_names == tuple("tool_" + name for name in tool.joint_names)
     close(rd.inverse_dynamics(again, q, v, a), rd.inverse_dynamics(tool, q, v, a))
-    held = both.lock(["tool_" + name for name in tool.joint_names], at={
-        "tool_" + name: q[tool.q_slice(name)] for name in tool.joint_names
-    })
+    held = both.lock(
+        ["tool_" + name for name in tool.joint_names],
+        at={"tool_" + name: q[tool.q_slice(name)] for name in tool.joint_names},
+    )
     qa, va, aa = random_state(arm, rng)
     poses = [rd.link_pose(held, qa, "tool_" + name) for name in tool.link_names]
     for name, pose_of_link in zip(tool.link_names, poses, strict=True):
@@ -228,7 +238,13 @@ def test_bad_attachments():
         model.attach("tool0", -1.0)
     with pytest.raises(ModelError, match="triangle"):
         model.attach("tool0", rd.Inertia(1, [0, 0, 0], np.diag([1, 1, 3])))
-    for bad in ("brick", None, True, rd.Inertia(float("nan")), rd.Inertia(1, [0, 0, 0], [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]])):
+    for bad in (
+        "brick",
+        None,
+        True,
+        rd.Inertia(float("nan")),
+        rd.Inertia(1, [0, 0, 0], [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
+    ):
         with pytest.raises(ArgumentError):
             model.attach("tool0", bad)
     with pytest.raises(ArgumentError, match="Pose"):

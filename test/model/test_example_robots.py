@@ -25,9 +25,17 @@ ON_REQUEST = {
 }
 # Robots with links that cannot exist, in moving bodies or root bodies that can.
 REMARKED = {
-    "allegro_left_hand": "link_15.0", "allegro_right_hand": "link_15.0", "anymal-kinova": "base", "b1": "base", "b1-z1": "base",
-    "go1": "base", "hyq_no_sensors": "lf_foot", "pr2": "double_stereo_link", "tiago": "base_antenna_left_link",
-    "tiago_dual": "base_antenna_right_link", "tiago_no_hand": "base_antenna_left_link",
+    "allegro_left_hand": "link_15.0",
+    "allegro_right_hand": "link_15.0",
+    "anymal-kinova": "base",
+    "b1": "base",
+    "b1-z1": "base",
+    "go1": "base",
+    "hyq_no_sensors": "lf_foot",
+    "pr2": "double_stereo_link",
+    "tiago": "base_antenna_left_link",
+    "tiago_dual": "base_antenna_right_link",
+    "tiago_no_hand": "base_antenna_left_link",
 }
 
 
@@ -149,5 +157,7 @@ def test_structure_is_pinocchios(path, floating_base):
 @pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
 def test_total_mass_counts_every_link_once(path):
     text = path.read_text()
-    masses = [float(value) for value in re.findall(r"<mass\s+value\s*=\s*[\"']([^\"']+)", re.sub(r"(?s)<!--.*?-->", "", text))]
+    masses = [
+        float(value) for value in re.findall(r"<mass\s+value\s*=\s*[\"']([^\"']+)", re.sub(r"(?s)<!--.*?-->", "", text))
+    ]
     assert load(path).total_mass == pytest.approx(sum(masses), rel=1e-12)

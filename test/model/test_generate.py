@@ -53,11 +53,17 @@ def test_chain_hides_nothing_and_repeats_itself():
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [
-        ({"n_segments": 0}, "n_segments"), ({"n_segments": 2.5}, "n_segments"), ({"n_segments": True}, "n_segments"),
-        ({"n_segments": 2, "masses": -1}, "masses"), ({"n_segments": 2, "masses": [1, 2, 3]}, "masses"),
-        ({"n_segments": 2, "lengths": [1, 0]}, "lengths"), ({"n_segments": 2, "lengths": [1, float("nan")]}, "lengths"),
-        ({"n_segments": 2, "lengths": "long"}, "lengths"), ({"n_segments": 2, "inertia": "cube"}, "inertia"),
-        ({"n_segments": 2, "radius": 0}, "radius"), ({"n_segments": 2, "damping": -1}, "damping"),
+        ({"n_segments": 0}, "n_segments"),
+        ({"n_segments": 2.5}, "n_segments"),
+        ({"n_segments": True}, "n_segments"),
+        ({"n_segments": 2, "masses": -1}, "masses"),
+        ({"n_segments": 2, "masses": [1, 2, 3]}, "masses"),
+        ({"n_segments": 2, "lengths": [1, 0]}, "lengths"),
+        ({"n_segments": 2, "lengths": [1, float("nan")]}, "lengths"),
+        ({"n_segments": 2, "lengths": "long"}, "lengths"),
+        ({"n_segments": 2, "inertia": "cube"}, "inertia"),
+        ({"n_segments": 2, "radius": 0}, "radius"),
+        ({"n_segments": 2, "damping": -1}, "damping"),
         ({"n_segments": 2, "gravity": 9.81}, "gravity"),
     ],
 )

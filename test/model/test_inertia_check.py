@@ -23,11 +23,15 @@ def ball(moment):
 
 def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOLID):
     """A base, an arm on a hinge, and a camera fixed to either; each on its own line, from line 2 on."""
+
     def link(name, mass, inertia):
         return f'<link name="{name}"><inertial><mass value="{mass}"/>{inertia}</inertial></link>\n'
 
-    more = "" if camera is None else link("camera", camera_mass, camera) + (
-        f'<joint name="mount" type="fixed"><parent link="{on}"/><child link="camera"/></joint>'
+    more = (
+        ""
+        if camera is None
+        else link("camera", camera_mass, camera)
+        + (f'<joint name="mount" type="fixed"><parent link="{on}"/><child link="camera"/></joint>')
     )
     return f"""<robot name="r">
 {link("base", 5.0, base)}{link("arm", arm_mass, arm)}{more}<joint name="hinge" type="revolute">
@@ -37,8 +41,14 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (robot(THIN), r"link 'arm' <inertial> \(line 3\): .*triangle inequality \(principal moments 0.001, 0.001, 0.01 kg"),
-        (robot(INDEFINITE), r"link 'arm' <inertial> \(line 3\): .*not positive \(principal moments -0.001, 0.001, 0.003 kg"),
+        (
+            robot(THIN),
+            r"link 'arm' <inertial> \(line 3\): .*triangle inequality \(principal moments 0.001, 0.001, 0.01 kg",
+        ),
+        (
+            robot(INDEFINITE),
+            r"link 'arm' <inertial> \(line 3\): .*not positive \(principal moments -0.001, 0.001, 0.003 kg",
+        ),
         (robot(ball(-0.1)), r"link 'arm' <inertial> \(line 3\): .*not positive"),
         (robot(SOLID, arm_mass=-1), r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative"),
         # what is fixed to the impossible link is too light to make up for it, or impossible itself
@@ -47,9 +57,15 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
         (robot(THIN, THIN), r"link 'arm' .*as impossible: link 'camera'"),
         # the root body is judged like the others
         (robot(SOLID, base=THIN), r"link 'base' <inertial> \(line 2\): .*triangle"),
-        (robot(SOLID, THIN, on="base", base=ball(0.001)), r"link 'camera' .*nor can the (root body|body that joint 'root_joint' moves)"),
+        (
+            robot(SOLID, THIN, on="base", base=ball(0.001)),
+            r"link 'camera' .*nor can the (root body|body that joint 'root_joint' moves)",
+        ),
         # a negative mass is no rounding of anything, whatever makes up for it
-        (robot(SOLID, ball(0.001), camera_mass=-0.1), r"link 'camera' <inertial> \(line 4\): the mass -0.1 kg is negative"),
+        (
+            robot(SOLID, ball(0.001), camera_mass=-0.1),
+            r"link 'camera' <inertial> \(line 4\): the mass -0.1 kg is negative",
+        ),
         (robot(SOLID, SOLID, camera_mass=-0.1, on="base"), r"link 'camera' .*negative"),
     ],
 )
@@ -95,8 +111,11 @@ def test_robots_made_by_hand_are_judged_too():
         hinge = rd.Joint("j", rd.JointType.CONTINUOUS, "a", "b", axis=[0, 0, 1])
         return rd.RobotDescription("r", (rd.Link("a"), rd.Link("b", inertia)), (hinge,), **options)
 
-    for bad, message in ((rd.Inertia(1, rotational=np.diag([1, 1, 3])), "triangle"), (rd.Inertia(-1), "negative"),
-                         (rd.Inertia(1, rotational=-np.eye(3)), "not positive")):
+    for bad, message in (
+        (rd.Inertia(1, rotational=np.diag([1, 1, 3])), "triangle"),
+        (rd.Inertia(-1), "negative"),
+        (rd.Inertia(1, rotational=-np.eye(3)), "not positive"),
+    ):
         with pytest.raises(ModelError, match=f"link 'b' <inertial>: .*{message}"):
             rd.RobotModel.from_description(description(bad))
         assert rd.RobotModel.from_description(description(bad, inertia_check="warn")).nq == 1
@@ -122,7 +141,11 @@ def test_round_off_is_zero(scale):
         assert inertia_fault(rd.Inertia(scale, rotational=rod)) is None
     # All nine entries alike, as placeholder links have it: one moment, and two zeros that are not shown as noise.
     fault = inertia_fault(rd.Inertia(scale, rotational=scale * np.ones((3, 3))))
-    assert fault is not None and f"principal moments 0, 0, {3 * scale:.6g} kg" in fault.problem and "triangle" in fault.problem
+    assert (
+        fault is not None
+        and f"principal moments 0, 0, {3 * scale:.6g} kg" in fault.problem
+        and "triangle" in fault.problem
+    )
 
 
 def test_inertia_without_mass_is_odd_but_possible():
@@ -149,7 +172,11 @@ def test_the_verdict_is_that_on_the_second_moments_of_mass_of_the_whole(seed, we
     margin = density_is_possible(solid + odd)
     if abs(margin) < 2e-3:
         return
-    links = (rd.Link("a"), rd.Link("b", rd.Inertia(1.0, rotational=solid)), rd.Link("c", rd.Inertia(1.0, rotational=odd)))
+    links = (
+        rd.Link("a"),
+        rd.Link("b", rd.Inertia(1.0, rotational=solid)),
+        rd.Link("c", rd.Inertia(1.0, rotational=odd)),
+    )
     joints = (rd.Joint("j", rd.JointType.CONTINUOUS, "a", "b"), rd.Joint("k", rd.JointType.FIXED, "b", "c"))
     description = rd.RobotDescription("r", links, joints)
     if margin > 0.0:

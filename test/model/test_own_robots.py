@@ -73,7 +73,9 @@ def test_published_figures():
         pose, link = into[link].origin @ pose, into[link].parent
     np.testing.assert_allclose(pose.position, [-0.425 - 0.3922, -0.1333 - 0.0996, 0.1625 - 0.0997], atol=1e-12)
     panda = rd.load_robot("seven_axis")
-    assert panda.total_mass == pytest.approx(0.629769 + 4.970684 + 0.646926 + 3.228604 + 3.587895 + 1.225946 + 1.666555 + 0.735522)
+    assert panda.total_mass == pytest.approx(
+        0.629769 + 4.970684 + 0.646926 + 3.228604 + 3.587895 + 1.225946 + 1.666555 + 0.735522
+    )
     assert list(panda.effort_limit) == [87] * 4 + [12] * 3
 
 

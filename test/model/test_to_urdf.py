@@ -9,18 +9,50 @@ from support.random_trees import ALL_TYPES, random_description, random_model, ra
 import robot_dynamics_ros as rd
 
 ARRAYS = (
-    "parent", "joint_type", "joint_axis", "joint_rotation", "joint_position", "body_mass", "body_com", "body_inertia",
-    "q_index", "v_index", "mimic_master", "mimic_multiplier", "mimic_offset", "lower", "upper", "velocity_limit",
-    "effort_limit", "damping", "friction", "armature", "link_body", "link_rotation", "link_position",
+    "parent",
+    "joint_type",
+    "joint_axis",
+    "joint_rotation",
+    "joint_position",
+    "body_mass",
+    "body_com",
+    "body_inertia",
+    "q_index",
+    "v_index",
+    "mimic_master",
+    "mimic_multiplier",
+    "mimic_offset",
+    "lower",
+    "upper",
+    "velocity_limit",
+    "effort_limit",
+    "damping",
+    "friction",
+    "armature",
+    "link_body",
+    "link_rotation",
+    "link_position",
 )
-EXACT = {"parent", "joint_type", "q_index", "v_index", "mimic_master", "lower", "upper", "velocity_limit", "effort_limit"}
+EXACT = {
+    "parent",
+    "joint_type",
+    "q_index",
+    "v_index",
+    "mimic_master",
+    "lower",
+    "upper",
+    "velocity_limit",
+    "effort_limit",
+}
 
 
 def assert_same(one, other):
     assert one.name == other.name and one.joint_names == other.joint_names and one.link_names == other.link_names
     for name in ARRAYS:
         tolerance = 0 if name in EXACT else 1e-14
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=tolerance, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), rtol=tolerance, atol=tolerance, err_msg=name
+        )
     assert dict(one.description.initial_positions) == dict(other.description.initial_positions)
 
 
@@ -28,7 +60,13 @@ def assert_same(one, other):
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_random_trees_survive_the_round_trip(seed, floating):
     model = random_model(
-        seed, 1 + seed % 12, types=ALL_TYPES, mimic=0.3, friction=True, armature=True, limits=seed % 3 > 0,
+        seed,
+        1 + seed % 12,
+        types=ALL_TYPES,
+        mimic=0.3,
+        friction=True,
+        armature=True,
+        limits=seed % 3 > 0,
         floating_base=floating,
     )
     assert_same(rd.load_urdf(rd.to_urdf(model)), model)
@@ -42,7 +80,7 @@ def test_own_robots_survive_the_round_trip(name):
 
 
 def test_names_are_escaped():
-    name = 'a & b < "c" > \'d\' é'
+    name = "a & b < \"c\" > 'd' é"
     model = rd.RobotModel.from_description(rd.RobotDescription(name, (rd.Link(name),), ()))
     assert rd.load_urdf(rd.to_urdf(model)).link_names == (name,)
 

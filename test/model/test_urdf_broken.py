@@ -67,19 +67,29 @@ CASES = {
     "two roots": (changed('<link name="base"/>', '<link name="base"/><link name="lost"/>'), "2 root links: base, lost"),
     "same link twice": (changed(ARM, ARM + ARM), "link 'arm': two links"),
     "same joint twice": (
-        changed(JOINT, JOINT + f'<link name="b">{INERTIAL}</link>' + JOINT.replace('"arm"', '"b"')), "'elbow': two joints",
+        changed(JOINT, JOINT + f'<link name="b">{INERTIAL}</link>' + JOINT.replace('"arm"', '"b"')),
+        "'elbow': two joints",
     ),
-    "two parents": (changed(JOINT, JOINT + JOINT.replace('"elbow"', '"second"')), "'second'.*already hangs on joint 'elbow'"),
+    "two parents": (
+        changed(JOINT, JOINT + JOINT.replace('"elbow"', '"second"')),
+        "'second'.*already hangs on joint 'elbow'",
+    ),
     "own parent": (changed('<parent link="base"/>', '<parent link="arm"/>'), "cycle|root links"),
     "cycle": (
-        changed(JOINT, JOINT + f"""<link name="b">{INERTIAL}</link><link name="c">{INERTIAL}</link>
+        changed(
+            JOINT,
+            JOINT
+            + f"""<link name="b">{INERTIAL}</link><link name="c">{INERTIAL}</link>
           <joint name="x" type="fixed"><parent link="b"/><child link="c"/></joint>
-          <joint name="y" type="fixed"><parent link="c"/><child link="b"/></joint>"""), "cycle",
+          <joint name="y" type="fixed"><parent link="c"/><child link="b"/></joint>""",
+        ),
+        "cycle",
     ),
     "nothing but a cycle": (
         """<robot name="r"><link name="b"/><link name="c"/>
           <joint name="x" type="fixed"><parent link="b"/><child link="c"/></joint>
-          <joint name="y" type="fixed"><parent link="c"/><child link="b"/></joint></robot>""", "cycle",
+          <joint name="y" type="fixed"><parent link="c"/><child link="b"/></joint></robot>""",
+        "cycle",
     ),
     "two inertials": (changed(INERTIAL, INERTIAL + INERTIAL), r"link 'arm' <inertial> \(line 3\).*second"),
     "two axes": (changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="1 0 0"/>'), "second <axis>"),
@@ -101,7 +111,9 @@ CASES = {
     "infinite origin": (changed('<origin xyz="0 0 0"/>', '<origin xyz="0 0 1e999"/>'), "link 'arm' <origin>"),
     "massless moving leaf": (changed(INERTIAL, ""), "link 'arm'.*'elbow'.*inertia"),
     "mass of zero at a moving leaf": (
-        changed(INERTIAL, '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'),
+        changed(
+            INERTIAL, '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+        ),
         "link 'arm'.*'elbow'.*inertia",
     ),
     # joints
@@ -126,12 +138,22 @@ CASES = {
     "mimic of nobody": (changed(LIMIT, LIMIT + "<mimic/>"), "'joint' is missing"),
     "nan multiplier": (changed(LIMIT, LIMIT + '<mimic joint="elbow" multiplier="nan"/>'), "joint 'elbow' <mimic>"),
     "bad rotor inertia": (
-        changed(JOINT, JOINT + """<transmission name="t"><joint name="elbow"/><actuator>
-          <drake:rotor_inertia value="-1"/></actuator></transmission>"""), "transmission 't'.*-1",
+        changed(
+            JOINT,
+            JOINT
+            + """<transmission name="t"><joint name="elbow"/><actuator>
+          <drake:rotor_inertia value="-1"/></actuator></transmission>""",
+        ),
+        "transmission 't'.*-1",
     ),
     "bad initial value": (
-        changed(JOINT, JOINT + """<ros2_control><joint name="elbow"><state_interface name="position">
-          <param name="initial_value">soon</param></state_interface></joint></ros2_control>"""), "'elbow'.*'soon'",
+        changed(
+            JOINT,
+            JOINT
+            + """<ros2_control><joint name="elbow"><state_interface name="position">
+          <param name="initial_value">soon</param></state_interface></joint></ros2_control>""",
+        ),
+        "'elbow'.*'soon'",
     ),
 }
 
@@ -194,7 +216,12 @@ def test_neither_text_nor_path(junk):
 def test_ten_megabytes_of_junk(tmp_path):
     rng = random.Random(1)
     letters = "".join(rng.choices(string.printable, k=1000))
-    for junk in (letters * 10_000, "<robot>" + "<link/>" * 1_500_000, "<robot>" + " " * 10_000_000, rng.randbytes(10_000_000)):
+    for junk in (
+        letters * 10_000,
+        "<robot>" + "<link/>" * 1_500_000,
+        "<robot>" + " " * 10_000_000,
+        rng.randbytes(10_000_000),
+    ):
         with pytest.raises(UrdfError, match=r"more than the 4194304 allowed.*max_bytes"):
             rd.load_urdf(junk)
         with pytest.raises(UrdfError):
@@ -207,10 +234,40 @@ def test_ten_megabytes_of_junk(tmp_path):
 
 # -- whatever comes in, only our errors come out -----------------------------------------------------------------
 
-PIECES = st.sampled_from([
-    "<", ">", "/", '"', "=", "<link", "<joint", 'name="', "</", "robot", "<!--", "-->", "<![CDATA[", "]]>", "&", ";", "xyz=",
-    "nan", "inf", "-1", "1e308", "0", "<inertia ", "<mass value=", "<limit ", "<mimic joint=", "fixed", "floating", "\0", "é",
-])
+PIECES = st.sampled_from(
+    [
+        "<",
+        ">",
+        "/",
+        '"',
+        "=",
+        "<link",
+        "<joint",
+        'name="',
+        "</",
+        "robot",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "&",
+        ";",
+        "xyz=",
+        "nan",
+        "inf",
+        "-1",
+        "1e308",
+        "0",
+        "<inertia ",
+        "<mass value=",
+        "<limit ",
+        "<mimic joint=",
+        "fixed",
+        "floating",
+        "\0",
+        "é",
+    ]
+)
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 
 
@@ -245,15 +302,36 @@ def test_any_damage_to_a_sound_text(edits):
 
 
 VALUES = st.one_of(
-    st.floats().map(repr), st.integers().map(str), st.sampled_from(["", " ", "nan", "-inf", "1e400", "0x10", "1_0", "１", "0 0", "a"])
+    st.floats().map(repr),
+    st.integers().map(str),
+    st.sampled_from(["", " ", "nan", "-inf", "1e400", "0x10", "1_0", "１", "0 0", "a"]),
 )
 
 
 @QUIET
-@given(st.dictionaries(st.sampled_from([
-    'xyz="0 0 1"', 'rpy="0 0 0"', 'value="2"', 'ixx="0.02"', 'ixy="0"', 'izz="0.025"', 'lower="-1"', 'upper="2"',
-    'effort="30"', 'velocity="4"', 'type="revolute"', 'link="arm"', 'name="base"',
-]), VALUES, min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                'xyz="0 0 1"',
+                'rpy="0 0 0"',
+                'value="2"',
+                'ixx="0.02"',
+                'ixy="0"',
+                'izz="0.025"',
+                'lower="-1"',
+                'upper="2"',
+                'effort="30"',
+                'velocity="4"',
+                'type="revolute"',
+                'link="arm"',
+                'name="base"',
+            ]
+        ),
+        VALUES,
+        min_size=1,
+    )
+)
 def test_any_values(values):
     text = GOOD
     for attribute, value in values.items():

@@ -26,8 +26,10 @@ def one_joint(joint: str, kind: str = "revolute", extra: str = "", name: str = "
 
 
 def test_every_number_of_a_joint_arrives():
-    model = rd.load_urdf(one_joint(f"""<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0.6 -0.8"/>{LIMIT}
-        <dynamics damping="0.7" friction="0.8"/>"""))
+    model = rd.load_urdf(
+        one_joint(f"""<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0.6 -0.8"/>{LIMIT}
+        <dynamics damping="0.7" friction="0.8"/>""")
+    )
     assert (model.name, model.joint_names, model.nq, model.nv) == ("r", ("j",), 1, 1)
     assert (model.lower[0], model.upper[0], model.effort_limit[0], model.velocity_limit[0]) == (-1, 2, 30, 4)
     assert (model.damping[0], model.friction[0], model.armature[0]) == (0.7, 0.8, 0.0)
@@ -51,7 +53,14 @@ def test_inertia_in_a_turned_frame_is_turned_into_the_link():
 
 @pytest.mark.parametrize(
     ("kind", "nq", "nv"),
-    [("revolute", 1, 1), ("continuous", 1, 1), ("prismatic", 1, 1), ("planar", 3, 3), ("floating", 7, 6), ("fixed", 0, 0)],
+    [
+        ("revolute", 1, 1),
+        ("continuous", 1, 1),
+        ("prismatic", 1, 1),
+        ("planar", 3, 3),
+        ("floating", 7, 6),
+        ("fixed", 0, 0),
+    ],
 )
 def test_joint_types(kind, nq, nv):
     model = rd.load_urdf(one_joint('<axis xyz="0 0 1"/>' + (LIMIT if kind in ("revolute", "prismatic") else ""), kind))
@@ -137,7 +146,9 @@ def test_floating_base():
     assert model.joint_names == ("root_joint", "j") and (model.nq, model.nv) == (8, 7) and model.root_link == "world"
     np.testing.assert_array_equal(model.neutral(), [0, 0, 0, 0, 0, 0, 1, 0])
     taken = one_joint(LIMIT).replace('"base"', '"world"').replace('"j"', '"root_joint"')
-    model = rd.load_urdf(taken.replace("<link name=\"world\"/>", f'<link name="world">{INERTIAL}</link>'), floating_base=True)
+    model = rd.load_urdf(
+        taken.replace('<link name="world"/>', f'<link name="world">{INERTIAL}</link>'), floating_base=True
+    )
     assert model.joint_names == ("floating_base_joint", "root_joint") and model.root_link == "floating_base_world"
 
 
@@ -165,8 +176,17 @@ def test_text_bytes_path_and_addresses_give_the_same_robot(tmp_path, monkeypatch
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(["/nowhere", str(tmp_path / "prefix")]))
     latin = text.replace("utf-8", "iso-8859-1").encode("latin-1")
     sources = [
-        text, text.encode(), "\ufeff" + text, b"\xef\xbb\xbf" + text.encode(), "\n  " + text.split("\n", 1)[1], latin,
-        text.replace("utf-8", "utf-16").encode("utf-16"), file, str(file), file.as_uri(), "package://pkg/urdf/r.urdf",
+        text,
+        text.encode(),
+        "\ufeff" + text,
+        b"\xef\xbb\xbf" + text.encode(),
+        "\n  " + text.split("\n", 1)[1],
+        latin,
+        text.replace("utf-8", "utf-16").encode("utf-16"),
+        file,
+        str(file),
+        file.as_uri(),
+        "package://pkg/urdf/r.urdf",
     ]
     for source in sources:
         assert rd.load_urdf(source).name == "Grüße"
@@ -221,7 +241,13 @@ def test_what_nobody_knows_is_reported_once_with_all_findings(caplog):
     assert record[0].filename == __file__
     findings = record[0].message.findings
     assert len(findings) == 5
-    for part in ("<intertial> is unknown and ignored; is <inertial> meant?", "<wheel>", "'dampin'", "cannot move", "driven"):
+    for part in (
+        "<intertial> is unknown and ignored; is <inertial> meant?",
+        "<wheel>",
+        "'dampin'",
+        "cannot move",
+        "driven",
+    ):
         assert any(part in finding for finding in findings), part
         assert part in str(record[0].message)
 
@@ -266,6 +292,12 @@ def test_importing_the_package_brings_in_no_parser():
         "import sys, robot_dynamics_ros as rd; rd.load_urdf; "
         "print(*[m for m in ('urdf_parser_py', 'lxml', 'xacro', 'matplotlib', 'rclpy') if m in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True,
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert result.stdout.strip() == ""

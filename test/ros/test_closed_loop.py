@@ -34,7 +34,14 @@ pytestmark = pytest.mark.middleware
 
 ROBOT = "six_axis"
 #: neither the model's order nor its reverse
-SHUFFLED = ["wrist_2_joint", "elbow_joint", "shoulder_pan_joint", "wrist_3_joint", "shoulder_lift_joint", "wrist_1_joint"]
+SHUFFLED = [
+    "wrist_2_joint",
+    "elbow_joint",
+    "shoulder_pan_joint",
+    "wrist_3_joint",
+    "shoulder_lift_joint",
+    "wrist_1_joint",
+]
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +82,10 @@ class Relay:
         order = list(range(len(message.name) + 1))
         self._dice.shuffle(order)
         fields = (
-            [*message.name, "gripper_of_somebody_else"], [*message.position, float("nan")],
-            [*message.velocity, float("nan")], [*message.effort, float("nan")],
+            [*message.name, "gripper_of_somebody_else"],
+            [*message.position, float("nan")],
+            [*message.velocity, float("nan")],
+            [*message.effort, float("nan")],
         )
         name, position, velocity, effort = ([values[i] for i in order] for values in fields)
         return JointState(header=message.header, name=name, position=position, velocity=velocity, effort=effort)
@@ -93,11 +102,20 @@ class Relay:
 def begin(start, model, *, joints=None, robot=None, controller=None):
     """Both nodes, in lockstep; the wrist of the robot has the inertia of its gears, or it would weigh nothing."""
     armature = {f"armature__{name}": 0.1 for name in model.joint_names}
-    gains = {f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))}
+    gains = {
+        f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))
+    }
     shared = {**armature, **({"joints": joints} if joints else {})}
     return (
-        start("simulator", remap={"joint_states": "true_joint_states"}, robot_description_file=ROBOT,
-              time_mode="lockstep", holding_brakes=True, **shared, **(robot or {})),
+        start(
+            "simulator",
+            remap={"joint_states": "true_joint_states"},
+            robot_description_file=ROBOT,
+            time_mode="lockstep",
+            holding_brakes=True,
+            **shared,
+            **(robot or {}),
+        ),
         # every command is a step, so the watchdog must not send any of its own
         start("controller", state_timeout=60.0, **shared, **gains, **(controller or {})),
     )
@@ -161,11 +179,15 @@ def test_the_order_of_joint_states_may_change_from_message_to_message(peer, star
 
 def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axis(peer, start, model):
     begin(
-        start, model, robot={"friction": False, "command_format": "joint_state"},
+        start,
+        model,
+        robot={"friction": False, "command_format": "joint_state"},
         controller={"friction_compensation": "none", "command_format": "joint_state"},
     )
     commands = peer.listen(JointState, "robot_joint_commands", 10)
-    wrenches = {name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}", 10) for name in model.joint_names}
+    wrenches = {
+        name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}", 10) for name in model.joint_names
+    }
     true_wrenches = {
         name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}", 10) for name in model.joint_names
     }
@@ -174,7 +196,9 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
     _, begun = follow(peer, model, relay, duration=4.0)
 
     robot = rd.load_urdf(robot_path(ROBOT), armature={name: 0.1 for name in model.joint_names})
-    states = {stamp_of(m): [in_model_order(model, m, f) for f in ("position", "velocity", "effort")] for m in relay.states}
+    states = {
+        stamp_of(m): [in_model_order(model, m, f) for f in ("position", "velocity", "effort")] for m in relay.states
+    }
     command_at = {stamp_of(m): in_model_order(model, m, "effort") for m in commands}
     effort_at = {stamp: effort for stamp, (_, _, effort) in states.items()}
     for messages_of, efforts in ((wrenches, command_at), (true_wrenches, effort_at)):

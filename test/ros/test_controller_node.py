@@ -26,6 +26,7 @@ from robot_dynamics_ros.ros.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 
+
 @pytest.fixture(scope="module")
 def model():
     return rd.load_urdf(robot_path(ROBOT))
@@ -162,9 +163,13 @@ def test_a_payload_is_carried_from_the_next_cycles_on_and_put_down_again(robot, 
     start("controller", robot_description_file=ROBOT, blend_time=0.0)
     bare = robot.effort()
     link = model.link_names[-1]
-    request = SetParameters.Request(parameters=[
-        Parameter(name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link)),
-    ])
+    request = SetParameters.Request(
+        parameters=[
+            Parameter(
+                name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link)
+            ),
+        ]
+    )
     robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
     (result,) = set_parameters(robot.peer, payload__mass=0.5)
     assert result.successful, result.reason
@@ -260,7 +265,9 @@ def test_a_contact_is_estimated_at_the_chosen_link(robot, start, model):
         if not estimates:
             return False
         force = estimates[-1].wrench.force
-        return estimates[-1].header.frame_id == link and np.allclose([force.x, force.y, force.z], expected[3:], atol=1e-3)
+        return estimates[-1].header.frame_id == link and np.allclose(
+            [force.x, force.y, force.z], expected[3:], atol=1e-3
+        )
 
     assert np.abs(expected).max() > 1.0
     robot.peer.wait(settled, "the estimate")

@@ -117,7 +117,9 @@ def test_time_that_jumps_back_is_a_new_beginning(robot, start, model):
 
     robot.peer.wait(reset, "the report")
     assert time.monotonic() - begin < 30.0
-    robot.peer.wait(lambda: reset() and np.allclose(robot.commands[-1].data, holding, atol=1e-6), "commands in the new time")
+    robot.peer.wait(
+        lambda: reset() and np.allclose(robot.commands[-1].data, holding, atol=1e-6), "commands in the new time"
+    )
     assert active(robot)
 
 
@@ -139,8 +141,14 @@ def test_efforts_are_cut_at_the_derated_limit(robot, start, model):
 def test_efforts_change_no_faster_than_allowed(robot, start, model):
     first = model.joint_names[0]
     rate = 5.0
-    start("controller", robot_description_file=ROBOT, max_step=1.0, cmd_timeout=5.0, blend_time=0.0,
-          **{f"limits__{first}__effort_rate": rate})
+    start(
+        "controller",
+        robot_description_file=ROBOT,
+        max_step=1.0,
+        cmd_timeout=5.0,
+        blend_time=0.0,
+        **{f"limits__{first}__effort_rate": rate},
+    )
     holding = robot.effort()
     stamped: list[JointState] = robot.peer.listen(JointState, f"{CONTROLLER}/reference", 100)
     references = robot.peer.publisher(JointTrajectoryPoint, f"{CONTROLLER}/joint_references")

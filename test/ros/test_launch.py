@@ -99,8 +99,10 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     installed("controller_manager", "joint_state_broadcaster", "effort_controllers", "robot_state_publisher")
     with pytest.raises(RobotDynamicsError, match="ros2_control"):
         decide(robot="ros2_control", description="two_link")
-    urdf = robot_path("two_link").read_text().replace(
-        "</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>'
+    urdf = (
+        robot_path("two_link")
+        .read_text()
+        .replace("</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>')
     )
     path = tmp_path / "with_hardware.urdf"
     path.write_text(urdf)
@@ -118,7 +120,8 @@ def test_wrong_arguments_are_refused(installed, argument):
 def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
     """In a process of its own, as ``ros2 launch`` does it; where the package is not in the ament index, as modules."""
     script = tmp_path / "bringup.py"
-    script.write_text(textwrap.dedent(f"""
+    script.write_text(
+        textwrap.dedent(f"""
         import sys
         from launch import LaunchDescription, LaunchService
         from launch.actions import IncludeLaunchDescription
@@ -129,13 +132,19 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
             launch_arguments={{"robot": "sim", "description": "two_link"}}.items(),
         )]))
         sys.exit(service.run())
-    """))
+    """)
+    )
     package = _package_prefix(tmp_path)
     environment = {**os.environ, "AMENT_PREFIX_PATH": f"{package}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}"}
     log = tmp_path / "launch.log"
     with open(log, "wb") as output:
-        process = subprocess.Popen([sys.executable, str(script)], stdout=output, stderr=subprocess.STDOUT,
-                                   env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, str(script)],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
     try:
         states = peer.listen(JointState, "joint_states")
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
@@ -159,6 +168,8 @@ def _package_prefix(tmp_path: Path) -> Path:
     library.mkdir(parents=True)
     for name in ("controller", "simulator"):
         script = library / name
-        script.write_text(f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n")
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n"
+        )
         script.chmod(0o755)
     return prefix

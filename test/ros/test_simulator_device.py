@@ -35,7 +35,11 @@ def model():
 def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
     """Quantised, noisy, late by three periods, one in ten lost: as the sensors alone tell it, bit for bit."""
     settings = {
-        "position_resolution": 1e-3, "velocity_noise": 0.05, "effort_bias": 0.25, "delay": 0.003, "drop_probability": 0.1,
+        "position_resolution": 1e-3,
+        "velocity_noise": 0.05,
+        "effort_bias": 0.25,
+        "delay": 0.003,
+        "drop_probability": 0.1,
         "seed": 5,
     }
     efforts = np.random.default_rng(2).uniform(-5.0, 5.0, (60, 2))
@@ -82,8 +86,14 @@ def test_duplicates_arrive_twice(peer, start):
 
 
 def test_the_robot_errs_and_the_description_does_not(peer, start, model):
-    start("simulator", **LOCKSTEP, robot_model_error__mass=1.5, robot_model_error__friction=0.5,
-          robot_model_error__spread=0.1, robot_model_error__seed=3)
+    start(
+        "simulator",
+        **LOCKSTEP,
+        robot_model_error__mass=1.5,
+        robot_model_error__friction=0.5,
+        robot_model_error__spread=0.1,
+        robot_model_error__seed=3,
+    )
     bench = Bench(peer)
     bench.ready()
     efforts = np.full((30, 2), 3.0)
@@ -112,8 +122,14 @@ def test_any_integrator_can_be_chosen(peer, start, model, integrator):
 
 
 def test_what_is_switched_off_is_nan_at_full_length_and_in_the_order_asked_for(peer, start):
-    start("simulator", robot_description_file=ROBOT, joints=["elbow", "shoulder"], state_interfaces=["position"],
-          initial_positions__elbow=0.5, holding_brakes=True)
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        joints=["elbow", "shoulder"],
+        state_interfaces=["position"],
+        initial_positions__elbow=0.5,
+        holding_brakes=True,
+    )
     bench = Bench(peer)
     bench.ready()
     state = bench.next_state()
@@ -150,8 +166,14 @@ def test_weak_brakes_slip(peer, start):
 
 
 def test_single_steps_while_paused(peer, start):
-    start("simulator", robot_description_file=ROBOT, start_paused=True, publish_clock=True, position_stops=False,
-          friction=False)
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        start_paused=True,
+        publish_clock=True,
+        position_stops=False,
+        friction=False,
+    )
     bench = Bench(peer)
     peer.wait(lambda: peer.node.count_publishers("joint_states"), "the simulator")
     for k in range(3):
@@ -178,9 +200,13 @@ def test_the_state_is_set_by_a_joint_state(peer, start):
     peer.wait(lambda: bench.states[-1].position[1] == 0.75, "the elbow to be set")
     assert bench.states[-1].position[0] == 0.0
     bad = [
-        JointState(name=["nobody"], position=[0.0]), JointState(name=["elbow"], position=[math.nan]),
-        JointState(name=["elbow"], position=[100.0]), JointState(name=["elbow"], position=[0.1, 0.2]),
-        JointState(name=["elbow", "elbow"], position=[0.1, 0.2]), JointState(), JointState(name=["elbow"]),
+        JointState(name=["nobody"], position=[0.0]),
+        JointState(name=["elbow"], position=[math.nan]),
+        JointState(name=["elbow"], position=[100.0]),
+        JointState(name=["elbow"], position=[0.1, 0.2]),
+        JointState(name=["elbow", "elbow"], position=[0.1, 0.2]),
+        JointState(),
+        JointState(name=["elbow"]),
     ]
     for message in bad:
         setter.publish(message)

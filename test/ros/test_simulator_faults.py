@@ -57,7 +57,14 @@ def test_pause_in_lockstep_changes_nothing_in_the_end(peer, start):
 def test_a_clock_that_jumps_moves_the_stamps_and_not_the_robot(peer, start):
     """Time from elsewhere, set forward and back: stamps follow, and the motion stays smooth."""
     clock = peer.publisher(Clock, "/clock")
-    start("simulator", robot_description_file=ROBOT, use_sim_time=True, position_stops=False, friction=False, limiter=False)
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        use_sim_time=True,
+        position_stops=False,
+        friction=False,
+        limiter=False,
+    )
     bench = Bench(peer)
     now = 100.0
 

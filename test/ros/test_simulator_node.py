@@ -56,8 +56,13 @@ def test_lockstep_runs_repeat_bit_for_bit_and_agree_with_the_offline_plant(peer,
 
 def test_it_tells_its_description_its_initial_state_and_the_time(peer, start, model):
     first, second = model.joint_names
-    start("simulator", robot_description_file=ROBOT, publish_clock=True, holding_brakes=True,
-          **{f"initial_positions__{first}": 0.5, f"initial_positions__{second}": -0.25})
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        publish_clock=True,
+        holding_brakes=True,
+        **{f"initial_positions__{first}": 0.5, f"initial_positions__{second}": -0.25},
+    )
     bench, clock = Bench(peer), peer.listen(Clock, "/clock", 1000)
     descriptions = peer.listen(String, "robot_description", LATCHED)
     bench.ready()
@@ -91,8 +96,10 @@ def test_joint_state_commands_are_taken_by_name(peer, start, model):
     first, second = model.joint_names
     bench.apply(JointState(name=[second, first], effort=[0.25, 0.5]), [0.5, 0.25])
     for cause, names, effort in (
-        ("unknown_joint", [first, "nobody"], [1.0, 1.0]), ("missing_joint", [first], [1.0]),
-        ("duplicate_joint", [first, second, first], [1.0, 1.0, 1.0]), ("wrong_length", [first, second], [1.0]),
+        ("unknown_joint", [first, "nobody"], [1.0, 1.0]),
+        ("missing_joint", [first], [1.0]),
+        ("duplicate_joint", [first, second, first], [1.0, 1.0, 1.0]),
+        ("wrong_length", [first, second], [1.0]),
         ("not_finite", [first, second], [1.0, math.inf]),
     ):
         bench.send_until_reported(JointState(name=names, effort=effort), f"command_{cause}")

@@ -31,9 +31,16 @@ def model():
 
 def test_behind_topic_based_hardware(peer, start, model):
     """NaN until a controller takes over; then gravity is held by name, in the hardware's own order, on topics of its own."""
-    start("simulator", remap={"joint_states": "/arm/states", "robot_joint_commands": "/arm/commands"},
-          robot_description_file=ROBOT, command_format="joint_state", initial_positions__shoulder=-1.0, friction=False,
-          holding_brakes=True, command_timeout=5.0)
+    start(
+        "simulator",
+        remap={"joint_states": "/arm/states", "robot_joint_commands": "/arm/commands"},
+        robot_description_file=ROBOT,
+        command_format="joint_state",
+        initial_positions__shoulder=-1.0,
+        friction=False,
+        holding_brakes=True,
+        command_timeout=5.0,
+    )
     hardware = TopicSystem(peer, ["elbow", "shoulder"], "/arm/commands", "/arm/states")
     bench = Bench(peer)  # for the diagnostics
     peer.wait(lambda: hardware.states, "joint states")
@@ -80,8 +87,20 @@ def test_our_controller_drives_a_forward_command_controller(peer, start, model):
 
 
 def test_two_robots_side_by_side(peer, start):
-    start("simulator", remap={"__ns": "/left"}, robot_description_file=ROBOT, command_timeout=60.0, gravity=[0.0, 0.0, 0.0])
-    start("simulator", remap={"__ns": "/right"}, robot_description_file=ROBOT, command_timeout=60.0, gravity=[0.0, 0.0, 0.0])
+    start(
+        "simulator",
+        remap={"__ns": "/left"},
+        robot_description_file=ROBOT,
+        command_timeout=60.0,
+        gravity=[0.0, 0.0, 0.0],
+    )
+    start(
+        "simulator",
+        remap={"__ns": "/right"},
+        robot_description_file=ROBOT,
+        command_timeout=60.0,
+        gravity=[0.0, 0.0, 0.0],
+    )
     left, right = Bench(peer, namespace="/left/"), Bench(peer, namespace="/right/")
     left.ready()
     right.ready()
@@ -89,14 +108,23 @@ def test_two_robots_side_by_side(peer, start):
     peer.wait(lambda: left.states[-1].position[0] > 0.05, "the left arm to move")
     assert list(right.next_state().position) == [0.0, 0.0]
     names = {status.name for message in left.diagnostics for status in message.status}
-    peer.wait(lambda: {s.name for m in left.diagnostics for s in m.status} >= {
-        "left/robot_simulator: status", "right/robot_simulator: status"}, f"diagnostics of both, not {names}")
+    peer.wait(
+        lambda: (
+            {s.name for m in left.diagnostics for s in m.status}
+            >= {"left/robot_simulator: status", "right/robot_simulator: status"}
+        ),
+        f"diagnostics of both, not {names}",
+    )
 
 
 def test_the_robot_may_be_restarted_under_a_running_controller(peer, start, model):
     controller = start("controller", robot_description_file=ROBOT, state_timeout=0.5)
-    settings = {"robot_description_file": ROBOT, "initial_positions__shoulder": -0.5, "holding_brakes": True,
-                "command_timeout": 0.5}
+    settings = {
+        "robot_description_file": ROBOT,
+        "initial_positions__shoulder": -0.5,
+        "holding_brakes": True,
+        "command_timeout": 0.5,
+    }
     simulator = start("simulator", **settings)
     bench = Bench(peer)
     bench.ready()

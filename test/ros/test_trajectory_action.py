@@ -92,7 +92,9 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     np.testing.assert_allclose(arm.controller.reference[0], target, atol=1e-9)
     first, last = handle.feedback[0], handle.feedback[-1]
     assert first.joint_names == list(arm.model.joint_names)
-    np.testing.assert_allclose(np.subtract(last.desired.positions, last.actual.positions), last.error.positions, atol=1e-12)
+    np.testing.assert_allclose(
+        np.subtract(last.desired.positions, last.actual.positions), last.error.positions, atol=1e-12
+    )
     since = [m.desired.time_from_start.sec + 1e-9 * m.desired.time_from_start.nanosec for m in handle.feedback]
     assert since == sorted(since) and 0.0 <= since[0] < since[-1] <= 0.65
 

@@ -10,7 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Werror"]
+FLAGS = [
+    "-std=c99",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Wshadow",
+    "-Wstrict-prototypes",
+    "-Wmissing-prototypes",
+    "-Werror",
+]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler here")

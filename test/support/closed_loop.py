@@ -18,7 +18,12 @@ def mid(model: rd.RobotModel) -> np.ndarray:
 
 
 def continuous(
-    model: rd.RobotModel, law: Callable[[float, np.ndarray, np.ndarray], np.ndarray], q, v, times, friction=None,
+    model: rd.RobotModel,
+    law: Callable[[float, np.ndarray, np.ndarray], np.ndarray],
+    q,
+    v,
+    times,
+    friction=None,
     **tolerances: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(N, n) positions and velocities at ``times`` with the law evaluated at every instant."""
@@ -32,7 +37,11 @@ def continuous(
         return np.concatenate([velocity, rd.forward_dynamics(model, position, velocity, tau)])
 
     run = solve_ivp(
-        rate, (times[0], times[-1]), np.concatenate([q, v]), method="DOP853", t_eval=times,
+        rate,
+        (times[0], times[-1]),
+        np.concatenate([q, v]),
+        method="DOP853",
+        t_eval=times,
         **{"rtol": 1e-10, "atol": 1e-12, **tolerances},
     )
     assert run.success, run.message
@@ -40,8 +49,16 @@ def continuous(
 
 
 def sampled(
-    model: rd.RobotModel, control: Callable[[int, np.ndarray, np.ndarray], np.ndarray], q, v, steps: int, *,
-    period: int = 1_000_000, start: int = 1_700_000_000_000_000_000, external=None, friction=None,
+    model: rd.RobotModel,
+    control: Callable[[int, np.ndarray, np.ndarray], np.ndarray],
+    q,
+    v,
+    steps: int,
+    *,
+    period: int = 1_000_000,
+    start: int = 1_700_000_000_000_000_000,
+    external=None,
+    friction=None,
 ):
     """Yield (t in ns, q, v, tau) once a period; the effort is held in between, two RK4 steps a period."""
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from support.pinocchio_bridge import PinocchioBridge
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from support.pinocchio_bridge import PinocchioBridge
 
 Pair = tuple[str, Any, Any]
 

@@ -22,8 +22,18 @@ def excitation(prior: rd.RobotModel, seed: int, period: float = 20.0, evaluation
 
 
 def record(
-    truth: rd.RobotModel, known: rd.RobotModel, motion: rd.Excitation, *, offset=0.0, effort_noise=0.0, position_noise=0.0,
-    seed: int = 0, periods: int = 1, friction: rd.JointFriction | bool = True, dt: float = 1e-3, kp: float = 2500.0,
+    truth: rd.RobotModel,
+    known: rd.RobotModel,
+    motion: rd.Excitation,
+    *,
+    offset=0.0,
+    effort_noise=0.0,
+    position_noise=0.0,
+    seed: int = 0,
+    periods: int = 1,
+    friction: rd.JointFriction | bool = True,
+    dt: float = 1e-3,
+    kp: float = 2500.0,
 ):
     """Let the true robot follow a motion under a controller that knows ``known`` only.
 
@@ -36,8 +46,16 @@ def record(
     def control(t, q, v):
         return law(q, v, motion.at(t), motion.at(t, 1), motion.at(t, 2)).copy()
 
-    run = rd.simulate(truth, control, q0=motion.at(0.0), duration=periods * motion.period, dt=dt, friction=friction,
-                      integrator="semi_implicit_euler", stops=None)
+    run = rd.simulate(
+        truth,
+        control,
+        q0=motion.at(0.0),
+        duration=periods * motion.period,
+        dt=dt,
+        friction=friction,
+        integrator="semi_implicit_euler",
+        stops=None,
+    )
     n = len(run.t) - 1
     q = run.q[:n] + position_noise * rng.standard_normal(run.q[:n].shape)
     true = run.tau[:n]

@@ -78,9 +78,14 @@ def state(peer) -> int:
 def set_parameters(peer, **values):
     parameters = []
     for name, value in values.items():
-        kind = {float: ("double_value", ParameterType.PARAMETER_DOUBLE), int: ("integer_value", ParameterType.PARAMETER_INTEGER),
-                str: ("string_value", ParameterType.PARAMETER_STRING)}[type(value)]
+        kind = {
+            float: ("double_value", ParameterType.PARAMETER_DOUBLE),
+            int: ("integer_value", ParameterType.PARAMETER_INTEGER),
+            str: ("string_value", ParameterType.PARAMETER_STRING),
+        }[type(value)]
         parameters.append(
             Parameter(name=name.replace("__", "."), value=ParameterValue(type=kind[1], **{kind[0]: value}))
         )
-    return peer.call(SetParameters, f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=parameters)).results
+    return peer.call(
+        SetParameters, f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=parameters)
+    ).results

@@ -32,11 +32,13 @@ ALL_TYPES = (*ONE_DOF, JointType.PLANAR, JointType.FLOATING)
 def random_rotation(rng: np.random.Generator) -> np.ndarray:
     """(3, 3) rotation, uniformly distributed."""
     x, y, z, w = random_quaternion(rng)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def random_quaternion(rng: np.random.Generator) -> np.ndarray:
@@ -114,13 +116,20 @@ def random_description(
             axis = np.array([1.0, 0.0, 0.0])  # it has none: URDF's default
         name = f"link{i}"
         links.append(Link(name, body()))
-        joints.append(Joint(
-            f"joint{i}", kind, parent, name, random_pose(rng), axis,
-            limits=_limits(rng, kind) if limits else JointLimits(),
-            damping=float(rng.uniform(0.0, 2.0)) if friction else 0.0,
-            friction=float(rng.uniform(0.0, 1.0)) if friction else 0.0,
-            armature=float(rng.uniform(0.01, 0.5)) if armature else 0.0,
-        ))
+        joints.append(
+            Joint(
+                f"joint{i}",
+                kind,
+                parent,
+                name,
+                random_pose(rng),
+                axis,
+                limits=_limits(rng, kind) if limits else JointLimits(),
+                damping=float(rng.uniform(0.0, 2.0)) if friction else 0.0,
+                friction=float(rng.uniform(0.0, 1.0)) if friction else 0.0,
+                armature=float(rng.uniform(0.01, 0.5)) if armature else 0.0,
+            )
+        )
         ends.append(name)
         if rng.random() < fixed:
             attached = f"link{i}_fixed"
@@ -193,8 +202,19 @@ def _with_mimics(joints: list[Joint], probability: float, rng: np.random.Generat
             multiplier = float(rng.uniform(0.3, 2.0) * rng.choice([-1.0, 1.0]))
             followers[name] = Mimic(str(rng.choice(others)), multiplier, float(rng.uniform(-0.5, 0.5)))
     return [
-        Joint(j.name, j.type, j.parent, j.child, j.origin, j.axis, j.limits, j.damping, j.friction, j.armature,
-              followers.get(j.name))
+        Joint(
+            j.name,
+            j.type,
+            j.parent,
+            j.child,
+            j.origin,
+            j.axis,
+            j.limits,
+            j.damping,
+            j.friction,
+            j.armature,
+            followers.get(j.name),
+        )
         for j in joints
     ]
 

@@ -24,7 +24,10 @@ class TopicSystem:
     """Hardware that is a pair of topics."""
 
     def __init__(
-        self, peer, joints: Sequence[str], joint_commands_topic: str = "/robot_joint_commands",
+        self,
+        peer,
+        joints: Sequence[str],
+        joint_commands_topic: str = "/robot_joint_commands",
         joint_states_topic: str = "/robot_joint_states",
     ) -> None:
         self.peer, self.joints = peer, tuple(joints)

@@ -31,7 +31,9 @@ def cuboid_pendulum() -> RobotModel:
 
 
 def free_body(
-    mass: float = 3.0, moments: tuple[float, float, float] = (0.2, 0.35, 0.5), com=(0.0, 0.0, 0.0),
+    mass: float = 3.0,
+    moments: tuple[float, float, float] = (0.2, 0.35, 0.5),
+    com=(0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> RobotModel:
     """One rigid body without any joint to the world but a floating one."""

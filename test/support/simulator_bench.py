@@ -66,7 +66,10 @@ class Bench:
     def diagnostic(self, key: str) -> str:
         """The newest value of a key in the diagnostics, empty if there is none."""
         found = [
-            value.value for message in self.diagnostics for status in message.status for value in status.values
+            value.value
+            for message in self.diagnostics
+            for status in message.status
+            for value in status.values
             if value.key == key
         ]
         return found[-1] if found else ""

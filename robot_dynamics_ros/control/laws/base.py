@@ -50,8 +50,12 @@ class Law:
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         at = getattr(self, "friction_at", "measured")
         if at not in FRICTION_AT:
-            raise ArgumentError(f"expected one of {FRICTION_AT}, got {at!r}", where="friction_at", got=at,
-                                remedy="Choose where the speed comes from.")
+            raise ArgumentError(
+                f"expected one of {FRICTION_AT}, got {at!r}",
+                where="friction_at",
+                got=at,
+                remedy="Choose where the speed comes from.",
+            )
 
     def __call__(self, work: Workspace, out: Array) -> Array:
         """Write the (n,) efforts for the state and reference in ``work`` to ``out`` and return it.
@@ -73,16 +77,25 @@ class Law:
         """
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            if f.metadata.get("gain") and value is not None and f.metadata["size"] is None \
-                    and value.shape not in ((), (model.nv,)):
+            if (
+                f.metadata.get("gain")
+                and value is not None
+                and f.metadata["size"] is None
+                and value.shape not in ((), (model.nv,))
+            ):
                 raise ArgumentError(
-                    f"{len(value)} values for {model.nv} joints", where=f"gain {f.name!r}", got=value,
+                    f"{len(value)} values for {model.nv} joints",
+                    where=f"gain {f.name!r}",
+                    got=value,
                     remedy=f"Give one number, or one for each of {', '.join(model.joint_names)}.",
                 )
         friction = getattr(self, "friction", None)
         if isinstance(friction, Friction) and friction.viscous.shape != (model.nv,):
-            raise ArgumentError(f"friction of {len(friction.viscous)} joints for a robot with {model.nv}",
-                                where="friction", remedy="Make it with Friction.of(model).")
+            raise ArgumentError(
+                f"friction of {len(friction.viscous)} joints for a robot with {model.nv}",
+                where="friction",
+                remedy="Make it with Friction.of(model).",
+            )
         return self
 
     def prepare(self, kernels: Kernels) -> None:
@@ -124,8 +137,12 @@ def _frozen_gain(value: Any, name: str, size: int | None) -> Array:
     shape_ok = array.ndim <= 1 if size is None else array.shape == (size,)
     if not shape_ok or np.isnan(array).any() or (array < 0.0).any() or (np.isinf(array).any() and name != "i_clamp"):
         wanted = "one finite non-negative number or one for each joint" if size is None else f"{size} such numbers"
-        raise ArgumentError(f"expected {wanted}, got {value!r}", where=f"gain {name!r}", got=value,
-                            remedy="Correct the gain; nothing was changed.")
+        raise ArgumentError(
+            f"expected {wanted}, got {value!r}",
+            where=f"gain {name!r}",
+            got=value,
+            remedy="Correct the gain; nothing was changed.",
+        )
     array.setflags(write=False)
     return array
 

@@ -49,8 +49,10 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
             work.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
             raise ArgumentError(
-                f"state and reference must have {model.nv} numbers each", where="q, v, q_d, v_d, a_d",
-                got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)), remedy="Give them in the order of joint_names.",
+                f"state and reference must have {model.nv} numbers each",
+                where="q, v, q_d, v_d, a_d",
+                got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)),
+                remedy="Give them in the order of joint_names.",
             ) from None
         return law(work, out)
 
@@ -61,9 +63,7 @@ def _once(model: RobotModel, law: Law, q: Any, v: Any, q_d: Any, v_d: Any, a_d: 
     return bind(model, law)(q, v, q_d, v_d, a_d)
 
 
-def computed_torque(
-    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
-) -> Array:
+def computed_torque(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
     """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
 
     Returns:
@@ -82,16 +82,12 @@ def gravity_compensation(model: RobotModel, q: Any, v: Any = 0.0, **gains: Any) 
     return _once(model, GravityCompensation(**gains), q, v, q, 0.0, 0.0)
 
 
-def feedforward_pd(
-    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
-) -> Array:
+def feedforward_pd(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
     return _once(model, FeedforwardPD(**gains), q, v, q_d, v_d, a_d)
 
 
-def joint_impedance(
-    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
-) -> Array:
+def joint_impedance(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
     """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
     return _once(model, JointImpedance(**gains), q, v, q_d, v_d, a_d)
 

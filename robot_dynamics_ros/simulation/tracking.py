@@ -56,7 +56,7 @@ class TrackingExperiment:
             raise ArgumentError("tracking needs a fixed base", where=f"robot {drawn.name!r}")
         if law not in LAWS:
             raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=law)
-        t = np.arange(round(duration / dt) + 1) * dt
+        t = np.arange(round(duration / dt) + 1, dtype=np.float64) * dt
         return cls(drawn, at(t, 0), at(t, 1), at(t, 2), dt, law, frequency, integrator)
 
     def __call__(self, robot: RobotModel, number: int) -> Mapping[str, float]:

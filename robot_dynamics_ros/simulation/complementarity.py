@@ -12,6 +12,7 @@ Problem*, ch. 4; the safeguarded block pivoting is Júdice and Pires, Computers 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -45,17 +46,20 @@ def boxed_lcp(
     fewest, patience = n + 1, 10
     for _ in range(50 + 20 * n):
         free = side == 0
-        x[side < 0], x[side > 0] = lo[side < 0], hi[side > 0]
-        if free.all():
-            x[:] = np.linalg.solve(A, -b)
-            w = np.zeros(n)
-        elif free.any():
-            fixed = ~free
-            x[free] = np.linalg.solve(A[np.ix_(free, free)], -(b[free] + A[np.ix_(free, fixed)] @ x[fixed]))
-            w = A @ x + b
-            w[free] = 0.0
-        else:
-            w = A @ x + b
+        inside = free.nonzero()[0]
+        np.copyto(x, lo, where=side < 0)
+        np.copyto(x, hi, where=side > 0)
+        if len(inside):
+            x[inside] = 0.0
+            # LAPACK itself: NumPy's wrapper costs more than the work on matrices of this size
+            block = A if len(inside) == n else A[inside[:, None], inside]
+            rest = b + A @ x
+            _, solution, bad = dposv(block, -rest[inside], lower=1)
+            if bad:
+                break
+            x[inside] = solution
+        w = A @ x + b
+        w[inside] = 0.0
         low, high = free & (x < lo), free & (x > hi)
         release = ((side < 0) & (w < -scale)) | ((side > 0) & (w > scale))
         wrong = low | high | release

@@ -116,6 +116,10 @@ class Plant:
         for contact in contacts:
             model.link_index(contact.link)
         self._hybrid = HybridStepper(self.system, self.integrator, rigid)
+        self._inside: tuple[Array, Array] | None = None
+        if self.limiter and self.system.coordinates.vector:
+            fastest = model.velocity_limit
+            self._inside = tuple(np.concatenate(pair) for pair in zip(self._bounds, (-fastest, fastest), strict=True))
         self._stepper: HybridStepper | TimeStepper | SmoothFirst = self._hybrid
         if isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint):
             kind = TimeStepper if isinstance(self.integrator, SemiImplicitEuler) else MoreauStepper
@@ -276,7 +280,9 @@ class Plant:
         """(nv,) what the drives let through: efforts by ros2_control's rules, voltages by the motors' own limit."""
         model, motors = self.model, self.system.motors
         out = command.copy()
-        if self.limiter:
+        if self._inside is not None and self._is_inside():
+            np.minimum(np.maximum(out, -model.effort_limit, out=out), model.effort_limit, out=out)
+        elif self.limiter:
             position = self.system.coordinates.positions(self._y[: model.nq])
             v = self._y[model.nq : model.nq + model.nv]
             out = limit_effort(command, position, v, *self._bounds, model.velocity_limit, model.effort_limit)
@@ -285,6 +291,13 @@ class Plant:
             out[motors.index] = np.clip(voltage, -motors.max_voltage, motors.max_voltage)
         return out
 
+    def _is_inside(self) -> bool:
+        """Whether no joint is at a position limit or beyond its velocity limit, so that only efforts are clamped."""
+        assert self._inside is not None
+        low, high = self._inside
+        state = self._y[: len(low)]
+        return bool((state > low).all() and (state < high).all())
+
     def _guard(self, t: float, y: Array, y1: Array, h: float) -> None:
         """Raise before an unstable simulation reaches numbers that mean nothing."""
         nq, nv = self.model.nq, self.model.nv
@@ -292,10 +305,10 @@ class Plant:
             return
         v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
         fastest = float(np.abs(v1).max())
-        if not fastest <= self.max_speed or not np.isfinite(y1).all():
+        if not fastest <= self.max_speed or not (math.isfinite(y1.sum()) or np.isfinite(y1).all()):
             raise describe_divergence(self.system, t, y, y1, self._alternating >= 3, self.dt, self.substeps)
         change = v1 - v
-        if fastest > 1.0 + 3.0 * float(np.abs(v).max()):  # a leap: would two half steps have leapt as well?
+        if fastest > 1.0 and fastest > 1.0 + 3.0 * float(np.abs(v).max()):  # a leap: would two half steps have leapt as well?
             with np.errstate(over="ignore", invalid="ignore"):
                 half = self._stepper.advance(t, y, 0.5 * h)
                 half = self._stepper.advance(t + 0.5 * h, half, 0.5 * h)

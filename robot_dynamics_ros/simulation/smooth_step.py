@@ -38,7 +38,7 @@ class SmoothFirst:
         self._low, self._high = self.stops.lower - self.stops.tolerance, self.stops.upper + self.stops.tolerance
         nv = self.system.nv
         self._h, self._tau = np.zeros(1), np.empty(nv)
-        self._middle, self._inertia = np.empty(nv), np.empty(nv)
+        self._agreement, self._margin = np.empty(nv), np.empty(1)
 
     def advance(self, t: float, y: Array, h: float) -> Array:
         """The state at ``t + h``; ``y`` is not changed."""
@@ -66,14 +66,13 @@ class SmoothFirst:
         q1, v1 = y1[:nq], y1[nq:]
         self._h[0] = h
         if self._second_order:
-            self._run(q, v, tau, friction.viscous, self._h, q1, v1, self._middle, self._inertia)
-            if self._damped and (h * friction.viscous > self._inertia).any():
-                return None
-            if self._any_dry and not self._all(self._middle * v > 0.0):
+            self._run(q, v, tau, friction.viscous, self._h, q1, v1, self._agreement, self._margin)
+            if self._damped and self._margin[0] < 0.0:
                 return None
         else:
             self._run(q, v, tau, friction.viscous, self._h, q1, v1)
-        if self._any_dry and not self._all(v1 * v > 0.0):
+            np.multiply(v1, v, out=self._agreement)
+        if self._any_dry and not self._all(self._agreement > 0.0):
             return None
         if self.stops.any and not ((q1 >= self._low).all() and (q1 <= self._high).all()):
             return None

@@ -134,11 +134,11 @@ class TimeStepper:
         limit = np.zeros(nv, dtype=np.int8)
         v1 = v_free
         for _ in range(nv + 1):
-            rows = np.flatnonzero(friction.dry | (limit != 0))
+            rows = (friction.dry | (limit != 0)).nonzero()[0]
             if len(rows):
                 going = np.where(limit[rows] == 0, -np.sign(v[rows]), 0)  # what rests is likely to rest on
                 x, w, side = boxed_lcp(
-                    inverse[np.ix_(rows, rows)], v_free[rows] - target[rows], low[rows], high[rows], going
+                    inverse if len(rows) == nv else inverse[rows[:, None], rows], v_free[rows] - target[rows], low[rows], high[rows], going
                 )
                 v1 = v_free + inverse[:, rows] @ x
                 v1[rows] = np.where(side == 0, 0.0, w) + target[rows]

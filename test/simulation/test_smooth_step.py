@@ -34,7 +34,7 @@ def test_the_same_motion_as_in_full(integrator, seed):
     model = random_model(seed, 5, types=HINGES, branching=0.4, fixed=0.2, limits=True, armature=True, friction=True)
     bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
     start = np.zeros(5)
-    start[bounded] = 0.5 * (model.lower + model.upper)[bounded]
+    start[bounded] = 0.5 * (model.lower[bounded] + model.upper[bounded])
     fast, full = (Plant(model, 1e-3, integrator=integrator, q0=start, compiled=c) for c in (True, False))
     assert isinstance(fast._stepper, SmoothFirst)
     assert not isinstance(full._stepper, SmoothFirst)

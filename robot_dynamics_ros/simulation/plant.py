@@ -119,7 +119,8 @@ class Plant:
         self._inside: tuple[Array, Array] | None = None
         if self.limiter and self.system.coordinates.vector:
             fastest = model.velocity_limit
-            self._inside = tuple(np.concatenate(pair) for pair in zip(self._bounds, (-fastest, fastest), strict=True))
+            lower, upper = self._bounds
+            self._inside = np.concatenate((lower, -fastest)), np.concatenate((upper, fastest))
         self._stepper: HybridStepper | TimeStepper | SmoothFirst = self._hybrid
         if isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint):
             kind = TimeStepper if isinstance(self.integrator, SemiImplicitEuler) else MoreauStepper

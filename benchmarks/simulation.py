@@ -119,7 +119,9 @@ def _batch(rounds: int) -> None:
     q = rng.uniform(-0.5, 0.5, (512, 7)) + Plant(model, DT).q
     v = rng.uniform(-0.5, 0.5, (512, 7))
     call: dict[str, Any] = {"batch": lambda: rd.rollout(model, q, v, dt=DT, steps=100, stop_stiffness=1e4)}
-    print(f"\n512 seven-axis arms in one rollout: {512 * 100 / least(call, 0.05, rounds)['batch']:.2f} million steps a second")
+    print(
+        f"\n512 seven-axis arms in one rollout: {512 * 100 / least(call, 0.05, rounds)['batch']:.2f} million steps a second"
+    )
 
 
 if __name__ == "__main__":

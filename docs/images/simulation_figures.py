@@ -49,7 +49,10 @@ def stick_slip() -> None:
     figure, axes = plt.subplots(figsize=(7, 3.0), constrained_layout=True)
     for static, label in ((1.0, "breakaway = Coulomb"), (3.0, "breakaway = 3 Coulomb")):
         plant = Plant(
-            model, 1e-3, integrator="rk4", stops=None,
+            model,
+            1e-3,
+            integrator="rk4",
+            stops=None,
             friction=JointFriction(viscous=1.0, coulomb=1.0, static=static, stribeck_velocity=0.02),
             user_effort=lambda t, q, v: 60.0 * (0.2 * t - q),
         )
@@ -59,7 +62,9 @@ def stick_slip() -> None:
             t.append(plant.t)
             q.append(plant.q[0])
         axes.plot(t, q, label=label)
-    axes.set(xlabel="time [s]", ylabel="position [rad]", title="Stick-slip: a joint dragged through a spring at 0.2 rad/s")
+    axes.set(
+        xlabel="time [s]", ylabel="position [rad]", title="Stick-slip: a joint dragged through a spring at 0.2 rad/s"
+    )
     axes.legend()
     axes.grid(alpha=0.3)
     figure.savefig(HERE / "stick_slip.svg")

@@ -52,7 +52,9 @@ class DCMotor:
                 raise ArgumentError("must be positive", where=f"DC motor {name}", got=getattr(self, name))
         for name in ("inductance", "rotor_inertia"):
             if not 0.0 <= getattr(self, name) < math.inf:
-                raise ArgumentError("must be finite and not negative", where=f"DC motor {name}", got=getattr(self, name))
+                raise ArgumentError(
+                    "must be finite and not negative", where=f"DC motor {name}", got=getattr(self, name)
+                )
         if self.gear_ratio == 0.0 or not math.isfinite(self.gear_ratio):
             raise ArgumentError("must be finite and not zero", where="DC motor gear_ratio", got=self.gear_ratio)
 

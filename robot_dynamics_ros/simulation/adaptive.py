@@ -44,7 +44,9 @@ class Adaptive:
             system.derivative(t + time, np.ascontiguousarray(state), out)
             return out
 
-        solution = solve_ivp(rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,))
+        solution = solve_ivp(
+            rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
+        )
         if not solution.success:
             raise SimulationError(
                 f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}",

@@ -48,7 +48,9 @@ class BatchResult:
             lines.append(f"{name:{width}}" + "".join(f"{x:12.4g}" for x in numbers))
         if self.failures:
             first = next(iter(self.failures.items()))
-            lines.append(f"{len(self.failures)} of {len(self)} runs failed, the first of them run {first[0]}: {first[1]}")
+            lines.append(
+                f"{len(self.failures)} of {len(self)} runs failed, the first of them run {first[0]}: {first[1]}"
+            )
         return "\n".join(lines)
 
 

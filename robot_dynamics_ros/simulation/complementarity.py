@@ -75,5 +75,8 @@ def boxed_lcp(
             last[np.flatnonzero(wrong)[-1]] = True
             low, high, release = low & last, high & last, release & last
         side[low], side[high], side[release] = -1, 1, 0
-    raise SimulationError("friction and stop forces cannot be resolved", where="complementarity problem",
-                          remedy="Check that the mass matrix is positive definite: masses, inertias, armatures.")
+    raise SimulationError(
+        "friction and stop forces cannot be resolved",
+        where="complementarity problem",
+        remedy="Check that the mass matrix is positive definite: masses, inertias, armatures.",
+    )

@@ -65,11 +65,17 @@ class GroundContact:
             raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal)
         object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
         if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
-            raise ArgumentError("stiffness and slip_velocity must be positive and the exponent at least 1", where=where,
-                                got=(self.stiffness, self.exponent, self.slip_velocity))
+            raise ArgumentError(
+                "stiffness and slip_velocity must be positive and the exponent at least 1",
+                where=where,
+                got=(self.stiffness, self.exponent, self.slip_velocity),
+            )
         if min(self.radius, self.dissipation, self.friction) < 0.0:
-            raise ArgumentError("radius, dissipation and friction must not be negative", where=where,
-                                got=(self.radius, self.dissipation, self.friction))
+            raise ArgumentError(
+                "radius, dissipation and friction must not be negative",
+                where=where,
+                got=(self.radius, self.dissipation, self.friction),
+            )
 
     def _depth(self, system: JointSystem, q: Array) -> tuple[float, Array]:
         """Penetration and the vector from the link's origin to the contact point, world axes."""

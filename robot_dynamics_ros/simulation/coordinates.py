@@ -102,12 +102,14 @@ def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0,
         try:
             out = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (model.nv,)))
         except (TypeError, ValueError):
-            raise ArgumentError(f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where,
-                                got=value) from None
+            raise ArgumentError(
+                f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where, got=value
+            ) from None
     if np.isnan(out).any() or (out < low).any():
         bad = int(np.flatnonzero(np.isnan(out) | (out < low))[0])
-        raise ArgumentError(f"entry {bad} is {out[bad]}; it must be a number of at least {low:g}", where=where,
-                            got=value)
+        raise ArgumentError(
+            f"entry {bad} is {out[bad]}; it must be a number of at least {low:g}", where=where, got=value
+        )
     return out
 
 

@@ -57,13 +57,18 @@ class JointFriction:
         if (static < coulomb).any():
             i = int(np.flatnonzero(static < coulomb)[0])
             raise ArgumentError(
-                f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}", where="static friction",
-                got=self.static, remedy="Give at least the Coulomb value, or leave it out.",
+                f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}",
+                where="static friction",
+                got=self.static,
+                remedy="Give at least the Coulomb value, or leave it out.",
             )
         velocity = per_joint(self.stribeck_velocity, model, "Stribeck velocity", default=0.01)
         if (velocity <= 0.0).any() or not self.stribeck_exponent > 0.0:
-            raise ArgumentError("velocity and exponent must be positive", where="Stribeck curve",
-                                got=(self.stribeck_velocity, self.stribeck_exponent))
+            raise ArgumentError(
+                "velocity and exponent must be positive",
+                where="Stribeck curve",
+                got=(self.stribeck_velocity, self.stribeck_exponent),
+            )
         return FrictionTable(viscous, coulomb, static, velocity, float(self.stribeck_exponent))
 
 

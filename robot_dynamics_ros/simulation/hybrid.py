@@ -171,5 +171,3 @@ class HybridStepper:
                 (position > self.stops.upper + self.stops.tolerance, self.stops.upper),
             ):
                 y[where[past]] = bound[past]
-
-

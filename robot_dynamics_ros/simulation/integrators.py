@@ -16,8 +16,15 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.tableaus import TABLEAUS, Tableau
 
-__all__ = ["INTEGRATORS", "ExplicitRungeKutta", "Integrator", "MechanicalSystem", "SemiImplicitEuler", "make_integrator",
-           "rk_step"]
+__all__ = [
+    "INTEGRATORS",
+    "ExplicitRungeKutta",
+    "Integrator",
+    "MechanicalSystem",
+    "SemiImplicitEuler",
+    "make_integrator",
+    "rk_step",
+]
 
 
 class MechanicalSystem(Protocol):
@@ -138,8 +145,12 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
     """
     if not isinstance(integrator, str):
         if not hasattr(integrator, "step"):
-            raise ArgumentError("expected an integrator's name or an object with a step method", where="integrator",
-                                got=integrator, remedy=f"The names are {', '.join(INTEGRATORS)}.")
+            raise ArgumentError(
+                "expected an integrator's name or an object with a step method",
+                where="integrator",
+                got=integrator,
+                remedy=f"The names are {', '.join(INTEGRATORS)}.",
+            )
         return integrator
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
@@ -147,8 +158,9 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
     try:
         made: Integrator = factory(**options)
     except TypeError:
-        raise ArgumentError(f"integrator {integrator!r} does not take {sorted(options)}", where="integrator options",
-                            got=options) from None
+        raise ArgumentError(
+            f"integrator {integrator!r} does not take {sorted(options)}", where="integrator options", got=options
+        ) from None
     return made
 
 

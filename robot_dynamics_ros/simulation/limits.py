@@ -22,7 +22,9 @@ __all__ = ["CompliantStops", "RigidStops", "StopTable", "limit_effort"]
 Values = float | Array | Mapping[str, float]
 
 
-def limit_effort(tau: Array, position: Array, v: Array, lower: Array, upper: Array, velocity: Array, effort: Array) -> Array:
+def limit_effort(
+    tau: Array, position: Array, v: Array, lower: Array, upper: Array, velocity: Array, effort: Array
+) -> Array:
     """(nv,) effort that ros2_control's limiter lets through.
 
     Args:
@@ -52,8 +54,12 @@ class RigidStops:
         """(nv,) e."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
-            raise ArgumentError("a rebound cannot be faster than the impact", where="restitution", got=self.restitution,
-                                remedy="Give values between 0 and 1.")
+            raise ArgumentError(
+                "a rebound cannot be faster than the impact",
+                where="restitution",
+                got=self.restitution,
+                remedy="Give values between 0 and 1.",
+            )
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
         return e

@@ -47,7 +47,8 @@ def robot_model_error(
     joints = tuple(joint.name for joint in model.description.joints)
     m, c, i = (_factors(f, links, "link", w) for f, w in ((mass, "mass"), (com, "com"), (inertia, "inertia")))
     d, f, a = (
-        _factors(x, joints, "joint", w) for x, w in ((damping, "damping"), (friction, "friction"), (armature, "armature"))
+        _factors(x, joints, "joint", w)
+        for x, w in ((damping, "damping"), (friction, "friction"), (armature, "armature"))
     )
 
     def changed_link(link: Link) -> Link:
@@ -71,8 +72,15 @@ def robot_model_error(
 
 
 def random_model_error(
-    model: RobotModel, seed: int | np.random.Generator, *, mass: float = 0.0, com: float = 0.0, inertia: float = 0.0,
-    damping: float = 0.0, friction: float = 0.0, armature: float = 0.0,
+    model: RobotModel,
+    seed: int | np.random.Generator,
+    *,
+    mass: float = 0.0,
+    com: float = 0.0,
+    inertia: float = 0.0,
+    damping: float = 0.0,
+    friction: float = 0.0,
+    armature: float = 0.0,
 ) -> RobotModel:
     """A robot drawn at random around this one: every figure times exp(s z), z standard normal, s its spread.
 
@@ -83,7 +91,14 @@ def random_model_error(
     """
     rng = np.random.default_rng(seed)
     factors: dict[str, Factor] = {}
-    spreads = {"mass": mass, "com": com, "inertia": inertia, "damping": damping, "friction": friction, "armature": armature}
+    spreads = {
+        "mass": mass,
+        "com": com,
+        "inertia": inertia,
+        "damping": damping,
+        "friction": friction,
+        "armature": armature,
+    }
     for word, spread in spreads.items():
         if not 0.0 <= spread < 10.0:
             raise ArgumentError("must be a spread of at least 0", where=word, got=spread)
@@ -99,6 +114,10 @@ def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> di
         if name not in names:
             raise UnknownNameError(kind, name, names, where=f"model error of {word}")
         if not (np.isfinite(value) and value >= 0.0):
-            raise ArgumentError("a factor must be finite and not negative", where=f"model error of {word}", got=value,
-                                remedy="1 leaves the figure as it is.")
+            raise ArgumentError(
+                "a factor must be finite and not negative",
+                where=f"model error of {word}",
+                got=value,
+                remedy="1 leaves the figure as it is.",
+            )
     return {name: float(given.get(name, 1.0)) for name in names}

@@ -57,9 +57,7 @@ class MoreauStepper(TimeStepper):
         damping, stiffness = self._joint_stiffness(position)
         damping += friction.viscous
         if system.motors is not None:
-            damping[system.motors.index] += system.motors.advance(
-                system.command[system.motors.index], v, z, h
-            )[2]
+            damping[system.motors.index] += system.motors.advance(system.command[system.motors.index], v, z, h)[2]
         inertia = M.diagonal()
         share = np.where(h * damping > inertia, 1.0, 0.5)  # of the new velocity in the damping
         stiff = h * h * stiffness > inertia

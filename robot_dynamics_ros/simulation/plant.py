@@ -218,8 +218,13 @@ class Plant:
     def state(self) -> dict[str, Any]:
         """A copy of everything :meth:`restore` needs to continue bit for bit."""
         return {
-            "t0": self._t0, "steps": self._steps, "y": self._y.copy(), "command": self.command.copy(),
-            "tau": self.tau.copy(), "held": self.system.command.copy(), "wrenches": list(self.system.wrenches),
+            "t0": self._t0,
+            "steps": self._steps,
+            "y": self._y.copy(),
+            "command": self.command.copy(),
+            "tau": self.tau.copy(),
+            "held": self.system.command.copy(),
+            "wrenches": list(self.system.wrenches),
             "brakes": self.brakes,
         }
 
@@ -309,7 +314,9 @@ class Plant:
         if not fastest <= self.max_speed or not (math.isfinite(y1.sum()) or np.isfinite(y1).all()):
             raise describe_divergence(self.system, t, y, y1, self._alternating >= 3, self.dt, self.substeps)
         change = v1 - v
-        if fastest > 1.0 and fastest > 1.0 + 3.0 * float(np.abs(v).max()):  # a leap: would two half steps have leapt as well?
+        if fastest > 1.0 and fastest > 1.0 + 3.0 * float(
+            np.abs(v).max()
+        ):  # a leap: would two half steps have leapt as well?
             with np.errstate(over="ignore", invalid="ignore"):
                 half = self._stepper.advance(t, y, 0.5 * h)
                 half = self._stepper.advance(t + 0.5 * h, half, 0.5 * h)

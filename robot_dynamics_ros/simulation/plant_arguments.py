@@ -40,8 +40,12 @@ class PlantArguments:
         q = _vector("q", values, self.model.nq)
         for iq, _ in self.coordinates.floating:
             if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
-                raise ArgumentError("the quaternion has no length", where=f"q[{iq + 3}:{iq + 7}]", got=values,
-                                    remedy="No rotation is (0, 0, 0, 1).")
+                raise ArgumentError(
+                    "the quaternion has no length",
+                    where=f"q[{iq + 3}:{iq + 7}]",
+                    got=values,
+                    remedy="No rotation is (0, 0, 0, 1).",
+                )
         self.coordinates.normalize(q)
         if self.bounds is not None:
             position = self.coordinates.positions(q)
@@ -49,7 +53,8 @@ class PlantArguments:
             for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
                 raise ArgumentError(
                     f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
-                    where=f"joint {self.coordinates.names[i]!r}", got=values,
+                    where=f"joint {self.coordinates.names[i]!r}",
+                    got=values,
                     remedy="Start within the limits, or make the plant with stops=None.",
                 )
             self._clip(q)

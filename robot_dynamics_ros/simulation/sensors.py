@@ -75,8 +75,9 @@ class SensorSettings:
                 raise ArgumentError("must be finite and not negative", where=f"sensor setting {f.name!r}", got=value)
         for name in ("drop_probability", "duplicate_probability"):
             if getattr(self, name) > 1.0:
-                raise ArgumentError("must be between 0 and 1", where=f"sensor setting {name!r}",
-                                    got=getattr(self, name))
+                raise ArgumentError(
+                    "must be between 0 and 1", where=f"sensor setting {name!r}", got=getattr(self, name)
+                )
 
 
 class Sensors:
@@ -106,9 +107,12 @@ class Sensors:
                 self._position_resolution[block] = 0.0
                 self._position_noise[block] = 0.0
         if self.settings.velocity_from_position and not vector:
-            raise ArgumentError("a floating joint has no position difference quotient",
-                                where="sensor setting 'velocity_from_position'", got=True,
-                                remedy="Leave it off for robots with a floating base.")
+            raise ArgumentError(
+                "a floating joint has no position difference quotient",
+                where="sensor setting 'velocity_from_position'",
+                got=True,
+                remedy="Leave it off for robots with a floating base.",
+            )
         self.reset()
 
     @staticmethod
@@ -116,8 +120,9 @@ class Sensors:
         try:
             return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
         except ValueError:
-            raise ArgumentError(f"expected a number or {n} of them", where=f"sensor setting {name!r}",
-                                got=value) from None
+            raise ArgumentError(
+                f"expected a number or {n} of them", where=f"sensor setting {name!r}", got=value
+            ) from None
 
     def reset(self) -> None:
         """Forget everything under way and seed the generator again."""

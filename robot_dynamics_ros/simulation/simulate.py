@@ -113,8 +113,12 @@ def simulate(
         if k < steps:
             command = idle if control is None else control(now, q[k].copy(), v[k].copy())
             if command is None:
-                raise ArgumentError(f"returned None at t = {now:g} s", where="control", got=None,
-                                    remedy=f"Return the {model.nv} efforts.")
+                raise ArgumentError(
+                    f"returned None at t = {now:g} s",
+                    where="control",
+                    got=None,
+                    remedy=f"Return the {model.nv} efforts.",
+                )
         plant.hold(command, _at(external, now), _at(external_world, now))
         a[k], tau[k] = plant.acceleration(), plant.tau
         if wrenches is not None:

@@ -95,7 +95,10 @@ def with_smooth_steps(full: TimeStepper) -> TimeStepper | SmoothFirst:
     system = full.system
     acting = (system.motors, system.springs, system.stops, system.user_effort)
     plain = (
-        system.coordinates.vector and system.nv > 0 and not system.contacts and not system.friction.curved
+        system.coordinates.vector
+        and system.nv > 0
+        and not system.contacts
+        and not system.friction.curved
         and all(part is None for part in acting)
     )
     if plain and evaluator(system.model, _name(full)).backend == "native":

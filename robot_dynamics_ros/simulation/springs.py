@@ -45,8 +45,12 @@ class JointPD:
         """
         p, d = per_joint(self.p, model, "spring p"), per_joint(self.d, model, "spring d")
         if (p[~coordinates.has_position] > 0.0).any():
-            raise ArgumentError("a floating joint has no position coordinate for a spring to act on", where="spring p",
-                                got=self.p, remedy="Name the joints that have springs in a mapping.")
+            raise ArgumentError(
+                "a floating joint has no position coordinate for a spring to act on",
+                where="spring p",
+                got=self.p,
+                remedy="Name the joints that have springs in a mapping.",
+            )
         rest, rate, effort = (
             per_joint(value, model, f"spring {name}", low=-np.inf)
             for name, value in (("position", self.position), ("velocity", self.velocity), ("effort", self.effort))

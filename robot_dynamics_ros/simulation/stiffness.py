@@ -111,6 +111,8 @@ def describe_divergence(
         )
         remedy = "Use a smaller dt or more substeps, an implicit integrator, or lower gains."
     else:
-        problem = f"the simulation diverges at t = {t:.6g} s: its velocity goes from {y[nq + fastest]:g} to {v1[fastest]:g}"
+        problem = (
+            f"the simulation diverges at t = {t:.6g} s: its velocity goes from {y[nq + fastest]:g} to {v1[fastest]:g}"
+        )
         remedy = "Check the effort applied to it, its inertia and its armature."
     return SimulationError(problem, where=f"joint {name!r}", got=float(v1[fastest]), remedy=remedy)

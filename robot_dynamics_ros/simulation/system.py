@@ -153,7 +153,9 @@ class JointSystem:
         """(6, nv) Jacobian of a link in world axes, in memory used again by the next call."""
         run = self._jacobians.get(link)
         if run is None:
-            run = self._jacobians[link] = kernel(self.model, "jacobian", link=self.model.link_index(link), frame="world")
+            run = self._jacobians[link] = kernel(
+                self.model, "jacobian", link=self.model.link_index(link), frame="world"
+            )
         run(q, _ORIGIN, self._J)
         return self._J
 
@@ -237,8 +239,11 @@ class JointSystem:
         # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
         factor, bad = dpotrf(M, lower=1)
         if bad:
-            raise SimulationError("the mass matrix is not positive definite", where=f"robot {self.model.name!r}",
-                                  remedy="Check masses, inertias and armatures for negative or missing values.")
+            raise SimulationError(
+                "the mass matrix is not positive definite",
+                where=f"robot {self.model.name!r}",
+                remedy="Check masses, inertias and armatures for negative or missing values.",
+            )
         out: Array = dpotrs(factor, self._identity, lower=1)[0]
         return out
 
@@ -246,6 +251,7 @@ class JointSystem:
         assert self.user_effort is not None
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
         if tau.shape != (self.nv,) or not np.isfinite(tau).all():
-            raise ArgumentError(f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s",
-                                where="user_effort", got=tau)
+            raise ArgumentError(
+                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s", where="user_effort", got=tau
+            )
         return tau

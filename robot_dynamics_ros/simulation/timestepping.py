@@ -32,7 +32,9 @@ class Stops:
 
     def __init__(self, lower: Array, upper: Array, restitution: Array, rest_velocity: float) -> None:
         self.lower, self.upper, self.restitution, self.rest_velocity = lower, upper, restitution, rest_velocity
-        finite = np.maximum(np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0))
+        finite = np.maximum(
+            np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
+        )
         self.tolerance = 1e-12 * (1.0 + finite)
         self.any = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
 
@@ -138,7 +140,11 @@ class TimeStepper:
             if len(rows):
                 going = np.where(limit[rows] == 0, -np.sign(v[rows]), 0)  # what rests is likely to rest on
                 x, w, side = boxed_lcp(
-                    inverse if len(rows) == nv else inverse[rows[:, None], rows], v_free[rows] - target[rows], low[rows], high[rows], going
+                    inverse if len(rows) == nv else inverse[rows[:, None], rows],
+                    v_free[rows] - target[rows],
+                    low[rows],
+                    high[rows],
+                    going,
                 )
                 v1 = v_free + inverse[:, rows] @ x
                 v1[rows] = np.where(side == 0, 0.0, w) + target[rows]
@@ -154,8 +160,17 @@ class TimeStepper:
         return v1, limit
 
     def _add_stop(
-        self, i: int, side: int, position: Array, v: Array, h: float, bound: Array, low: Array, high: Array,
-        target: Array, limit: np.ndarray,
+        self,
+        i: int,
+        side: int,
+        position: Array,
+        v: Array,
+        h: float,
+        bound: Array,
+        low: Array,
+        high: Array,
+        target: Array,
+        limit: np.ndarray,
     ) -> None:
         """Turn joint i's friction row into one of friction and stop together."""
         stops = self.stops

@@ -44,8 +44,15 @@ class TrackingExperiment:
 
     @classmethod
     def of_motion(
-        cls, drawn: RobotModel, at: Callable[[Array, int], Array], duration: float, *, dt: float, law: str,
-        frequency: float, integrator: str,
+        cls,
+        drawn: RobotModel,
+        at: Callable[[Array, int], Array],
+        duration: float,
+        *,
+        dt: float,
+        law: str,
+        frequency: float,
+        integrator: str,
     ) -> TrackingExperiment:
         """Of a function of time ``at(t, derivative) -> (N, nv)``.
 
@@ -61,8 +68,7 @@ class TrackingExperiment:
 
     def __call__(self, robot: RobotModel, number: int) -> Mapping[str, float]:
         """Figures of one run: rms and largest position error, error at the end, largest effort as a share of the limit."""
-        plant = Plant(robot, self.dt, integrator=self.integrator, q0=self.position[0],
-                      v0=self.velocity[0])
+        plant = Plant(robot, self.dt, integrator=self.integrator, q0=self.position[0], v0=self.velocity[0])
         n, w = len(self.position) - 1, self.frequency
         error, share = np.empty((n, robot.nv)), 0.0
         control = self._control()

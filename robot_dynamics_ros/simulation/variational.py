@@ -71,13 +71,13 @@ class VariationalMidpoint:
             v[free] += np.linalg.solve(M[np.ix_(free, free)], residual[free])
         raise SimulationError(
             f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge",
-            where="integrator 'variational'", got=h, remedy="Use a smaller dt or more substeps.",
+            where="integrator 'variational'",
+            got=h,
+            remedy="Use a smaller dt or more substeps.",
         )
 
     @staticmethod
-    def _finish(
-        system: Any, q0: Array, v: Array, p1: Array, z0: Array, z: Array, free: np.ndarray, h: float
-    ) -> Array:
+    def _finish(system: Any, q0: Array, v: Array, p1: Array, z0: Array, z: Array, free: np.ndarray, h: float) -> Array:
         nq, nv = system.nq, system.nv
         y1 = np.zeros(nq + nv + len(z))
         system.integrate(q0, h * v, y1[:nq])

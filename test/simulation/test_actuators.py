@@ -15,15 +15,28 @@ MOTOR = DCMotor(resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_rati
 def closed_form(motor, J, d, V, t):
     """[ω, i] of J ω̇ = k_t N i − d ω, L i̇ = V − R i − k_e N ω from rest, by the matrix exponential."""
     k = motor.torque_constant * motor.gear_ratio
-    A = np.array([[-d / J, k / J, 0.0], [-k / motor.inductance, -motor.resistance / motor.inductance, V / motor.inductance],
-                  [0.0, 0.0, 0.0]])
+    A = np.array(
+        [
+            [-d / J, k / J, 0.0],
+            [-k / motor.inductance, -motor.resistance / motor.inductance, V / motor.inductance],
+            [0.0, 0.0, 0.0],
+        ]
+    )
     return (expm(A * t) @ [0.0, 0.0, 1.0])[:2]
 
 
-@pytest.mark.parametrize(("integrator", "dt", "tolerance"), [
-    ("rk4", 2e-4, 1e-9), ("dop853", 1e-2, 1e-8), ("radau", 1e-2, 1e-8), ("rosenbrock", 2e-4, 1e-4),
-    ("variational", 2e-4, 1e-4), ("moreau", 2e-4, 2e-3), ("semi_implicit_euler", 1e-4, 2e-2),
-])
+@pytest.mark.parametrize(
+    ("integrator", "dt", "tolerance"),
+    [
+        ("rk4", 2e-4, 1e-9),
+        ("dop853", 1e-2, 1e-8),
+        ("radau", 1e-2, 1e-8),
+        ("rosenbrock", 2e-4, 1e-4),
+        ("variational", 2e-4, 1e-4),
+        ("moreau", 2e-4, 2e-3),
+        ("semi_implicit_euler", 1e-4, 2e-2),
+    ],
+)
 def test_motor_runs_up_as_the_closed_form(integrator, dt, tolerance):
     model = wheel(inertia=0.5, damping=0.3)
     plant = Plant(model, dt, integrator=integrator, motors={"axle": MOTOR})
@@ -56,7 +69,9 @@ def test_no_load_speed_is_set_by_the_back_emf():
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
 def test_voltage_and_current_limits(integrator):
-    motor = DCMotor(resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, max_voltage=24.0, max_current=3.0)
+    motor = DCMotor(
+        resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, max_voltage=24.0, max_current=3.0
+    )
     plant = Plant(wheel(inertia=50.0), 2e-4, integrator=integrator, motors={"axle": motor})
     most = 0.0
     for _ in range(500):

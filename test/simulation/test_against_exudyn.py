@@ -24,10 +24,14 @@ def about_z(seed):
 
 def exudyn_run(model, q0, v0, p, d, u, w, constant, duration, steps):
     system = exu.SystemContainer().AddSystem()
-    node = system.AddNode(NodeGenericODE2(
-        referenceCoordinates=[0.0] * N, initialCoordinates=list(q0), initialCoordinates_t=list(v0),
-        numberOfODE2Coordinates=N,
-    ))
+    node = system.AddNode(
+        NodeGenericODE2(
+            referenceCoordinates=[0.0] * N,
+            initialCoordinates=list(q0),
+            initialCoordinates_t=list(v0),
+            numberOfODE2Coordinates=N,
+        )
+    )
     inertias, coms, masses, rotations, offsets = [], [], [], [], []
     for name in model.joint_names:
         joint = model.joint(name)
@@ -37,13 +41,24 @@ def exudyn_run(model, q0, v0, p, d, u, w, constant, duration, steps):
         masses.append(inertia.mass)
         rotations.append(joint.origin.rotation)
         offsets.append(joint.origin.position)
-    system.AddObject(ObjectKinematicTree(
-        nodeNumber=node, jointTypes=[exu.JointType.RevoluteZ] * N, linkParents=np.arange(-1, N - 1),
-        jointTransformations=exu.Matrix3DList(rotations), jointOffsets=exu.Vector3DList(offsets),
-        linkInertiasCOM=exu.Matrix3DList(inertias), linkCOMs=exu.Vector3DList(coms), linkMasses=masses,
-        gravity=list(model.gravity), jointForceVector=list(constant), jointPControlVector=list(p),
-        jointDControlVector=list(d), jointPositionOffsetVector=list(u), jointVelocityOffsetVector=list(w),
-    ))
+    system.AddObject(
+        ObjectKinematicTree(
+            nodeNumber=node,
+            jointTypes=[exu.JointType.RevoluteZ] * N,
+            linkParents=np.arange(-1, N - 1),
+            jointTransformations=exu.Matrix3DList(rotations),
+            jointOffsets=exu.Vector3DList(offsets),
+            linkInertiasCOM=exu.Matrix3DList(inertias),
+            linkCOMs=exu.Vector3DList(coms),
+            linkMasses=masses,
+            gravity=list(model.gravity),
+            jointForceVector=list(constant),
+            jointPControlVector=list(p),
+            jointDControlVector=list(d),
+            jointPositionOffsetVector=list(u),
+            jointVelocityOffsetVector=list(w),
+        )
+    )
     system.Assemble()
     settings = exu.SimulationSettings()
     settings.timeIntegration.numberOfSteps = steps
@@ -62,8 +77,15 @@ def test_kinematic_tree_with_joint_control(seed):
     p, d = rng.uniform(1.0, 20.0, N), rng.uniform(0.1, 1.0, N)
     duration, steps = 0.5, 500
     theirs = exudyn_run(model, q0, v0, p, d, u, w, constant, duration, steps)
-    plant = Plant(model, duration / steps, integrator="rk4", q0=q0, v0=v0, stops=None,
-                  springs=JointPD(p=p, d=d, position=u, velocity=w, effort=constant))
+    plant = Plant(
+        model,
+        duration / steps,
+        integrator="rk4",
+        q0=q0,
+        v0=v0,
+        stops=None,
+        springs=JointPD(p=p, d=d, position=u, velocity=w, effort=constant),
+    )
     for _ in range(steps):
         plant.step(np.zeros(N))
     assert np.abs(plant.q - q0).max() > 0.1

@@ -14,8 +14,13 @@ BALL = {"mass": 2.0, "moments": (0.02, 0.02, 0.02), "gravity": (0.0, 0.0, -9.81)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4", "dop853"])
 def test_ball_comes_to_rest_at_the_depth_that_carries_it(integrator):
     contact = GroundContact("body", radius=0.1, stiffness=1e4, dissipation=3.0)
-    plant = Plant(free_body(**BALL), 1e-3 if integrator != "dop853" else 1e-2, integrator=integrator,
-                  contacts=[contact], q0=[0, 0, 0.12, 0, 0, 0, 1])
+    plant = Plant(
+        free_body(**BALL),
+        1e-3 if integrator != "dop853" else 1e-2,
+        integrator=integrator,
+        contacts=[contact],
+        q0=[0, 0, 0.12, 0, 0, 0, 1],
+    )
     while plant.t < 3.0:
         plant.step(np.zeros(6))
     assert plant.q[2] == pytest.approx(0.1 - 2.0 * 9.81 / 1e4, abs=1e-6)

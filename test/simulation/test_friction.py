@@ -71,7 +71,9 @@ def test_spring_and_dry_friction_in_closed_form():
     plant = Plant(slider(mass=m, friction=F), 1e-2, integrator="rk8", q0=[1.0], springs=JointPD(p=k))
     turning = [1.0]
     half = np.pi * np.sqrt(m / k)
-    while turning[-1] != (end := np.sign(turning[-1]) * (abs(turning[-1]) - 2 * F / k) * -1) and abs(turning[-1]) > F / k:
+    while (
+        turning[-1] != (end := np.sign(turning[-1]) * (abs(turning[-1]) - 2 * F / k) * -1) and abs(turning[-1]) > F / k
+    ):
         turning.append(end)
     plant_end = round((len(turning) + 1) * half / plant.dt)
     for _ in range(plant_end):
@@ -136,7 +138,9 @@ def test_stribeck_curve_and_stick_slip():
     """Dragged through a soft spring at constant speed: sticks until the spring reaches F_s, then slips."""
     k, F_s, F_c, drag = 20.0, 5.0, 2.0, 0.1
     plant = Plant(
-        slider(mass=1.0), 1e-3, integrator="rk4",
+        slider(mass=1.0),
+        1e-3,
+        integrator="rk4",
         friction=JointFriction(coulomb=F_c, static=F_s, stribeck_velocity=0.05),
         user_effort=lambda t, q, v: np.array([k * (drag * t - q[0])]),
     )

@@ -22,7 +22,12 @@ def arm(floating=False):
 
 def final_state(model, integrator, steps, duration, q, v):
     plant = Plant(
-        model, duration / steps, integrator=integrator, q0=q, v0=v, stops=None,
+        model,
+        duration / steps,
+        integrator=integrator,
+        q0=q,
+        v0=v,
+        stops=None,
         friction=JointFriction(viscous={model.joint_names[-1]: 0.3}),
         springs=JointPD(p={model.joint_names[-1]: 5.0}),
     )

@@ -74,7 +74,9 @@ def test_impact_keeps_what_it_must():
             assert after == pytest.approx(before, rel=1e-6)
 
 
-@pytest.mark.parametrize(("integrator", "dt"), [("semi_implicit_euler", 1e-2), ("moreau", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)])
+@pytest.mark.parametrize(
+    ("integrator", "dt"), [("semi_implicit_euler", 1e-2), ("moreau", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)]
+)
 def test_compliant_stop_yields_as_its_spring(integrator, dt):
     plant = Plant(slider(limits=ONE_METRE), dt, integrator=integrator, stops=CompliantStops(1e4, 200.0), limiter=False)
     for _ in range(round(10.0 / dt)):
@@ -94,8 +96,13 @@ def test_leaves_the_stop_freely():
 def test_friction_and_stop_together():
     """Pushed into the stop and released: the friction left over holds a small pull, a larger one moves it."""
     for integrator in ("semi_implicit_euler", "moreau", "rk4"):
-        plant = Plant(slider(mass=2.0, limits=ONE_METRE), 1e-2, integrator=integrator, q0=[1.0],
-                      friction=JointFriction(coulomb=3.0))
+        plant = Plant(
+            slider(mass=2.0, limits=ONE_METRE),
+            1e-2,
+            integrator=integrator,
+            q0=[1.0],
+            friction=JointFriction(coulomb=3.0),
+        )
         for tau in (50.0, 2.0, 0.0, -2.9):
             plant.step([tau])
             assert plant.q[0] == 1.0
@@ -106,11 +113,21 @@ def test_friction_and_stop_together():
 
 def test_mimic_joint_lends_its_limits_to_its_master():
     bar = Inertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3))
-    description = RobotDescription("gripper", (Link("base"), Link("left", bar), Link("right", bar)), (
-        Joint("left_joint", JointType.REVOLUTE, "base", "left", limits=JointLimits(-2.0, 2.0)),
-        Joint("right_joint", JointType.REVOLUTE, "base", "right", limits=JointLimits(-0.5, 0.1),
-              mimic=Mimic("left_joint", -0.5, 0.0)),
-    ))
+    description = RobotDescription(
+        "gripper",
+        (Link("base"), Link("left", bar), Link("right", bar)),
+        (
+            Joint("left_joint", JointType.REVOLUTE, "base", "left", limits=JointLimits(-2.0, 2.0)),
+            Joint(
+                "right_joint",
+                JointType.REVOLUTE,
+                "base",
+                "right",
+                limits=JointLimits(-0.5, 0.1),
+                mimic=Mimic("left_joint", -0.5, 0.0),
+            ),
+        ),
+    )
     lower, upper = position_bounds(RobotModel.from_description(description))
     assert lower.tolist() == [-0.2]
     assert upper.tolist() == [1.0]
@@ -119,13 +136,22 @@ def test_mimic_joint_lends_its_limits_to_its_master():
 @pytest.mark.parametrize(
     ("position", "v", "command", "allowed"),
     [
-        (0.0, 0.0, 50.0, 10.0), (0.0, 0.0, -50.0, -10.0), (0.0, 0.0, 3.0, 3.0),  # saturation
-        (1.0, 0.0, 5.0, 0.0), (1.0, 0.0, -5.0, -5.0), (1.2, 0.5, 5.0, 0.0),  # at the upper limit
+        (0.0, 0.0, 50.0, 10.0),
+        (0.0, 0.0, -50.0, -10.0),
+        (0.0, 0.0, 3.0, 3.0),  # saturation
+        (1.0, 0.0, 5.0, 0.0),
+        (1.0, 0.0, -5.0, -5.0),
+        (1.2, 0.5, 5.0, 0.0),  # at the upper limit
         (1.2, -0.5, 5.0, 5.0),  # beyond it but on the way back
-        (-1.0, 0.0, -5.0, 0.0), (-1.0, -0.1, 5.0, 5.0), (-1.1, 0.1, -5.0, -5.0),
-        (0.0, 2.1, 5.0, 0.0), (0.0, 2.1, -5.0, -5.0), (0.0, -2.1, -5.0, 0.0),  # too fast
+        (-1.0, 0.0, -5.0, 0.0),
+        (-1.0, -0.1, 5.0, 5.0),
+        (-1.1, 0.1, -5.0, -5.0),
+        (0.0, 2.1, 5.0, 0.0),
+        (0.0, 2.1, -5.0, -5.0),
+        (0.0, -2.1, -5.0, 0.0),  # too fast
         (0.0, 2.0, 5.0, 5.0),  # at the velocity limit, not above it
-        (-1.0, -2.5, -5.0, 0.0), (1.0, -2.5, -5.0, 0.0),
+        (-1.0, -2.5, -5.0, 0.0),
+        (1.0, -2.5, -5.0, 0.0),
     ],
 )
 def test_limiter_follows_ros2_control(position, v, command, allowed):

@@ -14,7 +14,10 @@ def test_they_are_jacobians_transposed(seed):
     """All joint types, mimic joints, fixed links, floating bases; several links at once."""
     model = random_model(seed, 6, branching=0.5, fixed=0.4, limits=False)
     rng = np.random.default_rng(seed)
-    q, v, a = rd.integrate(model, model.initial_configuration(), rng.normal(size=model.nv)), *rng.normal(size=(2, model.nv))
+    q, v, a = (
+        rd.integrate(model, model.initial_configuration(), rng.normal(size=model.nv)),
+        *rng.normal(size=(2, model.nv)),
+    )
     outside = OutsideWrenches(model)
     wrenches = {name: rng.normal(size=6) for name in model.link_names}
     expected = np.zeros(model.nv)

@@ -130,9 +130,17 @@ def test_lockstep():
     assert lockstep.steps == 10
 
 
-@pytest.mark.parametrize("options", [{"period": 0.0}, {"period": -1.0}, {"period": float("nan")},
-                                     {"period": 0.1, "real_time_factor": 0.0}, {"period": 0.1, "max_catch_up": -1.0},
-                                     {"period": 0.1, "max_burst": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"period": 0.0},
+        {"period": -1.0},
+        {"period": float("nan")},
+        {"period": 0.1, "real_time_factor": 0.0},
+        {"period": 0.1, "max_catch_up": -1.0},
+        {"period": 0.1, "max_burst": 0},
+    ],
+)
 def test_wrong_settings_are_refused(options):
     with pytest.raises(ArgumentError):
         RealTimePacer(**options)

@@ -19,8 +19,11 @@ from robot_dynamics_ros.simulation import (
 )
 
 
-@pytest.mark.parametrize("options", [{}, {"mimic": 0.4}, {"floating_base": True}, {"armature": True}],
-                         ids=["plain", "mimic", "floating", "armature"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"mimic": 0.4}, {"floating_base": True}, {"armature": True}],
+    ids=["plain", "mimic", "floating", "armature"],
+)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 def test_acceleration_and_inverse_dynamics_agree(options, integrator):
     """forward∘inverse = identity, with friction, springs and outside wrenches all in it."""
@@ -47,9 +50,7 @@ def test_wrench_component_along_the_axis_is_the_net_effort():
     for _ in range(10):
         plant.step(np.linspace(2.0, -2.0, 5))
     axes = np.array([model.joint(name).axis for name in model.joint_names])
-    np.testing.assert_allclose(
-        np.sum(axes * plant.joint_wrenches()[:, :3], axis=1), plant.joint_effort(), atol=1e-10
-    )
+    np.testing.assert_allclose(np.sum(axes * plant.joint_wrenches()[:, :3], axis=1), plant.joint_effort(), atol=1e-10)
 
 
 def test_wrenches_of_a_standing_arm_are_statics():
@@ -118,8 +119,13 @@ def test_energy_kept_by_every_kind_of_joint(kind):
 
 
 def test_mass_on_spring_in_closed_form():
-    plant = Plant(slider(mass=2.0), 1e-2, integrator="rk8", q0=[0.3],
-                  springs=JointPD(p=50.0, d=1.0, position=0.1, velocity=0.2, effort=0.5))
+    plant = Plant(
+        slider(mass=2.0),
+        1e-2,
+        integrator="rk8",
+        q0=[0.3],
+        springs=JointPD(p=50.0, d=1.0, position=0.1, velocity=0.2, effort=0.5),
+    )
     # m ẍ = p (x0 − x) + d (v0 − ẋ) + f: a damped oscillation about x0 + (d v0 + f)/p
     for _ in range(150):
         plant.step([0.0])
@@ -146,8 +152,14 @@ def test_user_effort_is_a_function_of_the_state():
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [([0.0], "2 numbers"), ([0.0, np.nan], "entry 1 is nan"), ([np.inf, 0.0], "entry 0"), ("ab", "2 numbers"),
-     ([[0.0, 0.0]], "2 numbers"), (None, "2 numbers")],
+    [
+        ([0.0], "2 numbers"),
+        ([0.0, np.nan], "entry 1 is nan"),
+        ([np.inf, 0.0], "entry 0"),
+        ("ab", "2 numbers"),
+        ([[0.0, 0.0]], "2 numbers"),
+        (None, "2 numbers"),
+    ],
 )
 def test_bad_commands_are_refused_and_nothing_moves(command, words):
     plant = Plant(rd.limb(2), q0=[0.3, 0.4])
@@ -172,10 +184,19 @@ def test_bad_wrenches_are_refused():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"dt": 0.0}, "dt"), ({"dt": -1.0}, "dt"), ({"dt": np.nan}, "dt"), ({"substeps": 0}, "substeps"),
-     ({"substeps": 1.5}, "substeps"), ({"q0": [0.0]}, "q: expected 2"), ({"v0": [0.0, np.inf]}, "v0"),
-     ({"springs": JointPD(p=-1.0)}, "spring"), ({"brake_effort": {"nobody": 1.0}}, "nobody"),
-     ({"motors": {"nobody": DCMotor(1.0, 1.0)}}, "nobody"), ({"contacts": [GroundContact("nobody")]}, "nobody")],
+    [
+        ({"dt": 0.0}, "dt"),
+        ({"dt": -1.0}, "dt"),
+        ({"dt": np.nan}, "dt"),
+        ({"substeps": 0}, "substeps"),
+        ({"substeps": 1.5}, "substeps"),
+        ({"q0": [0.0]}, "q: expected 2"),
+        ({"v0": [0.0, np.inf]}, "v0"),
+        ({"springs": JointPD(p=-1.0)}, "spring"),
+        ({"brake_effort": {"nobody": 1.0}}, "nobody"),
+        ({"motors": {"nobody": DCMotor(1.0, 1.0)}}, "nobody"),
+        ({"contacts": [GroundContact("nobody")]}, "nobody"),
+    ],
 )
 def test_options_that_do_not_fit_are_refused(options, words):
     with pytest.raises((ArgumentError, UnknownNameError), match=words):
@@ -260,9 +281,17 @@ def test_step_too_large_for_the_stiffness_is_named_beforehand(options):
     model = rd.limb(2)
     second = model.joint_names[1]
     options = {
-        key: (type(value)(**{f: ({second: x["joint_2"]} if isinstance(x, dict) else x)
-                             for f in value.__dataclass_fields__ if (x := getattr(value, f)) is not None})
-              if hasattr(value, "__dataclass_fields__") else value)
+        key: (
+            type(value)(
+                **{
+                    f: ({second: x["joint_2"]} if isinstance(x, dict) else x)
+                    for f in value.__dataclass_fields__
+                    if (x := getattr(value, f)) is not None
+                }
+            )
+            if hasattr(value, "__dataclass_fields__")
+            else value
+        )
         for key, value in options.items()
     }
     with pytest.raises(SimulationError, match="too large for the stiffness") as caught:

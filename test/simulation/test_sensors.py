@@ -122,8 +122,16 @@ def test_a_floating_base_has_no_encoder():
         Sensors(body, SensorSettings(velocity_from_position=True))
 
 
-@pytest.mark.parametrize("setting", [{"delay": -1.0}, {"jitter": np.nan}, {"drop_probability": 1.5},
-                                     {"position_noise": -1e-3}, {"effort_bias": np.inf}])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"delay": -1.0},
+        {"jitter": np.nan},
+        {"drop_probability": 1.5},
+        {"position_noise": -1e-3},
+        {"effort_bias": np.inf},
+    ],
+)
 def test_wrong_settings_are_refused(setting):
     with pytest.raises(ArgumentError, match=next(iter(setting))):
         SensorSettings(**setting)

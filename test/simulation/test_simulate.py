@@ -43,8 +43,15 @@ def test_recorded_accelerations_and_wrenches_belong_to_the_recorded_states():
     model = random_model(5, 3, limits=False, friction=True)
     link = model.link_names[-1]
     external = {link: np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])}
-    run = rd.simulate(model, lambda t, q, v: np.array([np.sin(t), 1.0, -1.0]), v0=[1.0, 1.0, -1.0], duration=0.1,
-                      dt=0.01, record_wrenches=True, external=lambda t: external if t < 0.055 else {})
+    run = rd.simulate(
+        model,
+        lambda t, q, v: np.array([np.sin(t), 1.0, -1.0]),
+        v0=[1.0, 1.0, -1.0],
+        duration=0.1,
+        dt=0.01,
+        record_wrenches=True,
+        external=lambda t: external if t < 0.055 else {},
+    )
     for k in (0, 4, 8):
         outside = external if k < 6 else None
         np.testing.assert_allclose(
@@ -123,8 +130,14 @@ def pushed(robot, number):
 
 def test_monte_carlo():
     seen = []
-    batch = rd.monte_carlo(rd.limb(2), pushed, 6, seed=5, spread={"mass": 0.2, "com": 0.1},
-                           progress=lambda done, total: seen.append((done, total)))
+    batch = rd.monte_carlo(
+        rd.limb(2),
+        pushed,
+        6,
+        seed=5,
+        spread={"mass": 0.2, "com": 0.1},
+        progress=lambda done, total: seen.append((done, total)),
+    )
     assert seen == [(k, 6) for k in range(1, 7)]
     assert len(batch) == 6
     assert list(batch.failures) == [3]

@@ -82,10 +82,14 @@ def test_brakes_hold_a_moving_robot(integrator):
     assert not plant.v.any()
 
 
-@pytest.mark.parametrize("option", [
-    {"springs": JointPD(p=1.0)}, {"user_effort": lambda t, q, v: 0.0 * v},
-    {"friction": JointFriction(coulomb=1.0, static=2.0)},
-])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"springs": JointPD(p=1.0)},
+        {"user_effort": lambda t, q, v: 0.0 * v},
+        {"friction": JointFriction(coulomb=1.0, static=2.0)},
+    ],
+)
 def test_what_is_not_plain_is_done_in_full(option):
     assert not isinstance(Plant(rd.load_robot("two_link"), 1e-3, **option)._stepper, SmoothFirst)
 

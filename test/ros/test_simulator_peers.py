@@ -17,7 +17,7 @@ from support.simulator_bench import Bench, stamp
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.qos import COMMAND
+from robot_dynamics_ros.ros.qos import COMMAND, NEWEST
 
 pytestmark = pytest.mark.middleware
 
@@ -84,6 +84,29 @@ def test_our_controller_drives_a_forward_command_controller(peer, start, model):
     peer.wait(lambda: len(messages) > 50, "commands")
     assert all(len(m.data) == 2 and all(map(math.isfinite, m.data)) for m in messages)
     assert forward.effort == list(messages[-1].data)
+
+
+def test_our_controller_on_the_topics_of_another_simulator(peer, start, model):
+    """The configuration that the page on hardware gives for a simulator with ``joint_command`` and names of its own."""
+    names = {"robot_joint_commands": "joint_command", "joint_states": "isaac_joint_states"}
+    start(
+        "simulator",
+        remap=names,
+        robot_description_file=ROBOT,
+        command_format="joint_state",
+        initial_positions__shoulder=-1.0,
+        holding_brakes=True,
+    )
+    start("controller", remap=names, robot_description_file=ROBOT, command_format="joint_state")
+    commands: list[JointState] = []
+    states: list[JointState] = []
+    peer.node.create_subscription(JointState, "joint_command", commands.append, COMMAND)
+    peer.node.create_subscription(JointState, "isaac_joint_states", states.append, NEWEST)
+    peer.wait(lambda: len(commands) > 50 and len(states) > 50, "commands and states")
+    assert all(sorted(m.name) == sorted(model.joint_names) for m in commands)
+    assert all(len(m.effort) == 2 and all(map(math.isfinite, m.effort)) for m in commands)
+    last = states[-1]
+    assert last.position[list(last.name).index("shoulder")] == pytest.approx(-1.0, abs=0.01)
 
 
 def test_two_robots_side_by_side(peer, start):

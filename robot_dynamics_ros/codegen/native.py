@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import platform
 import sys
 import sysconfig
 import threading
@@ -189,8 +188,3 @@ class NativeLibrary:
 
 
 _immortal: list[Any] = []
-
-
-def platform_name() -> str:
-    """Machine and interpreter in a few words, for messages."""
-    return f"{platform.machine()} {sys.implementation.name} {platform.python_version()}"

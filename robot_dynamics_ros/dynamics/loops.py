@@ -10,7 +10,6 @@ an unrolled one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -341,10 +340,10 @@ def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[S
             external = tree.external(words.index("external"), dict(options)["external"])
         LOOP_FORMS[name](tree, arguments, external)
         gathered = tree.gathered_now
-    return shapes, _program(tree, shapes)
+    return shapes, _program(tree)
 
 
-def _program(tree: LoopTree, shapes: Signature) -> LoopProgram:
+def _program(tree: LoopTree) -> LoopProgram:
     lay = tree.layout
     sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
     _drop_unread(sections)
@@ -363,7 +362,6 @@ def _program(tree: LoopTree, shapes: Signature) -> LoopProgram:
             tree.rows[k],
         )
     ints[lay.n, 0] = lay.n
-    assert all(prod(shape) >= 0 for _, shape in shapes.inputs)
     return LoopProgram(
         lay.n,
         lay.nv,

@@ -75,6 +75,7 @@ setup(
             "pin>=3.0",
             "pytest>=7.4",
             "pytest-timeout>=2.2",
+            "pytest-xdist>=3.5",
             "setuptools>=70.1",
             *NATIVE,
             *VIZ,

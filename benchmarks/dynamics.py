@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics import backends
-from robot_dynamics_ros.dynamics.native_engine import set_threads
+from robot_dynamics_ros.dynamics.engine import backends
+from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 
 Call = Callable[[], Any]
 CHAINS = (10, 50, 100, 500)

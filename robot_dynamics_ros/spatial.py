@@ -6,7 +6,7 @@ held as the rotation ``E`` (coordinates of A to coordinates of B) and ``r``, the
 there).
 
 Every component is a *scalar of any kind that can add and multiply*: a Python float, a NumPy array holding a whole batch
-of states, or a symbol of :mod:`robot_dynamics_ros.codegen.graph`.  So one statement of an algorithm runs on numbers, on
+of states, or a symbol of :mod:`robot_dynamics_ros.dynamics.engine.codegen.graph`.  So one statement of an algorithm runs on numbers, on
 batches, and on symbols from which machine code is made.
 """
 

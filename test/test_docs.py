@@ -27,8 +27,8 @@ def test_links_lead_somewhere():
 
 def test_every_parameter_is_documented():
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    from robot_dynamics_ros.ros.controller_parameters import CONTROLLER_PARAMETERS, joint_parameters
-    from robot_dynamics_ros.ros.simulator_parameters import SIMULATOR_PARAMETERS
+    from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
+    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
 
     text = (ROOT / "docs" / "ros_interface.md").read_text(encoding="utf-8")
     for param in (*CONTROLLER_PARAMETERS, *joint_parameters(["<joint>"]), *SIMULATOR_PARAMETERS):

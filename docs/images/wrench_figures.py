@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.wrenches.compute import Settings, compute
-from robot_dynamics_ros.wrenches.pictures import draw_parts, draw_paths
-from robot_dynamics_ros.wrenches.recording import Recording
+from robot_dynamics_ros.recordings.compute import Settings, compute
+from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths
+from robot_dynamics_ros.recordings.recording import Recording
 
 HERE = Path(__file__).parent
 

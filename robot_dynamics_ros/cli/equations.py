@@ -148,7 +148,7 @@ def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
     Raises:
         ArgumentError: not of that form, or numbers that no motor has.
     """
-    from robot_dynamics_ros.simulation.actuators import DCMotor
+    from robot_dynamics_ros.model.motors import DCMotor
 
     motors: dict[str, Any] = {}
     for text in given:

@@ -20,9 +20,9 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
-from robot_dynamics_ros.wrenches.read_bag import read_bag
-from robot_dynamics_ros.wrenches.read_csv import read_csv
-from robot_dynamics_ros.wrenches.recording import CHOICES, Recording
+from robot_dynamics_ros.recordings.read_bag import read_bag
+from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings.recording import CHOICES, Recording
 
 __all__ = ["add_arguments", "run"]
 

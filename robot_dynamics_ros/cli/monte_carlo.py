@@ -17,7 +17,7 @@ from robot_dynamics_ros.cli.robots import find_robot
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
-from robot_dynamics_ros.simulation.integrators import INTEGRATORS
+from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
 
 __all__ = ["add_arguments", "run"]

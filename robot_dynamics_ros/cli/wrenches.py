@@ -16,12 +16,12 @@ from robot_dynamics_ros.cli.robots import find_robot
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.urdf import load_urdf
-from robot_dynamics_ros.wrenches.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
-from robot_dynamics_ros.wrenches.pictures import draw_parts, draw_paths, draw_wrenches
-from robot_dynamics_ros.wrenches.read_bag import read_bag
-from robot_dynamics_ros.wrenches.read_csv import read_csv
-from robot_dynamics_ros.wrenches.recording import CHOICES, BadRow, Recording
-from robot_dynamics_ros.wrenches.write import write_bag, write_csv
+from robot_dynamics_ros.recordings.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
+from robot_dynamics_ros.recordings.read_bag import read_bag
+from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings.recording import CHOICES, BadRow, Recording
+from robot_dynamics_ros.recordings.write import write_bag, write_csv
 
 __all__ = ["add_arguments", "run"]
 

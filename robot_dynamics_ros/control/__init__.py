@@ -20,14 +20,14 @@ from robot_dynamics_ros.control.laws import (
     pd_gravity,
 )
 from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr
-from robot_dynamics_ros.control.move import plan_move
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver, contact_wrench
-from robot_dynamics_ros.control.path import Path
 from robot_dynamics_ros.control.payload import Payload, carrying
-from robot_dynamics_ros.control.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.splice import JointTable, splice
-from robot_dynamics_ros.control.tolerances import JointTolerance, Tolerances
-from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.move import plan_move
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.splice import JointTable, splice
+from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
 __all__ = [
     "CartesianImpedance",

@@ -16,9 +16,9 @@ from robot_dynamics_ros.control.controller_parts import ControllerParts, Mode
 from robot_dynamics_ros.control.integral import advance_integral
 from robot_dynamics_ros.control.laws import GravityCompensation
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.tolerances import Tolerances
-from robot_dynamics_ros.control.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.watchdog import Arrival, Freshness
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array

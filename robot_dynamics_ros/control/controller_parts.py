@@ -16,11 +16,11 @@ from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.payload import Payload, carrying
-from robot_dynamics_ros.control.reference import ReferenceGenerator
-from robot_dynamics_ros.control.result import GoalStatus
-from robot_dynamics_ros.control.splice import JointTable
-from robot_dynamics_ros.control.tolerances import Tolerances
-from robot_dynamics_ros.control.trajectory import nanoseconds
+from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
+from robot_dynamics_ros.control.reference.result import GoalStatus
+from robot_dynamics_ros.control.reference.splice import JointTable
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.watchdog import Watchdog
 from robot_dynamics_ros.control.workspace import Kernels, Workspace
 from robot_dynamics_ros.control.wrench_pass import WrenchPass

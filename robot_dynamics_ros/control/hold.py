@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics_ros.control import polynomial
-from robot_dynamics_ros.control.path import Path
-from robot_dynamics_ros.control.trajectory import NANOSECONDS
+from robot_dynamics_ros.control.reference import polynomial
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["default_deceleration", "stop_path"]

@@ -19,13 +19,13 @@ from robot_dynamics_ros.dynamics import (
     inverse_dynamics_derivatives,
     mass_matrix_inverse,
 )
-from robot_dynamics_ros.dynamics.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.actuators import DCMotor
+    from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["LinearModel", "discretize", "linearize", "lqr"]
 
@@ -87,7 +87,8 @@ def linearize(
     q = as_input(q, (model.nq,), "q")
     v = as_input(np.zeros(model.nv) if v is None else v, (model.nv,), "v")
     if motors:
-        from robot_dynamics_ros.simulation.actuators import MotorTable, add_rotors
+        from robot_dynamics_ros.model.motors import add_rotors
+        from robot_dynamics_ros.simulation.effects.motors import MotorTable
 
         table = MotorTable(model, motors)
         model = add_rotors(model, motors)

@@ -4,24 +4,24 @@ from robot_dynamics_ros.dynamics import (
     api,
     configuration,
     configuration_space,
-    frames,
     inertias,
-    link_functions,  # noqa: F401 (enters its functions in the table)
-    motions,
+    kinematics,
     parameters,
-    time_step,  # noqa: F401 (likewise)
+    relative_motion,
     wrenches,
 )
+from robot_dynamics_ros.dynamics.algorithms import time_step  # noqa: F401 (enters its functions in the registry)
 from robot_dynamics_ros.dynamics.api import *  # noqa: F403
-from robot_dynamics_ros.dynamics.arguments import check_finite
-from robot_dynamics_ros.dynamics.backends import available_backends, kernel, prepare
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
-from robot_dynamics_ros.dynamics.frames import *  # noqa: F403
+from robot_dynamics_ros.dynamics.engine import link_functions  # noqa: F401 (likewise)
+from robot_dynamics_ros.dynamics.engine.arguments import check_finite
+from robot_dynamics_ros.dynamics.engine.backends import available_backends, kernel, prepare
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
-from robot_dynamics_ros.dynamics.motions import *  # noqa: F403
-from robot_dynamics_ros.dynamics.observer import Frame
+from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
+from robot_dynamics_ros.dynamics.reference_frame import Frame
+from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
 from robot_dynamics_ros.dynamics.rollout import rollout
 from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
 from robot_dynamics_ros.wrench import Wrench
@@ -38,8 +38,8 @@ __all__ = [
     *parameters.__all__,
     *configuration.__all__,
     *configuration_space.__all__,
-    *frames.__all__,
+    *kinematics.__all__,
     *inertias.__all__,
-    *motions.__all__,
+    *relative_motion.__all__,
     *wrenches.__all__,
 ]

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.arguments import as_input, check_finite
-from robot_dynamics_ros.dynamics.backends import evaluator
-from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike
-from robot_dynamics_ros.dynamics.table import Options
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.arguments import as_input, as_output, check_quaternions
-from robot_dynamics_ros.dynamics.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
+from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.arguments import as_input
-from robot_dynamics_ros.dynamics.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
 from robot_dynamics_ros.dynamics.api import _call, _finite
-from robot_dynamics_ros.dynamics.observer import FrameLike, PointLike, frame_of, point_of
-from robot_dynamics_ros.dynamics.subtree import subtree_mass
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel

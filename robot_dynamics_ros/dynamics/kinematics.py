@@ -1,106 +1,254 @@
-"""Where the links are and how they move: placements, velocities, accelerations, Jacobians and their rates."""
+"""Kinematics as people ask for it: placements, motions and Jacobians of named links.
+
+Conventions as in :mod:`robot_dynamics_ros.dynamics.api`.  World axes are those of the root link unless the model has a
+base placement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from robot_dynamics_ros.spatial import Mat3, Motion, Transform, Vec3
+import numpy as np
 
-__all__ = ["jacobian_and_rate", "link_placement", "motion_of_point", "placements"]
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
 
+__all__ = [
+    "analytical_jacobian",
+    "analytical_jacobian_derivative",
+    "jacobian",
+    "jacobian_derivative",
+    "link_accelerations",
+    "link_pose",
+    "link_poses",
+    "link_velocities",
+    "operational_space_inertia",
+]
 
-def link_placement(tree: Any, link: int) -> tuple[Any, Transform]:
-    """The body a link belongs to (``None`` for the root body), and the body-to-link transform."""
-    model = tree.model
-    body = tree.model_body(int(model.link_body[link]))
-    R, p = model.link_rotation[link], model.link_position[link]
-    if body is not None:
-        N = tree.layout.normal[body.number]
-        R, p = N @ R, N @ p
-    return body, Transform(Mat3.of(tree.exact(R.T)), Vec3.of(tree.exact(p)))
-
-
-def placements(tree: Any, q: Any, links: Iterable[int]) -> list[Transform]:
-    """World-to-link transforms of the given links."""
-    pose = {None: tree.base_transform()}
-    found = []
-    for link in links:
-        body, at = link_placement(tree, link)
-        for i in tree.path(body):
-            if i not in pose:
-                pose[i] = i.transform(q).compose(pose[i.parent])
-        found.append(at.compose(pose[body]))
-    return found
+AXES = ("world", "link")
+REPRESENTATIONS = ("rpy", "quaternion")
 
 
-def motion_of_point(
-    tree: Any, q: Any, v: Any, a: Any, links: Iterable[int], point: Vec3
-) -> list[tuple[Motion, Motion]]:
-    """Velocity [ω; ṗ] and acceleration [ω̇; p̈] of a point fixed to each link, in world axes.
-
-    The recursion carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
-    """
-    pose = {None: tree.base_transform()}
-    vel, acc = {None: Motion.zero()}, {None: Motion.zero()}
-    found: list[tuple[Motion, Motion]] = []
-    for link in links:
-        body, at = link_placement(tree, link)
-        for i in tree.path(body):
-            if i in pose:
-                continue
-            X = i.transform(q)
-            vJ = i.along(v)
-            pose[i] = X.compose(pose[i.parent])
-            vel[i] = X.motion(vel[i.parent]) + vJ
-            acc[i] = X.motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
-        here = Transform(at.E, at.r + at.E.tmul(point))
-        velocity, spatial = here.motion(vel[body]), here.motion(acc[body])
-        acceleration = Motion(spatial.ang, spatial.lin + velocity.ang.cross(velocity.lin))
-        turn = here.compose(pose[body]).E
-        in_world = [Motion(turn.tmul(m.ang), turn.tmul(m.lin)) for m in (velocity, acceleration)]
-        found.append((in_world[0], in_world[1]))
-    return found
-
-
-def jacobian_and_rate(
-    tree: Any, q: Any, v: Any, link: int, point: Vec3, frame: str
-) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Geometric Jacobian of a point of a link, and its time derivative (zero if ``v`` is ``None``).
-
-    Args:
-        frame: ``"world"`` or ``"link"`` axes.
+def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
+    """Placement of a link in the world frame.
 
     Returns:
-        two (6, nv) nested lists.
+        (..., 4, 4) homogeneous matrices.
     """
-    body, at = link_placement(tree, link)
-    pose, vel = tree.base_transform(), Motion.zero()
-    columns: list[tuple[int, Motion, Motion]] = []  # about the world origin, in world axes
-    for i in tree.path(body):
-        X = i.transform(q)
-        pose = X.compose(pose)
-        if v is not None:
-            vel = X.motion(vel) + i.along(v)
-        for dof, S in i.columns:
-            rate = vel.cross(S) if v is not None else Motion.zero()
-            columns.append((dof, pose.motion_back(S), pose.motion_back(rate)))
-    here = Transform(at.E, at.r + at.E.tmul(point)).compose(pose)
-    p = here.r
-    moving = Transform(Mat3.identity(), p)
-    total = moving.motion(pose.motion_back(vel)) if v is not None else Motion.zero()
-    omega, p_rate = total.ang, total.lin
-    J = [[0.0] * tree.nv for _ in range(6)]
-    J_rate = [[0.0] * tree.nv for _ in range(6)]
-    for dof, S, S_rate in columns:
-        column = moving.motion(S)
-        rate = moving.motion(S_rate)
-        rate = Motion(rate.ang, rate.lin + S.ang.cross(p_rate))
-        if frame == "link":
-            rate = Motion(rate.ang - omega.cross(column.ang), rate.lin - omega.cross(column.lin))
-            column, rate = (Motion(here.E.mul(m.ang), here.E.mul(m.lin)) for m in (column, rate))
-        for row, value in zip(J, column.parts(), strict=True):
-            row[dof] = row[dof] + value
-        for row, value in zip(J_rate, rate.parts(), strict=True):
-            row[dof] = row[dof] + value
-    return J, J_rate
+    return evaluator(model, "link_pose", (("link", model.link_index(link)),))(q)
+
+
+def link_poses(model: RobotModel, q: Any) -> np.ndarray:
+    """Placements of all links, in the order of ``model.link_names``.
+
+    Returns:
+        (..., nl, 4, 4) homogeneous matrices.
+    """
+    return evaluator(model, "link_poses")(q)
+
+
+def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
+    """[ω; velocity of the origin] of all links, in world axes, in the order of ``model.link_names``.
+
+    Returns:
+        (..., nl, 6) rad/s and m/s.
+    """
+    return evaluator(model, "link_motions")(q, v, np.zeros(model.nv))[0]
+
+
+def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+    """[ω̇; acceleration of the origin] of all links, in world axes, in the order of ``model.link_names``.
+
+    Accelerations of points as an observer in the world measures them; gravity is no part of them.
+
+    Returns:
+        (..., nl, 6) rad/s² and m/s².
+    """
+    return evaluator(model, "link_motions")(q, v, a)[1]
+
+
+def jacobian(
+    model: RobotModel, q: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
+) -> np.ndarray:
+    """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
+
+    Args:
+        offset: (..., 3) the point, in the link's frame; its origin if not given.
+        expressed_in: ``"world"`` or ``"link"`` axes.
+
+    Returns:
+        (..., 6, nv), angular rows first.
+    """
+    return _on_link(model, "jacobian", link, expressed_in)(q, _point(offset))
+
+
+def jacobian_derivative(
+    model: RobotModel, q: Any, v: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
+) -> np.ndarray:
+    """Time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
+
+    In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
+
+    Returns:
+        (..., 6, nv).
+    """
+    return _on_link(model, "jacobian_rate", link, expressed_in)(q, v, _point(offset))
+
+
+def analytical_jacobian(model: RobotModel, q: Any, link: str, *, representation: str = "rpy") -> np.ndarray:
+    """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
+
+    Args:
+        representation: ``"rpy"``, URDF's fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).
+
+    Returns:
+        (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
+
+    Raises:
+        ArgumentError: at a pitch of ±90°, where roll-pitch-yaw rates do not exist.
+    """
+    J = jacobian(model, q, link)
+    T = _rates(link_pose(model, q, link)[..., :3, :3], representation)
+    return np.concatenate([T @ J[..., :3, :], J[..., 3:, :]], axis=-2)
+
+
+def analytical_jacobian_derivative(
+    model: RobotModel, q: Any, v: Any, link: str, *, representation: str = "rpy"
+) -> np.ndarray:
+    """Time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
+
+    Returns:
+        (..., 6 or 7, nv).
+
+    Raises:
+        ArgumentError: at a pitch of ±90° in ``rpy``.
+    """
+    J, J_rate = jacobian(model, q, link), jacobian_derivative(model, q, v, link)
+    R = link_pose(model, q, link)[..., :3, :3]
+    omega = np.einsum("...ij,...j->...i", J[..., :3, :], as_input(v, (model.nv,), "v"))
+    T = _rates(R, representation)
+    T_rate = _rates_derivative(R, omega, representation)
+    return np.concatenate([T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2)
+
+
+def operational_space_inertia(
+    model: RobotModel,
+    q: Any,
+    link: str,
+    *,
+    offset: Any = (0.0, 0.0, 0.0),
+    expressed_in: str = "world",
+    damping: float = 0.0,
+) -> np.ndarray:
+    """Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
+
+    Returns:
+        (..., 6, 6).
+
+    Raises:
+        ArgumentError: the Jacobian has not full row rank and there is no damping.
+
+    Source: Khatib, *A unified approach for motion and force control of robot manipulators* (1987).
+    """
+    from robot_dynamics_ros.dynamics.api import mass_matrix_inverse
+
+    J = jacobian(model, q, link, offset=offset, expressed_in=expressed_in)
+    mobility = J @ mass_matrix_inverse(model, q) @ np.swapaxes(J, -1, -2)
+    if damping:
+        mobility = mobility + damping**2 * np.eye(6)
+    else:
+        values = np.linalg.eigvalsh(mobility)
+        if np.any(values[..., 0] <= 1e-13 * values[..., -1]):
+            raise ArgumentError(
+                "the link cannot move in all six directions here, so its operational-space inertia is infinite in some",
+                where=f"link {link!r}",
+                remedy="Pass damping (0.01, say), or stay away from the singularity.",
+            )
+    return np.linalg.inv(mobility)
+
+
+def _point(offset: Any) -> np.ndarray:
+    return as_input(offset, (3,), "offset")
+
+
+def _on_link(model: RobotModel, name: str, link: str, axes: str) -> Any:
+    if axes not in AXES:
+        raise UnknownNameError("frame", axes, AXES, where="expressed_in")
+    return evaluator(model, name, (("frame", axes), ("link", model.link_index(link))))
+
+
+def rpy_of(R: np.ndarray) -> np.ndarray:
+    """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
+    pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
+    return np.stack([np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1)
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3).
+
+    Source: Shepperd, *Quaternion from rotation matrix* (1978).
+    """
+    t = np.trace(R, axis1=-2, axis2=-1)
+    d = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], t], axis=-1)
+    sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    one = 1.0 - t
+    rows = np.stack(
+        [
+            np.stack([one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]], axis=-1),
+            np.stack([sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]], axis=-1),
+            np.stack([sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]], axis=-1),
+            np.stack([skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(d, axis=-1)
+    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+
+
+def _rates(R: np.ndarray, representation: str) -> np.ndarray:
+    """T with T ω = rates of the orientation's coordinates, ω in world axes."""
+    if representation == "quaternion":
+        return _quaternion_rates(quaternion_of(R))
+    if representation != "rpy":
+        raise UnknownNameError("representation", representation, REPRESENTATIONS)
+    _, p, y = np.moveaxis(rpy_of(R), -1, 0)
+    if np.any(np.abs(np.cos(p)) < 1e-9):
+        raise ArgumentError(
+            "roll-pitch-yaw rates do not exist at a pitch of ±90°",
+            where="representation",
+            got="rpy",
+            remedy="Use representation='quaternion', or the geometric Jacobian.",
+        )
+    zero, one = np.zeros_like(p), np.ones_like(p)
+    sy, cy, tp, cp = np.sin(y), np.cos(y), np.tan(p), np.cos(p)
+    rows = [[cy / cp, sy / cp, zero], [-sy, cy, zero], [cy * tp, sy * tp, one]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _rates_derivative(R: np.ndarray, omega: np.ndarray, representation: str) -> np.ndarray:
+    rate = np.einsum("...ij,...j->...i", _rates(R, representation), omega)
+    if representation == "quaternion":
+        return _quaternion_rates(rate)  # T is linear in the quaternion
+    _, p, y = np.moveaxis(rpy_of(R), -1, 0)
+    _, dp, dy = np.moveaxis(rate, -1, 0)
+    zero = np.zeros_like(p)
+    sy, cy, sp, cp = np.sin(y), np.cos(y), np.sin(p), np.cos(p)
+    c2 = cp * cp
+    rows = [
+        [-sy / cp * dy + cy * sp / c2 * dp, cy / cp * dy + sy * sp / c2 * dp, zero],
+        [-cy * dy, -sy * dy, zero],
+        [-sy * sp / cp * dy + cy / c2 * dp, cy * sp / cp * dy + sy / c2 * dp, zero],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _quaternion_rates(quaternion: np.ndarray) -> np.ndarray:
+    """(..., 4, 3) with q̇ = ½ [ω, 0] ⊗ q for ω in world axes."""
+    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    rows = [[w, z, -y], [-z, w, x], [y, -x, w], [-x, -y, -z]]
+    return 0.5 * np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.backends import evaluator
+from robot_dynamics_ros.dynamics.algorithms.regressor import PARAMETERS
 from robot_dynamics_ros.dynamics.configuration import random_configuration
-from robot_dynamics_ros.dynamics.regressor import PARAMETERS
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

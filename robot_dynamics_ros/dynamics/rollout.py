@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.arguments import as_input, check_quaternions
-from robot_dynamics_ros.dynamics.backends import evaluator
-from robot_dynamics_ros.dynamics.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -49,7 +49,7 @@ def rollout(
         friction: apply ``model.damping`` and ``model.friction``, the latter smoothed as v/√(v² + s²).
         smoothing_speed: s, rad/s or m/s; the smaller, the shorter a step friction asks for.
         stop_stiffness: of the stops at the position limits, N m/rad or N/m; 0 for no stops.
-        stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.motion_rate.applied_efforts`.
+        stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
         path: return all states on the way, the first and last included.
 
     Returns:

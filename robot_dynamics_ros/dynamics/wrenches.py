@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.api import Wrenches, _call, _finite, _named
-from robot_dynamics_ros.dynamics.arguments import as_input
-from robot_dynamics_ros.dynamics.frames import link_pose
-from robot_dynamics_ros.dynamics.links import link_tree
-from robot_dynamics_ros.dynamics.observer import WORLD, FrameLike, PointLike, frame_of, point_of
-from robot_dynamics_ros.dynamics.point_motion import PARTS
-from robot_dynamics_ros.dynamics.table import Options
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.dynamics.kinematics import link_pose
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -260,7 +260,7 @@ def wrench_on_link(
     model.link_index(link)
     F, M, r = (as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset")))
     if expressed_in is not None and expressed_in != link:
-        from robot_dynamics_ros.dynamics.motions import motion
+        from robot_dynamics_ros.dynamics.relative_motion import motion
 
         R = np.swapaxes(motion(model, q, point_on=link, relative_to=expressed_in).rotation, -1, -2)
         F, M = (np.einsum("...ij,...j->...i", R, x) for x in (F, M))
@@ -282,7 +282,7 @@ def sum_on_link(model: RobotModel, q: Any, link: str, value: Wrench | Sequence[W
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue
-        from robot_dynamics_ros.dynamics.motions import motion
+        from robot_dynamics_ros.dynamics.relative_motion import motion
 
         try:
             seen = motion(model, q, point_on=link, relative_to=w.frame)

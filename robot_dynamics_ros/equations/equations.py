@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.actuators import DCMotor
+    from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["Equations", "symbolic"]
 
@@ -163,7 +163,7 @@ def symbolic(
             of a size that grows no faster than the robot.
         simplify: write each entry in the shortest form found.
         max_terms: how many terms an expression may have.
-        motors: joint → :class:`~robot_dynamics_ros.simulation.actuators.DCMotor`, for the electro-mechanical
+        motors: joint → :class:`~robot_dynamics_ros.model.motors.DCMotor`, for the electro-mechanical
             equations; the rotors' inertia is then in ``motors.M`` and not in ``M``.
         motor_symbols: whether the motors' constants are symbols, too.
 

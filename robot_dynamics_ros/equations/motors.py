@@ -18,7 +18,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.actuators import DCMotor
+    from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["MotorEquations", "check_motors", "motor_equations", "motor_names"]
 

@@ -92,7 +92,7 @@ def exact_rotation(R: Any) -> list[list[Entry]]:
     special = [[_special(float(x)) for x in row] for row in R]
     if all(x is not None for row in special for x in row):
         return special  # type: ignore[return-value]
-    from robot_dynamics_ros.dynamics.frames import quaternion_of
+    from robot_dynamics_ros.dynamics.kinematics import quaternion_of
 
     quaternion = quaternion_of(R)
     largest = quaternion[int(np.argmax(np.abs(quaternion)))]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.codegen.graph import Expr, Graph, count_operations
-from robot_dynamics_ros.dynamics.composite import composite_rigid_body
-from robot_dynamics_ros.dynamics.coriolis import coriolis_matrix
-from robot_dynamics_ros.dynamics.energy import kinetic_energy, potential_energy
-from robot_dynamics_ros.dynamics.inverse import newton_euler
+from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.tree import Body, Kind, Layout, NumericTree, _snapped, _z_from
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Layout, NumericTree, _snapped, _z_from
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, value_of
 from robot_dynamics_ros.model.description import JointType
@@ -53,7 +53,7 @@ def float_leaves(graph: Graph) -> Lift:
 
 
 class _SymbolLayout(Layout):
-    """A :class:`~robot_dynamics_ros.dynamics.tree.Layout` whose numbers are symbols (arrays of objects)."""
+    """A :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Layout` whose numbers are symbols (arrays of objects)."""
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         model = geometry.model
@@ -156,7 +156,7 @@ class _SymbolBody(Body):
 
 
 class SymbolTree(NumericTree):
-    """A :class:`~robot_dynamics_ros.dynamics.tree.NumericTree` whose constants are symbols.
+    """A :class:`~robot_dynamics_ros.dynamics.algorithms.tree.NumericTree` whose constants are symbols.
 
     Args:
         geometry: the robot.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from robot_dynamics_ros.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.recursive import RecursiveTerms
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from robot_dynamics_ros.codegen.c_source import c_comment, c_function_body, c_number
-from robot_dynamics_ros.codegen.graph import reachable
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.c99_step import step_prototypes, step_source
 from robot_dynamics_ros.export.functions import Request, Traced
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines

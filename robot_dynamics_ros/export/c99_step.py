@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from robot_dynamics_ros.codegen.c_source import c_comment, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_number
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 __all__ = ["step_prototypes", "step_source"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from robot_dynamics_ros.codegen.c_source import c_number
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.export.functions import Request
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.reference import cases_of, step_cases

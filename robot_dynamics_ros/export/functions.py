@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from robot_dynamics_ros.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.derivatives import inverse_dynamics_derivatives
-from robot_dynamics_ros.dynamics.functions import TABLE, sizes
-from robot_dynamics_ros.dynamics.table import SHAPES
-from robot_dynamics_ros.dynamics.tree import Kind
+from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
+from robot_dynamics_ros.dynamics.engine.functions import TABLE, sizes
+from robot_dynamics_ros.dynamics.engine.registry import SHAPES
 from robot_dynamics_ros.equations.names import identifier_of
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -75,7 +75,7 @@ def _linearization(tree: Any, options: Any, q: Any, v: Any, tau: Any, external: 
     free = [tau[k] - v[k] * damping[k] if damping[k] else tau[k] for k in range(n)]
     (a,) = TABLE["forward_dynamics"].run(tree, options, q, v, free, external, [])
     (inverse,) = TABLE["mass_matrix_inverse"].run(tree, options, q)
-    from robot_dynamics_ros.dynamics.functions import _external
+    from robot_dynamics_ros.dynamics.engine.functions import _external
 
     by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, _external(tree, options, external))
     for k in range(n):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pprint import pformat
 from typing import Any
 
-from robot_dynamics_ros.codegen.python_source import python_source
+from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99_test import TOLERANCE
 from robot_dynamics_ros.export.functions import Traced
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.reference import cases_of, step_cases
-from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 __all__ = ["numpy_module"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot_dynamics_ros.codegen.c_source import REALS
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
 from robot_dynamics_ros.equations.places import Symbols
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
@@ -15,8 +15,8 @@ from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import Plan, make_plan
 from robot_dynamics_ros.export.report import count_all, report_text
+from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.actuators import DCMotor
 
 __all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
 

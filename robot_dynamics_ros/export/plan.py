@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.codegen.graph import Graph
-from robot_dynamics_ros.dynamics.backends import estimated_operations
-from robot_dynamics_ros.dynamics.functions import TABLE
-from robot_dynamics_ros.dynamics.tree import NumericTree
+from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.backends import estimated_operations
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+from robot_dynamics_ros.dynamics.engine.functions import TABLE
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.motors import check_motors
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
@@ -18,9 +18,9 @@ from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.motors import DCMotor, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.actuators import DCMotor, add_rotors
-from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 __all__ = ["FRICTIONS", "INTEGRATORS", "Motor", "Plan", "make_plan"]
 

@@ -10,10 +10,10 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.dynamics.tree import NumericTree
+from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 __all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
 

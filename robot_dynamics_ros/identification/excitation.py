@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.move import plan_move
-from robot_dynamics_ros.control.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.reference.move import plan_move
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -84,7 +84,7 @@ class Excitation:
             periods: how often.
             rate: waypoints a second.
             start: (n,) where the arm is: a move from there to the motion's start comes first (see
-                :func:`~robot_dynamics_ros.control.move.plan_move`), then ``rest`` s of standing.
+                :func:`~robot_dynamics_ros.control.reference.move.plan_move`), then ``rest`` s of standing.
             model: the robot; needed for that.
 
         Raises:

@@ -16,7 +16,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.columns import Columns
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.wrenches.smoothing import derivatives, segments
+from robot_dynamics_ros.recordings.smoothing import derivatives, segments
 
 __all__ = ["Blocks", "Motion", "blocks"]
 

@@ -12,11 +12,13 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.generate import chain, limb
 from robot_dynamics_ros.model.library import load_robot, robot_names, robot_path
+from robot_dynamics_ros.model.motors import DCMotor, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
 
 __all__ = [
+    "DCMotor",
     "Inertia",
     "Joint",
     "JointLimits",
@@ -26,6 +28,7 @@ __all__ = [
     "Pose",
     "RobotDescription",
     "RobotModel",
+    "add_rotors",
     "chain",
     "limb",
     "load_robot",

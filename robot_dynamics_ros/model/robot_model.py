@@ -169,7 +169,7 @@ class RobotModel:
         The one chosen by :meth:`with_backend`, else by the environment variable ``ROBOT_DYNAMICS_BACKEND``, else the
         fastest there is.
         """
-        from robot_dynamics_ros.dynamics.backends import backend_of
+        from robot_dynamics_ros.dynamics.engine.backends import backend_of
 
         return backend_of(self)
 
@@ -180,7 +180,7 @@ class RobotModel:
             UnknownNameError: there is no such backend.
             BackendError: it cannot run here.
         """
-        from robot_dynamics_ros.dynamics.backends import with_backend
+        from robot_dynamics_ros.dynamics.engine.backends import with_backend
 
         return with_backend(self, backend)
 

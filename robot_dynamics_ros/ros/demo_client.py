@@ -23,10 +23,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.qos import EVENT, NEWEST, STATE
-from robot_dynamics_ros.ros.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.wrench_topics import topic_token
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
+from robot_dynamics_ros.ros.transport.wrench_topics import topic_token
 
 __all__ = ["DemoClient", "Recording", "trajectory_message"]
 

@@ -31,7 +31,7 @@ class StopRequest:
 def controller(args: list[str] | None = None) -> int:
     """The executable ``controller``."""
     stop = StopRequest()
-    from robot_dynamics_ros.ros.controller_node import ControllerNode
+    from robot_dynamics_ros.ros.controller.node import ControllerNode
     from robot_dynamics_ros.ros.run import run
 
     return run(ControllerNode, stop, args)
@@ -41,7 +41,7 @@ def simulator(args: list[str] | None = None) -> int:
     """The executable ``simulator``."""
     stop = StopRequest()
     from robot_dynamics_ros.ros.run import run
-    from robot_dynamics_ros.ros.simulator_node import SimulatorNode
+    from robot_dynamics_ros.ros.simulator.node import SimulatorNode
 
     return run(SimulatorNode, stop, args)
 

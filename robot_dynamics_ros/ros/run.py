@@ -11,8 +11,8 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.focused_executor import FocusedExecutor
 from robot_dynamics_ros.ros.main import StopRequest
+from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
 
 __all__ = ["run"]
 

@@ -1,23 +1,21 @@
 """Integrators, the simulated robot, its sensors, and when to step it.  Needs no ROS."""
 
-from robot_dynamics_ros.simulation.actuators import DCMotor, add_rotors
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
-from robot_dynamics_ros.simulation.contact import GroundContact
-from robot_dynamics_ros.simulation.friction import JointFriction
-from robot_dynamics_ros.simulation.integrators import INTEGRATORS, make_integrator
-from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
+from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
+from robot_dynamics_ros.simulation.effects.springs import JointPD
+from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
-from robot_dynamics_ros.simulation.springs import JointPD
 
 __all__ = [
     "INTEGRATORS",
     "BatchResult",
     "CompliantStops",
-    "DCMotor",
     "Due",
     "GroundContact",
     "JointFriction",
@@ -30,7 +28,6 @@ __all__ = [
     "SensorSettings",
     "Sensors",
     "SimulationResult",
-    "add_rotors",
     "make_integrator",
     "monte_carlo",
     "random_model_error",

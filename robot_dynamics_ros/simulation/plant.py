@@ -17,21 +17,22 @@ import numpy as np
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.actuators import DCMotor, MotorTable
-from robot_dynamics_ros.simulation.contact import GroundContact
 from robot_dynamics_ros.simulation.coordinates import per_joint, position_bounds
-from robot_dynamics_ros.simulation.friction import FrictionTable, JointFriction
-from robot_dynamics_ros.simulation.hybrid import HybridStepper
-from robot_dynamics_ros.simulation.integrators import Integrator, SemiImplicitEuler, make_integrator
-from robot_dynamics_ros.simulation.limits import CompliantStops, RigidStops, limit_effort
-from robot_dynamics_ros.simulation.moreau import MoreauMidpoint, MoreauStepper
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
+from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, limit_effort
+from robot_dynamics_ros.simulation.effects.motors import MotorTable
+from robot_dynamics_ros.simulation.effects.springs import JointPD
+from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
+from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
+from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint, MoreauStepper
+from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler, make_integrator
+from robot_dynamics_ros.simulation.integrators.smooth_step import SmoothFirst, with_smooth_steps
+from robot_dynamics_ros.simulation.integrators.timestepping import Stops, TimeStepper
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
-from robot_dynamics_ros.simulation.smooth_step import SmoothFirst, with_smooth_steps
-from robot_dynamics_ros.simulation.springs import JointPD
-from robot_dynamics_ros.simulation.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.system import JointSystem
-from robot_dynamics_ros.simulation.timestepping import Stops, TimeStepper
 
 __all__ = ["Plant"]
 
@@ -42,24 +43,24 @@ class Plant:
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.INTEGRATORS`) or an integrator object.
+        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.INTEGRATORS`) or an integrator object.
             ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
             springs implicitly and are stable for any stiffness of theirs; all others locate every stick, slip and impact
             inside the step and keep their order.
         substeps: integrator steps per control period; ``None``: one, or as many more (up to 20) as an explicit
             integrator needs to follow the joints' damping and springs.
         friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``), ``False`` or
-            ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.friction.JointFriction` sets it.
+            ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.effects.friction.JointFriction` sets it.
         stops: what happens at the position limits: ``"rigid"`` (default, no rebound),
-            a :class:`~robot_dynamics_ros.simulation.limits.RigidStops` or
-            :class:`~robot_dynamics_ros.simulation.limits.CompliantStops`, or ``None`` for none.
+            a :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
+            :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`, or ``None`` for none.
         limiter: apply effort saturation and the position and velocity rules of ros2_control's joint limiter to
             commands.
-        motors: joint name → :class:`~robot_dynamics_ros.simulation.actuators.DCMotor`; that joint's command is then a
+        motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
             voltage.
-        springs: a :class:`~robot_dynamics_ros.simulation.springs.JointPD`: springs, or proportional and derivative
+        springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
             control with offsets, at every joint.
-        contacts: :class:`~robot_dynamics_ros.simulation.contact.GroundContact` objects.
+        contacts: :class:`~robot_dynamics_ros.simulation.effects.contact.GroundContact` objects.
         user_effort: ``callable(t, q, v) -> (nv,)`` effort added at every evaluation.
         brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
             names (the others have no brake); infinite holds anything.

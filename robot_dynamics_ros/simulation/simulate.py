@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators import Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
 from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = ["SimulationResult", "simulate"]

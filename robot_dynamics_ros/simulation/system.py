@@ -3,7 +3,7 @@
     M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0 at locked joints
 
 with σ the sliding direction of each joint, held over a step.  Who slides and who is locked is decided by
-:mod:`~robot_dynamics_ros.simulation.hybrid`.
+:mod:`~robot_dynamics_ros.simulation.integrators.hybrid`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.actuators import MotorTable
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.friction import FrictionTable
-from robot_dynamics_ros.simulation.limits import StopTable
-from robot_dynamics_ros.simulation.outside import OutsideWrenches
-from robot_dynamics_ros.simulation.springs import SpringTable
+from robot_dynamics_ros.simulation.effects.external_wrenches import OutsideWrenches
+from robot_dynamics_ros.simulation.effects.friction import FrictionTable
+from robot_dynamics_ros.simulation.effects.limits import StopTable
+from robot_dynamics_ros.simulation.effects.motors import MotorTable
+from robot_dynamics_ros.simulation.effects.springs import SpringTable
 
 __all__ = ["JointSystem"]
 
@@ -31,7 +31,7 @@ _ORIGIN = np.zeros(3)
 
 
 class JointSystem:
-    """A :class:`~robot_dynamics_ros.simulation.integrators.MechanicalSystem` made of a model and what acts on it.
+    """A :class:`~robot_dynamics_ros.simulation.integrators.runge_kutta.MechanicalSystem` made of a model and what acts on it.
 
     Attributes:
         command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.

@@ -5,7 +5,7 @@ import pytest
 from support.closed_loop import mid, sampled
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.trajectory import nanoseconds
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000

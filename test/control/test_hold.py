@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics_ros.control.hold import default_deceleration, stop_path
-from robot_dynamics_ros.control.trajectory import nanoseconds
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 
 T0 = 10**18
 

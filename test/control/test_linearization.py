@@ -9,7 +9,8 @@ from support.random_trees import ALL_TYPES, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.simulation import DCMotor, JointFriction, add_rotors
+from robot_dynamics_ros.model import DCMotor, add_rotors
+from robot_dynamics_ros.simulation import JointFriction
 
 
 def differences(f, x, h=1e-6):

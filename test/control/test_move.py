@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.hold import default_deceleration
-from robot_dynamics_ros.control.path import Path
-from robot_dynamics_ros.control.splice import JointTable, splice
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.splice import JointTable, splice
 
 SIX = rd.load_robot("six_axis")
 HOME = np.array([0.0, -1.2, 1.3, -0.5, 0.6, 0.0])

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_dynamics_ros.control import polynomial
-from robot_dynamics_ros.control.path import Path
-from robot_dynamics_ros.control.result import TrajectoryRejected
-from robot_dynamics_ros.control.splice import JointTable, splice
-from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference import polynomial
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.result import TrajectoryRejected
+from robot_dynamics_ros.control.reference.splice import JointTable, splice
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
 NAMES = ("a", "b", "c")
 FREE = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), np.full(3, -np.inf), np.full(3, np.inf))

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_dynamics_ros.control.path import Path
-from robot_dynamics_ros.control.result import ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.splice import JointTable, splice, stream_path
-from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.splice import JointTable, splice, stream_path
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
 NAMES = ("a", "b", "c")
 T0 = 1_700_000_000_000_000_000

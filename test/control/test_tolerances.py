@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.tolerances import check
+from robot_dynamics_ros.control.reference.tolerances import check
 
 NAMES = ("a", "b", "c")
 

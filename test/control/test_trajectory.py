@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from robot_dynamics_ros.control.result import ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.errors import RobotDynamicsError, TrajectoryError
 
 NAMES = ("a", "b")

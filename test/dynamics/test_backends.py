@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from support.random_trees import ALL_TYPES, random_model, random_state
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics import backends
-from robot_dynamics_ros.dynamics.functions import TABLE
-from robot_dynamics_ros.dynamics.loops import LOOP_FORMS
-from robot_dynamics_ros.dynamics.trace import signature
+from robot_dynamics_ros.dynamics.engine import backends
+from robot_dynamics_ros.dynamics.engine.functions import TABLE
+from robot_dynamics_ros.dynamics.engine.loops import LOOP_FORMS
+from robot_dynamics_ros.dynamics.engine.trace import signature
 
 COMPILED = [b for b in ("native", "loops") if b in rd.available_backends()]
 needs_compiler = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed")
@@ -54,7 +54,7 @@ def agree(ours, reference, tolerance=1e-11):
         assert_allclose(x, y, rtol=0, atol=tolerance * (1e-3 + np.abs(y).max(initial=0.0)))
 
 
-CORE = [name for name in TABLE if TABLE[name].run.__module__ == "robot_dynamics_ros.dynamics.functions"]
+CORE = [name for name in TABLE if TABLE[name].run.__module__ == "robot_dynamics_ros.dynamics.engine.functions"]
 """Functions whose options are known here; others are tested beside what they are for."""
 
 
@@ -121,7 +121,7 @@ def test_batches_broadcast(backend):
 
 @needs_compiler
 def test_result_does_not_depend_on_company_or_threads():
-    from robot_dynamics_ros.dynamics.native_engine import set_threads, threads
+    from robot_dynamics_ros.dynamics.engine.native_engine import set_threads, threads
 
     model = rd.load_robot("six_axis").with_backend("native")
     rng = np.random.default_rng(0)
@@ -228,9 +228,9 @@ def test_large_angles_go_to_the_library(backend):
 
 @needs_compiler
 def test_sine_and_cosine_are_good_to_the_last_places():
-    from robot_dynamics_ros.codegen.graph import Graph
-    from robot_dynamics_ros.codegen.llvm_kernel import ArrayArgument, kernel_module
-    from robot_dynamics_ros.codegen.native import NativeLibrary, compile_module, vector_width
+    from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
+    from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, vector_width
 
     g = Graph()
     x = g.leaf((0, 0))
@@ -280,7 +280,7 @@ def test_works_without_a_compiler():
 
 @needs_compiler
 def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
-    from robot_dynamics_ros.dynamics import native_engine
+    from robot_dynamics_ros.dynamics.engine import native_engine
 
     monkeypatch.setattr(native_engine.cache, "load", lambda key: None)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.codegen import cache
+from robot_dynamics_ros.dynamics.engine.codegen import cache
 
 pytest.importorskip("llvmlite")
 
@@ -32,7 +32,7 @@ def compute():
 @pytest.fixture
 def compiled(monkeypatch):
     """Counts compilations."""
-    from robot_dynamics_ros.dynamics import native_engine
+    from robot_dynamics_ros.dynamics.engine import native_engine
 
     calls = []
     real = native_engine.compile_module
@@ -150,7 +150,7 @@ def test_two_processes_may_write_at_once(directory):
 def test_whatever_differs_makes_another_kernel():
     import dataclasses
 
-    from robot_dynamics_ros.dynamics.native_engine import cache_key
+    from robot_dynamics_ros.dynamics.engine.native_engine import cache_key
 
     model = rd.load_robot("two_arm_torso")
 

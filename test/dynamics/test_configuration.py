@@ -12,7 +12,7 @@ from support.random_trees import ALL_TYPES, random_model, random_state
 from support.simple_robots import free_body
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.frames import quaternion_of, rpy_of
+from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
 
 seeds = st.integers(0, 1000)
 

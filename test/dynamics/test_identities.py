@@ -132,7 +132,7 @@ def test_jacobian_is_a_difference_quotient(seed):
 @few
 @given(seeds, st.sampled_from(["rpy", "quaternion"]))
 def test_analytical_jacobian_gives_rates_of_orientation(seed, representation):
-    from robot_dynamics_ros.dynamics.frames import quaternion_of, rpy_of
+    from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
 
     model, q, v, _ = draw(seed)
     link = model.link_names[-1]

@@ -15,7 +15,8 @@ from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.export.functions import FUNCTIONS
-from robot_dynamics_ros.simulation import DCMotor, JointFriction, add_rotors
+from robot_dynamics_ros.model import DCMotor, add_rotors
+from robot_dynamics_ros.simulation import JointFriction
 
 pytestmark = needs_compiler
 

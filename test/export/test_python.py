@@ -14,7 +14,7 @@ from support.random_trees import ALL_TYPES, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.export.functions import FUNCTIONS
-from robot_dynamics_ros.simulation import DCMotor
+from robot_dynamics_ros.model import DCMotor
 
 
 def module_of(code, tmp_path):

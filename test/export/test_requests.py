@@ -13,10 +13,10 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.codegen.c_source import c_comment, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_number
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Link, RobotDescription
-from robot_dynamics_ros.simulation import DCMotor
 
 
 def renamed(**names):

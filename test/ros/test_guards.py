@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.qos import LATCHED
+from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 
@@ -205,7 +205,7 @@ def test_a_priority_is_taken_or_refused_politely(robot, start):
 
 
 def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
-    from robot_dynamics_ros.ros import realtime
+    from robot_dynamics_ros.ros.transport import realtime
 
     lines = []
 
@@ -222,7 +222,7 @@ def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
 def test_garbage_is_collected_between_cycles_only():
     import gc
 
-    from robot_dynamics_ros.ros.realtime import QuietCollector
+    from robot_dynamics_ros.ros.transport.realtime import QuietCollector
 
     collector = QuietCollector()
     collector.start()

@@ -19,7 +19,7 @@ from support.peer import SIMULATOR, Peer
 from support.simulator_bench import Bench, bits, stamp
 
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.qos import LATCHED
+from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 

@@ -19,8 +19,8 @@ from support.simulator_bench import Bench, bits
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.qos import LATCHED
-from robot_dynamics_ros.ros.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 

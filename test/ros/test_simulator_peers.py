@@ -17,7 +17,7 @@ from support.simulator_bench import Bench, stamp
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.qos import COMMAND, NEWEST
+from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST
 
 pytestmark = pytest.mark.middleware
 

@@ -18,9 +18,9 @@ from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.result import ResultCode
-from robot_dynamics_ros.ros import controller_node
-from robot_dynamics_ros.ros.trajectory_action import FollowJointTrajectory
+from robot_dynamics_ros.control.reference.result import ResultCode
+from robot_dynamics_ros.ros.controller import node as controller_node
+from robot_dynamics_ros.ros.controller.trajectory_action import FollowJointTrajectory
 
 pytestmark = pytest.mark.middleware
 
@@ -171,7 +171,7 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
     """The message of control_msgs, as a stand-in: fields by name, order of the model."""
     from types import SimpleNamespace
 
-    from robot_dynamics_ros.ros.reference_topics import ReferenceTopics
+    from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 
     published = []
 
@@ -179,7 +179,7 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
         parts = {name: SimpleNamespace() for name in ("reference", "feedback", "error", "output")}
         return SimpleNamespace(header=header, joint_names=joint_names, **parts)
 
-    monkeypatch.setattr("robot_dynamics_ros.ros.reference_topics.JointTrajectoryControllerState", message)
+    monkeypatch.setattr("robot_dynamics_ros.ros.controller.reference_topics.JointTrajectoryControllerState", message)
     topics = ReferenceTopics.__new__(ReferenceTopics)
     topics._controller, topics._names = arm.controller, list(arm.model.joint_names)
     topics._state = SimpleNamespace(publish=published.append)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from robot_dynamics_ros.errors import SimulationError
-from robot_dynamics_ros.simulation.complementarity import boxed_lcp
+from robot_dynamics_ros.simulation.effects.complementarity import boxed_lcp
 
 
 def problem(seed, n):

@@ -8,8 +8,8 @@ from support.simple_robots import cuboid_pendulum
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.simulation import INTEGRATORS, JointFriction, JointPD, Plant, make_integrator
-from robot_dynamics_ros.simulation.adaptive import Adaptive
-from robot_dynamics_ros.simulation.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 FIXED = [name for name in INTEGRATORS if name not in ("dopri5", "dop853", "radau")]
 EXUDYN = -3.134018551808591

@@ -11,7 +11,7 @@ from robot_dynamics_ros.model.description import Inertia, Joint, JointLimits, Jo
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation import CompliantStops, JointFriction, Plant, RigidStops
 from robot_dynamics_ros.simulation.coordinates import position_bounds
-from robot_dynamics_ros.simulation.limits import limit_effort
+from robot_dynamics_ros.simulation.effects.limits import limit_effort
 
 ONE_METRE = JointLimits(-1.0, 1.0)
 

@@ -7,10 +7,10 @@ from support.simple_robots import cuboid_pendulum, free_body, slider
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.simulation import (
     CompliantStops,
-    DCMotor,
     GroundContact,
     JointFriction,
     JointPD,

@@ -7,7 +7,7 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.simulation import JointFriction, JointPD, Plant
-from robot_dynamics_ros.simulation.smooth_step import SmoothFirst
+from robot_dynamics_ros.simulation.integrators.smooth_step import SmoothFirst
 
 pytestmark = pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler")
 

@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.ros.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 
 __all__ = ["Bench", "bits", "stamp"]
 

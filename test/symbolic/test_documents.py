@@ -18,7 +18,7 @@ from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
 from robot_dynamics_ros.equations.render_text import render_text
 from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.simulation import DCMotor
+from robot_dynamics_ros.model import DCMotor
 
 S = pytest.importorskip("sympy")
 

@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.simulation import DCMotor, JointFriction, add_rotors
+from robot_dynamics_ros.model import DCMotor, add_rotors
+from robot_dynamics_ros.simulation import JointFriction
 
 S = pytest.importorskip("sympy")
 

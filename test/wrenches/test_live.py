@@ -9,10 +9,10 @@ import pytest
 from support.random_trees import random_model, random_state
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.wrench_kernels import BalanceKernel, JointKernel, matching, on_links
 from robot_dynamics_ros.control.wrench_pass import Differentiator
 from robot_dynamics_ros.simulation import Plant
-from robot_dynamics_ros.wrenches.flange import FlangeLoad
-from robot_dynamics_ros.wrenches.live import BalanceKernel, JointKernel, matching, on_links
 
 DT = 0.002
 

@@ -10,11 +10,11 @@ from scipy.signal import savgol_filter
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.wrenches.compute import Settings, compute
-from robot_dynamics_ros.wrenches.read_bag import read_bag
-from robot_dynamics_ros.wrenches.read_csv import read_csv
-from robot_dynamics_ros.wrenches.recording import Recording
-from robot_dynamics_ros.wrenches.smoothing import derivatives, segments
+from robot_dynamics_ros.recordings.compute import Settings, compute
+from robot_dynamics_ros.recordings.read_bag import read_bag
+from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.smoothing import derivatives, segments
 
 MODEL = rd.load_robot("three_link")
 NAMES = MODEL.joint_names

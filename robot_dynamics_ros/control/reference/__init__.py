@@ -1,0 +1,1 @@
+"""What the controller follows: trajectories, set-points, splicing, tolerances and results."""

@@ -1,0 +1,129 @@
+"""A reference in absolute time: piecewise polynomials of all joints, sampled once a cycle."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.control.reference import polynomial
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["Path"]
+
+
+class Path:
+    """Piecewise polynomials of n joints; the last piece goes on for ever (it is a constant in every path made here).
+
+    The coefficients never change; a path replaces another by being spliced onto it.
+
+    Attributes:
+        knots: ns, the start of each of the m pieces, strictly increasing.
+        coefficients: (m, 6, n) of 1, τ … τ⁵, τ in s since the piece's knot.
+        effort_coefficients: (m, 2, n) feed-forward effort, linear in τ, or ``None``: none.
+    """
+
+    __slots__ = ("_basis", "_effort_basis", "coefficients", "effort_coefficients", "knots")
+
+    def __init__(self, knots: Sequence[int], coefficients: Array, effort_coefficients: Array | None = None) -> None:
+        self.knots = [int(k) for k in knots]
+        self.coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
+        self.effort_coefficients = effort_coefficients
+        self._basis = np.zeros((3, 6))
+        self._basis[0, 0] = self._basis[1, 1] = 1.0
+        self._basis[2, 2] = 2.0
+        self._effort_basis = np.array([1.0, 0.0])
+
+    @classmethod
+    def hold(cls, t: int, q: Array) -> Path:
+        """Stay at ``q`` (n,) from ``t`` on."""
+        return cls([t], polynomial.constant(np.asarray(q, dtype=np.float64))[None])
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.coefficients.shape[2])
+
+    @property
+    def end(self) -> int:
+        """When the last piece begins, ns."""
+        return self.knots[-1]
+
+    def piece(self, t: int) -> tuple[int, float]:
+        """Number of the piece at time ``t`` and s since its start; before the first piece, its start."""
+        i = bisect_right(self.knots, t) - 1
+        if i < 0:
+            return 0, 0.0
+        return i, (t - self.knots[i]) / NANOSECONDS
+
+    def sample(self, t: int, out: Array | None = None) -> Array:
+        """(3, n) position, velocity, acceleration at ``t`` ns, written to ``out`` if given."""
+        if out is None:
+            out = np.empty((3, self.n))
+        i, x = self.piece(t)
+        b = self._basis
+        x2 = x * x
+        x3 = x2 * x
+        x4 = x2 * x2
+        b[0, 1] = x
+        b[0, 2] = x2
+        b[0, 3] = x3
+        b[0, 4] = x4
+        b[0, 5] = x4 * x
+        b[1, 2] = 2.0 * x
+        b[1, 3] = 3.0 * x2
+        b[1, 4] = 4.0 * x3
+        b[1, 5] = 5.0 * x4
+        b[2, 3] = 6.0 * x
+        b[2, 4] = 12.0 * x2
+        b[2, 5] = 20.0 * x3
+        return np.dot(b, self.coefficients[i], out=out)
+
+    def effort(self, t: int, out: Array) -> Array | None:
+        """(n,) feed-forward effort at ``t`` ns into ``out``; ``None`` if the path has none."""
+        if self.effort_coefficients is None:
+            return None
+        i, self._effort_basis[1] = self.piece(t)
+        return np.dot(self._effort_basis, self.effort_coefficients[i], out=out)
+
+    def at(self, t: int) -> Array:
+        """(6, n) coefficients of the piece at ``t`` with τ counted from ``t``."""
+        i, x = self.piece(t)
+        return polynomial.shifted(self.coefficients[i], x)
+
+    def effort_at(self, t: int) -> Array:
+        """(2, n) the same for the effort; zero if the path has none."""
+        if self.effort_coefficients is None:
+            return np.zeros((2, self.n))
+        i, x = self.piece(t)
+        return polynomial.shifted(self.effort_coefficients[i], x)
+
+    def overlaid(self, new: Path, columns: Sequence[int] | np.ndarray, now: int) -> Path:
+        """This path, with ``new`` taking over the joints ``columns`` when it begins; what is over ``now`` is dropped.
+
+        Args:
+            new: a path of ``len(columns)`` joints.
+            columns: which joints of this path they are; the others go on as here.
+        """
+        start = new.knots[0]
+        columns = np.asarray(columns, dtype=np.intp)
+        before = [max(now, self.knots[0])] if start > max(now, self.knots[0]) else []
+        before += [k for k in self.knots if before and before[0] < k < start]
+        after = set(new.knots)
+        if len(columns) < self.n:
+            after.update(k for k in self.knots if k > start)
+        knots = before + sorted(after)
+        coefficients = np.empty((len(knots), 6, self.n))
+        with_effort = self.effort_coefficients is not None or new.effort_coefficients is not None
+        efforts = np.empty((len(knots), 2, self.n)) if with_effort else None
+        for i, k in enumerate(knots):
+            coefficients[i] = self.at(k)
+            if k >= start:
+                coefficients[i][:, columns] = new.at(k)
+            if efforts is not None:
+                efforts[i] = self.effort_at(k)
+                if k >= start:
+                    efforts[i][:, columns] = new.effort_at(k)
+        return Path(knots, coefficients, efforts)

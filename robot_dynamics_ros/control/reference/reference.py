@@ -1,0 +1,153 @@
+"""Where the arm should be: the path being followed, the goals behind it, and what ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.control.hold import stop_path
+from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.splice import JointTable, splice, stream_path
+from robot_dynamics_ros.control.reference.tolerances import Tolerances, check
+from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["ReferenceGenerator"]
+
+
+class ReferenceGenerator:
+    """The path, and the trajectory goals that it was made from.
+
+    Attributes:
+        path: followed now, of all joints.
+        goal: the active goal, or the next one waiting, or ``None``.
+        streaming: whether the path came from a streamed set-point.
+    """
+
+    def __init__(self, table: JointTable, options: ControllerOptions, deceleration: Array) -> None:
+        self.table = table
+        self.options = options
+        self.deceleration = deceleration
+        self.path = Path.hold(0, np.zeros(len(table.names)))
+        self.streaming = False
+        self._active: Goal | None = None
+        self._waiting: list[Goal] = []
+
+    @property
+    def goal(self) -> Goal | None:
+        """The active goal, or the next one waiting."""
+        return self._active or (self._waiting[0] if self._waiting else None)
+
+    def moving(self, t: int) -> bool:
+        """Whether the path has not ended yet, or a goal is open."""
+        return t < self.path.end or self.goal is not None
+
+    def stop_from(
+        self, t: int, q: Array, v: Array, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = ""
+    ) -> None:
+        """Decelerate from (``q``, ``v``) and hold; open goals end with ``status``."""
+        self.path = stop_path(t, q, v, self.deceleration, self.table.lower, self.table.upper)
+        self._close(status, code, text)
+
+    def _close(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
+        for goal in (self._active, *self._waiting):
+            if goal is not None:
+                goal.finish(status, code, text)
+        self._active, self._waiting, self.streaming = None, [], False
+
+    def accept(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Goal:
+        """Put a trajectory with points onto the path.
+
+        Raises:
+            TrajectoryRejected: see :func:`~robot_dynamics_ros.control.reference.splice.splice`; nothing is changed then.
+        """
+        o = self.options
+        if not o.allow_nonzero_velocity_at_trajectory_end and (np.abs(trajectory.velocities[-1]) > REST_SPEED).any():
+            worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
+            raise TrajectoryRejected(
+                f"joint {trajectory.joint_names[worst]!r} still moves at the last point",
+                where=f"points[{len(trajectory) - 1}].velocities",
+                got=float(trajectory.velocities[-1, worst]),
+                remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
+            )
+        path, start, end = splice(
+            self.path, trajectory, t, self.table, allow_partial=o.allow_partial_joints_goal, max_step=o.max_step
+        )
+        self.path = path
+        goal = Goal(start, end, tolerances)
+        for other in [g for g in self._waiting if g.start >= start]:
+            other.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
+            self._waiting.remove(other)
+        self._waiting.append(goal)
+        self._begin(t)
+        return goal
+
+    def _begin(self, t: int) -> None:
+        """Make the goal whose time has come the active one."""
+        while self._waiting and self._waiting[0].start <= t:
+            if self._active is not None:
+                self._active.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
+            self._active = self._waiting.pop(0)
+            self._active.status = GoalStatus.ACTIVE
+            self.streaming = False
+
+    def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
+        """Put one set-point onto the path; open goals are preempted.
+
+        Raises:
+            TrajectoryRejected: see :func:`~robot_dynamics_ros.control.reference.splice.stream_path`; nothing is changed then.
+        """
+        trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
+        self.path = stream_path(
+            self.path,
+            trajectory,
+            t,
+            self.table,
+            nanoseconds(self.options.stream_timeout),
+            self.deceleration,
+            allow_partial=self.options.allow_partial_joints_goal,
+            max_step=self.options.max_step,
+        )
+        self._close(GoalStatus.PREEMPTED, text="replaced by a streamed set-point")
+        self.streaming = True
+
+    def monitor(self, t: int, e: Array, ed: Array) -> bool:
+        """Compare the errors (n,) with the active goal's tolerances and close it if it is due.
+
+        Returns:
+            False if a tolerance was violated, so that the arm has to stop where it is.
+        """
+        if self._waiting:
+            self._begin(t)
+        goal = self._active
+        if goal is None:
+            return True
+        tolerances: Tolerances = goal.tolerances
+        if t < goal.end:
+            verdict = check(e, ed, tolerances.path_position, tolerances.path_velocity)
+            if verdict is None:
+                return True
+            self._active = None
+            goal.finish(
+                GoalStatus.ABORTED,
+                ResultCode.PATH_TOLERANCE_VIOLATED,
+                f"path tolerance violated: {verdict.text(self.table.names)}",
+            )
+            return False
+        verdict = check(e, ed, tolerances.goal_position, tolerances.goal_velocity)
+        if verdict is None:
+            goal.finish(GoalStatus.SUCCEEDED)
+        elif 0 < nanoseconds(tolerances.goal_time) < t - goal.end:
+            goal.finish(
+                GoalStatus.ABORTED,
+                ResultCode.GOAL_TOLERANCE_VIOLATED,
+                f"goal not reached in time: {verdict.text(self.table.names)} "
+                f"{(t - goal.end) / 1e9:.3f} s after it was due",
+            )
+        else:
+            return True
+        self._active = None
+        return goal.status is GoalStatus.SUCCEEDED

@@ -1,0 +1,311 @@
+"""A joint trajectory as people write it down: named joints, points, times; checked once, then frozen.
+
+The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of ros2_controllers documents it.
+What becomes of a trajectory in a controller, with a start state and a present time, is a
+:class:`~robot_dynamics_ros.control.reference.path.Path`, made by :func:`~robot_dynamics_ros.control.reference.splice.splice`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["NANOSECONDS", "Trajectory", "TrajectoryPoint", "nanoseconds"]
+
+NANOSECONDS = 1_000_000_000
+
+#: A speed at the last point that still counts as rest, rad/s or m/s (single-precision rounding of a zero).
+REST_SPEED = 1.2e-7
+
+
+def nanoseconds(seconds: float) -> int:
+    """Seconds as an integer number of nanoseconds."""
+    return round(seconds * NANOSECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryPoint:
+    """One point, as in trajectory_msgs/JointTrajectoryPoint; an empty field is one that is not given.
+
+    Attributes:
+        time_from_start: ns after the trajectory's start.
+        positions, velocities, accelerations, effort: one value a joint, in the order of the joint names, SI.
+    """
+
+    time_from_start: int
+    positions: Sequence[float] = ()
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+    effort: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """A checked trajectory of k joints through n points.
+
+    Make one with :meth:`from_points` or :meth:`from_waypoints`.
+
+    Attributes:
+        joint_names: the k joints.
+        times: (n,) int64, ns after the start, strictly increasing.
+        positions, velocities, accelerations: (n, k); rows of values that were not given are zero.
+        degree: (n,) how each point was specified: 1 position; 3 and velocity; 5 and acceleration.  A segment is a
+            polynomial of the smaller degree of its two ends: linear, cubic or quintic.
+        effort: (n, k) feed-forward effort, or ``None`` if no point has any.
+        stamp: ns, the time at which the trajectory starts; 0: when it is accepted.
+    """
+
+    joint_names: tuple[str, ...]
+    times: np.ndarray
+    positions: Array
+    velocities: Array
+    accelerations: Array
+    degree: np.ndarray
+    effort: Array | None = None
+    stamp: int = 0
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point after the start, s; 0 for an empty trajectory."""
+        return float(self.times[-1]) / NANOSECONDS if len(self.times) else 0.0
+
+    @classmethod
+    def from_points(
+        cls,
+        joint_names: Sequence[str],
+        points: Iterable[TrajectoryPoint],
+        *,
+        stamp: int = 0,
+        allow_nonzero_end_velocity: bool = False,
+    ) -> Trajectory:
+        """Check points and freeze them.  No points make an empty trajectory, which means: hold.
+
+        Raises:
+            TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not finite, no
+                positions (alone with velocities or effort included), a negative or not increasing time, a last point
+                that moves although ``allow_nonzero_end_velocity`` is false.
+        """
+        names = _checked_names(joint_names)
+        rows = list(points)
+        if not isinstance(stamp, (int, np.integer)) or stamp < 0:
+            raise TrajectoryRejected(
+                f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
+                where="header.stamp",
+                got=stamp,
+                remedy="Zero means: start when accepted.",
+            )
+        if rows and not names:
+            raise TrajectoryRejected(
+                "the trajectory has points and no joint names",
+                where="joint_names",
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name the joints that the columns of each point belong to.",
+            )
+        n, k = len(rows), len(names)
+        times = np.zeros(n, dtype=np.int64)
+        fields = np.zeros((4, n, k))
+        degree = np.ones(n, dtype=np.int8)
+        any_effort = False
+        for i, point in enumerate(rows):
+            where = f"points[{i}]"
+            times[i] = _checked_time(point.time_from_start, where, previous=int(times[i - 1]) if i else None)
+            given = [
+                _fill(fields[f, i], getattr(point, name), f"{where}.{name}", names)
+                for f, name in enumerate(("positions", "velocities", "accelerations", "effort"))
+            ]
+            if not given[0]:
+                what = "effort only" if given[3] and not (given[1] or given[2]) else "no positions"
+                raise TrajectoryRejected(
+                    f"the point has {what}",
+                    where=where,
+                    remedy="Give every point positions; velocities and accelerations are not integrated.",
+                )
+            if given[1]:
+                degree[i] = 5 if given[2] else 3
+            any_effort = any_effort or given[3]
+        if n and not allow_nonzero_end_velocity:
+            worst = int(np.argmax(np.abs(fields[1, -1])))
+            if abs(fields[1, -1, worst]) > REST_SPEED:
+                raise TrajectoryRejected(
+                    f"joint {names[worst]!r} still moves with {fields[1, -1, worst]:g} at the last point",
+                    where=f"points[{n - 1}].velocities",
+                    got=float(fields[1, -1, worst]),
+                    remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
+                )
+        for array in (times, fields, degree):
+            array.setflags(write=False)
+        return cls(names, times, fields[0], fields[1], fields[2], degree, fields[3] if any_effort else None, int(stamp))
+
+    @classmethod
+    def from_waypoints(
+        cls,
+        joint_names: Sequence[str],
+        times: Sequence[float],
+        positions: Any,
+        velocities: Any = None,
+        accelerations: Any = None,
+        *,
+        effort: Any = None,
+        stamp: int = 0,
+        allow_nonzero_end_velocity: bool = False,
+    ) -> Trajectory:
+        """The same from whole arrays: ``times`` (n,) in seconds, the others (n, k).
+
+        Raises:
+            TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
+        """
+
+        def row(array: Any, name: str, i: int) -> Sequence[float]:
+            if array is None:
+                return ()
+            if len(array) != len(times):
+                raise TrajectoryRejected(
+                    f"{len(array)} rows for {len(times)} times",
+                    where=name,
+                    got=len(array),
+                    remedy="Give one row a time.",
+                )
+            return tuple(np.atleast_1d(np.asarray(array[i], dtype=np.float64)).tolist())
+
+        for i, time in enumerate(times):
+            if not math.isfinite(time):
+                raise TrajectoryRejected(
+                    f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
+                )
+        points = [
+            TrajectoryPoint(
+                nanoseconds(time),
+                row(positions, "positions", i),
+                row(velocities, "velocities", i),
+                row(accelerations, "accelerations", i),
+                row(effort, "effort", i),
+            )
+            for i, time in enumerate(times)
+        ]
+        return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
+
+    def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
+        """The same points with velocities, so that the motion through them has continuous acceleration.
+
+        The velocities are those of the cubic spline through the positions that is at rest at both ends; whatever
+        velocities and accelerations were given are replaced.
+
+        Args:
+            start: (k,) positions at the start of the trajectory, where the first point is not at time 0; without it
+                the arm rests at the first point.
+
+        Raises:
+            TrajectoryRejected: fewer than two positions to go through, or ``start`` of the wrong length.
+
+        Source: de Boor, A Practical Guide to Splines (1978), chapter IV (complete spline).
+        """
+        from scipy.interpolate import CubicSpline
+
+        times, positions = self.times / NANOSECONDS, np.array(self.positions)
+        prepend = start is not None and len(self) > 0 and self.times[0] > 0
+        if prepend:
+            first = np.asarray(start, dtype=np.float64)
+            if first.shape != (len(self.joint_names),) or not np.isfinite(first).all():
+                raise TrajectoryRejected(
+                    f"expected {len(self.joint_names)} finite positions, got {start!r}",
+                    where="start",
+                    got=start,
+                    remedy="Give one position a joint.",
+                )
+            times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
+        if len(times) < 2:
+            raise TrajectoryRejected(
+                "there is only one position", where="points", remedy="Give at least two, or a start."
+            )
+        velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[1 if prepend else 0 :]
+        velocities[-1] = 0.0
+        zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
+        for array in (velocities, zeros, degree):
+            array.setflags(write=False)
+        return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
+
+
+def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(joint_names)
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            raise TrajectoryRejected(
+                f"{name!r} is no joint name",
+                where=f"joint_names[{i}]",
+                got=name,
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name each joint.",
+            )
+        if name in seen:
+            raise TrajectoryRejected(
+                f"joint {name!r} is named twice",
+                where=f"joint_names[{i}]",
+                got=name,
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name each joint once.",
+            )
+        seen.add(name)
+    return names
+
+
+def _checked_time(time: Any, where: str, previous: int | None) -> int:
+    where = f"{where}.time_from_start"
+    if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
+        raise TrajectoryRejected(
+            f"expected an integer number of nanoseconds, got {time!r}",
+            where=where,
+            got=time,
+            remedy="Convert seconds with nanoseconds().",
+        )
+    if time < 0:
+        raise TrajectoryRejected(
+            f"the time is negative ({time / NANOSECONDS:g} s)",
+            where=where,
+            got=int(time),
+            remedy="Times count from the start of the trajectory.",
+        )
+    if previous is not None and time <= previous:
+        raise TrajectoryRejected(
+            f"{time / NANOSECONDS:.9g} s does not come after the point before ({previous / NANOSECONDS:.9g} s)",
+            where=where,
+            got=int(time),
+            remedy="Times must be strictly increasing.",
+        )
+    return int(time)
+
+
+def _fill(out: Array, values: Any, where: str, names: tuple[str, ...]) -> bool:
+    """Copy one field of a point into ``out``; False if it is empty, i.e. not given."""
+    if len(values) == 0:
+        return False
+    if len(values) != len(names):
+        raise TrajectoryRejected(
+            f"{len(values)} values for {len(names)} joints",
+            where=where,
+            got=len(values),
+            remedy="Give one value for each of joint_names, or leave the field empty.",
+        )
+    try:
+        out[:] = values
+    except (TypeError, ValueError):
+        raise TrajectoryRejected(f"not numbers: {values!r}", where=where, got=values, remedy="Give floats.") from None
+    for name, value in zip(names, out, strict=True):
+        if not math.isfinite(value):
+            raise TrajectoryRejected(
+                f"the value of joint {name!r} is {value}",
+                where=where,
+                got=float(value),
+                remedy="Give finite numbers; leave the field empty if it is not specified.",
+            )
+    return True

@@ -1,0 +1,1 @@
+"""One algorithm a file, in the notation of Featherstone's book, on any kind of scalar."""

@@ -1,0 +1,84 @@
+"""The robot as an ordinary differential equation, with friction, effort limits and joint stops that are smooth enough
+for a fixed step.
+
+For what a stand-in robot needs beyond this (true sticking, impacts, events within a step) see
+:mod:`robot_dynamics_ros.simulation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.spatial import Vec3, maximum, minimum, rotation_of_quaternion, sqrt
+
+__all__ = ["applied_efforts", "configuration_rate"]
+
+
+def configuration_rate(tree: Any, q: Any, v: Any) -> list[Any]:
+    """q̇: the velocity itself, except for free joints, whose [ω; v] turns into ṗ = R v and ½ quaternion ⊗ ω."""
+    rate: list[Any] = [0.0] * len(q)
+    lay = tree.layout
+    for k in range(lay.n):
+        i, j = lay.q_index[k], lay.v_index[k]
+        if lay.kind[k] is not Kind.FREE:
+            rate[i] = v[j] * 1.0
+            continue
+        x, y, z, w = q[i + 3 : i + 7]
+        a, b, c = v[j : j + 3]
+        rate[i : i + 3] = rotation_of_quaternion(x, y, z, w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
+        rate[i + 3 : i + 7] = [
+            0.5 * (w * a + y * c - z * b),
+            0.5 * (w * b + z * a - x * c),
+            0.5 * (w * c + x * b - y * a),
+            -0.5 * (x * a + y * b + z * c),
+        ]
+    return rate
+
+
+def applied_efforts(
+    tree: Any, q: Any, v: Any, tau: Any, friction: Any, stops: Any, step: Any
+) -> tuple[list[Any], list[Any]]:
+    """Efforts that reach the mechanism, and the inertia that makes a step of length ``step`` implicit in them.
+
+    Commands saturate at the effort limits; friction takes d v + f v / √(v² + s²) off them; a stop pushes back with
+    k x (1 + c ẋ), x the depth beyond the limit, never pulling (Hunt and Crossley 1975).
+
+    With e(q, v) the efforts, (M − h ∂e/∂v − h² ∂e/∂q) v̇ = e(q + h v, v) − bias is the linearly implicit Euler step.  All of it acts
+    on one joint at a time, so it adds to the rotor inertias: h (d + f/√(v² + s²) + k x c) + h² k.
+
+    Returns:
+        (efforts, inertia), each (nv,).
+    """
+    model = tree.model
+    viscous, coulomb, smooth = friction
+    stiffness, dissipation = stops
+    efforts, inertia = [], []
+    for d in range(model.nv):
+        effort, limit = tau[d], float(model.effort_limit[d])
+        if np.isfinite(limit):
+            effort = minimum(maximum(effort, -limit), limit)
+        slope: Any = viscous * float(model.damping[d])
+        if model.friction[d]:
+            slope = slope + (coulomb * float(model.friction[d])) / sqrt(v[d] * v[d] + smooth * smooth)
+        efforts.append(effort - slope * v[d] if model.damping[d] or model.friction[d] else effort)
+        inertia.append(step * slope)
+    for name in model.joint_names:
+        if model.joint(name).type.nq != 1:
+            continue
+        i, d = model.q_slice(name).start, model.v_slice(name).start
+        for bound, sign in ((float(model.upper[i]), 1.0), (float(model.lower[i]), -1.0)):
+            if np.isfinite(bound):
+                ahead = q[i] + step * v[d]
+                depth = maximum((ahead - bound) * sign, 0.0)
+                push = stiffness * depth * maximum(1.0 + dissipation * v[d] * sign, 0.0)
+                efforts[d] = efforts[d] - push * sign
+                inertia[d] = inertia[d] + step * (stiffness * depth * dissipation + step * stiffness * _beyond(depth))
+    return efforts, inertia
+
+
+def _beyond(depth: Any) -> Any:
+    """1 inside a stop, 0 outside, changing over a micrometre or microradian."""
+    return minimum(depth * 1e6, 1.0)

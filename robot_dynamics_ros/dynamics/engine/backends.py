@@ -1,0 +1,279 @@
+"""Which way a function runs: chosen by the model's size and what is installed, or by name.
+
+=============  =====================================================================================================
+``native``     traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is present
+``loops``      compiled loops over the tree, for robots too large to unroll; chosen by ``native`` where it is better
+``numpy``      traced for the robot, run as straight-line Python and NumPy; the default where llvmlite is not present
+``interpreted``  the algorithm as written, for checking the others
+=============  =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import importlib.util
+import logging
+import math
+import os
+import re
+import threading
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
+from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
+from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.engine.trace import trace
+from robot_dynamics_ros.errors import BackendError, ModelError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import maximum, minimum
+
+__all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "prepare", "with_backend"]
+
+BACKENDS = ("native", "loops", "numpy", "interpreted")
+ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
+_lock = threading.RLock()
+
+
+def available_backends() -> tuple[str, ...]:
+    """Backends that can run here, best first."""
+    return BACKENDS if compiler_missing() is None else BACKENDS[2:]
+
+
+OLDEST_LLVMLITE = (0, 45)
+
+
+def compiler_missing() -> str | None:
+    """Why there is no compiler here, in a few words; ``None`` if there is one."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
+    try:
+        version = importlib.metadata.version("llvmlite")
+    except importlib.metadata.PackageNotFoundError:
+        return None  # installed without a record: the first compilation will tell
+    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
+        return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
+    return None
+
+
+def backend_of(model: RobotModel) -> str:
+    """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best there is.
+
+    Raises:
+        UnknownNameError: the environment names a backend that does not exist.
+        BackendError: it names one that cannot run here.
+    """
+    own: str | None = model._cache.get("backend")
+    if own is None:
+        wanted = os.environ.get(ENVIRONMENT, "auto")
+        own = available_backends()[0] if wanted == "auto" else _checked(wanted, ENVIRONMENT)
+        model._cache["insisted"] = wanted != "auto"
+        model._cache["backend"] = own
+    return own
+
+
+def with_backend(model: RobotModel, backend: str) -> RobotModel:
+    """The same model, computed by the named backend.
+
+    Raises:
+        UnknownNameError: no such backend.
+        BackendError: it cannot run here.
+    """
+    return dataclasses.replace(model, _cache={"backend": _checked(backend, "backend"), "insisted": True})
+
+
+def _checked(name: str, where: str) -> str:
+    if name not in BACKENDS:
+        raise UnknownNameError("backend", name, BACKENDS, where=where)
+    if name not in available_backends():
+        raise BackendError(
+            f"the backend {name!r} cannot run here: {compiler_missing()}",
+            where=where,
+            got=name,
+            remedy="pip install --upgrade llvmlite, or choose 'numpy'.",
+        )
+    return name
+
+
+def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
+    """The function ``name`` for this model, made on first use and kept with the model."""
+    return _entry(model, name, options)[0]
+
+
+def kernel(model: RobotModel, name: str, **options: Any) -> Any:
+    """The fast path: a callable ``kernel(*inputs, *outputs)`` for one function of one model.
+
+    It takes the function's inputs in the order of its documentation, then the arrays to write to (or nothing, and
+    returns new ones).  Contiguous float64 arrays of exact shape go straight to machine code and nothing is allocated;
+    anything else is converted or refused with a clear error, as by the plain functions.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> model = rd.limb(3)
+    >>> inverse = rd.kernel(model, "inverse_dynamics")
+    >>> q, v, a, tau = np.zeros(3), np.zeros(3), np.zeros(3), np.empty(3)
+    >>> inverse(q, v, a, tau) is tau
+    True
+
+    Raises:
+        UnknownNameError: no such function.
+    """
+    return _entry(model, name, tuple(sorted(options.items())))[1]
+
+
+def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
+    """Make functions ready before they are needed, so that nothing is compiled when time matters.
+
+    Args:
+        names: functions as for :func:`kernel`; the common ones if none are given.
+        background: do it in a thread and return at once; until it is done, first calls wait for it.
+
+    Returns:
+        the thread, if in the background.
+
+    Raises:
+        UnknownNameError: no such function (raised at once, in the background too).
+    """
+    wanted = names or ("inverse_dynamics_wrenches", "inverse_dynamics", "forward_dynamics", "mass_matrix",
+                       "bias_forces", "gravity_forces")  # fmt: skip
+    for name in wanted:
+        if name not in TABLE:
+            raise UnknownNameError("function", name, TABLE)
+
+    def work() -> None:
+        for name in wanted:
+            if not (name in SOLVERS and model.massless_joint_names):
+                _entry(model, name, ())
+
+    if not background:
+        work()
+        return None
+    thread = threading.Thread(target=work, name="robot_dynamics_prepare", daemon=True)
+    thread.start()
+    return thread
+
+
+def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    key = (name, options)
+    found = model._cache.get(key)
+    if found is None:
+        if name not in TABLE:
+            raise UnknownNameError("function", name, TABLE)
+        with _lock:
+            found = model._cache.get(key)
+            if found is None:
+                found = model._cache[key] = _make(model, name, options)
+    return found
+
+
+def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any:
+    """A compiled engine; ``None``, said once in the log, where the compiler turns out not to work and nobody insisted.
+
+    Raises:
+        BackendError: the backend was asked for by name.
+    """
+    try:
+        from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
+
+        return NativeEngine(model, name, options, loops=backend == "loops")
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        if model._cache.get("insisted"):
+            raise BackendError(
+                f"the compiler does not work on this machine: {error}",
+                where="backend",
+                got=backend,
+                remedy="Install llvmlite 0.45 or later, or use the backend 'numpy'.",
+            ) from error
+        _warn_once(f"no machine code ({type(error).__name__}: {error}); using the slower numpy backend")
+        return None
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    logging.getLogger(__name__).warning(text)
+
+
+SOLVERS = ("forward_dynamics", "mass_matrix_factors", "mass_matrix_inverse", "mass_matrix_solve")
+"""Functions that divide by the mass matrix."""
+
+
+def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    if name in SOLVERS and model.massless_joint_names:
+        joints = ", ".join(model.massless_joint_names[:10])
+        raise ModelError(
+            f"nothing that these joints move has any inertia: {joints}; the mass matrix is singular",
+            where=f"{name} of robot {model.name!r}",
+            got=model.massless_joint_names,
+            remedy="Give their links masses, give the joints armature, or lock them: model.lock(model.massless_joint_names).",
+        )
+    backend = _suited(model, name, options)
+    engine: Engine
+    if backend in ("native", "loops") and (native := _native(model, name, options, backend)) is not None:
+        made = Evaluator(model, name, options, native)
+        entry = native.entry(made)
+        made.entry = None if entry is made else entry
+        return made, entry
+    if backend in ("native", "loops"):
+        backend = _without_compiler(estimated_operations(model, name))
+    engine = (
+        InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
+    )
+    made = Evaluator(model, name, options, engine)
+    return made, made
+
+
+UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
+"""Operations up to which a robot is unrolled: where loops would do as well, where they cannot (the compiler's time grows
+faster than the number of operations), and in Python."""
+
+
+def _suited(model: RobotModel, name: str, options: Options) -> str:
+    """The backend for one function: the model's, unless the robot is too large for it."""
+    backend = backend_of(model)
+    if backend == "interpreted":
+        return backend
+    size = estimated_operations(model, name)
+    if backend != "numpy":
+        from robot_dynamics_ros.dynamics.engine.loops import supported
+
+        if supported(model, name, options) and (backend == "loops" or size > UNROLL_RATHER_THAN_LOOP):
+            return "loops"
+        if size <= UNROLL_NATIVE:
+            return "native"
+    return _without_compiler(size)
+
+
+def _without_compiler(size: int) -> str:
+    return "numpy" if size <= UNROLL_SOURCE else "interpreted"
+
+
+PER_BODY = {"mass_matrix": 60, "moreau_step": 750}
+PER_PAIR = {
+    "mass_matrix": 25, "mass_matrix_factors": 40, "mass_matrix_inverse": 60, "mass_matrix_solve": 45,
+    "coriolis_matrix": 60, "inverse_dynamics_derivatives": 120, "joint_torque_regressor": 110,
+}  # fmt: skip
+"""Operations for each body (320 unless listed) and for each pair of a joint and an ancestor (none unless listed)."""
+
+
+def estimated_operations(model: RobotModel, name: str) -> int:
+    """About how many operations a function takes when unrolled."""
+    depth = np.zeros(model.nb, dtype=np.int64)
+    for i, parent in enumerate(model.parent):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+    return int(PER_BODY.get(name, 320) * model.nb + PER_PAIR.get(name, 0) * depth.sum())
+
+
+def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:
+    traced = trace(model, name, options)
+    words = [f"x{k}" for k in range(len(traced.signature.inputs))]
+    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    code = compile(source, f"<{name} of {model.name}>", "exec")
+
+    def bound(module: Any) -> Any:
+        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt, "minimum": minimum, "maximum": maximum}
+        exec(code, space)
+        return space["evaluate"]
+
+    return SourceEngine(bound(math), bound(np))

@@ -1,0 +1,80 @@
+"""C99 from traced graphs: straight-line functions that need nothing but math.h, and allocate nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+
+__all__ = ["REALS", "c_comment", "c_function_body", "c_number"]
+
+REALS = ("double", "float")
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def c_number(value: float, real: str) -> str:
+    """A constant with as many digits as bring it back exactly.
+
+    Args:
+        real: ``"double"`` or ``"float"``.
+    """
+    if real == "float":
+        text = str(np.float32(value))
+    else:
+        text = repr(float(value))
+    if not any(c in text for c in ".en"):
+        text += ".0"
+    return f"{text}f" if real == "float" else text
+
+
+def c_comment(text: str) -> str:
+    """Text that may stand in a comment, whatever names it holds: ASCII, no comment marks, no trigraphs."""
+    plain = text.encode("ascii", "backslashreplace").decode("ascii")
+    plain = "".join(c if c.isprintable() else " " for c in plain)
+    for mark in ("*/", "/*", "??"):
+        while mark in plain:
+            plain = plain.replace(mark, f"{mark[0]} {mark[1]}")
+    return plain.replace("\\", "/")
+
+
+def c_function_body(
+    outputs: Sequence[tuple[str, Sequence[Expr]]], leaf: Callable[[Any], str], real: str, returns: bool = False
+) -> list[str]:
+    """Statements that compute flat output arrays.  All inputs are read before the first output is written.
+
+    Args:
+        outputs: (array name, expressions) pairs.
+        leaf: turns a leaf's key into a C expression, e.g. ``"q[3]"``.
+        real: ``"double"`` or ``"float"``.
+        returns: return the only output, which is a scalar.
+    """
+    flat = [x for _, values in outputs for x in values]
+    order = reachable(flat)
+    suffix = "f" if real == "float" else ""
+    names: dict[int, str] = {}
+    lines: list[str] = []
+
+    def text(x: Expr) -> str:
+        return c_number(x.a, real) if x.op == "const" else names[x.id]
+
+    for node in order:
+        if node.op == "const":
+            continue
+        if node.op == "leaf":
+            right = leaf(node.a)
+        elif node.op in _BINARY:
+            right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
+        elif node.op == "neg":
+            right = f"-{text(node.a)}"
+        else:
+            right = f"{node.op}{suffix}({text(node.a)})"
+        names[node.id] = f"t{len(names)}"
+        lines.append(f"const {real} {names[node.id]} = {right};")
+    if returns:
+        return [*lines, f"return {text(flat[0])};"]
+    for array, values in outputs:
+        lines += [f"{array}[{k}] = {text(x)};" for k, x in enumerate(values)]
+    return lines

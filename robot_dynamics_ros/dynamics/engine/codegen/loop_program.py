@@ -1,0 +1,103 @@
+"""Programs of loops over a tree's bodies, as recorded from an algorithm, and the memory they work on.
+
+A program is a list of sections run in order: straight blocks, loops over bodies (one block for each class of alike
+bodies), loops over degrees of freedom.  A block computes expressions of loaded values and stores them; a block may hold
+loops over a body's ancestors.
+
+Locations say where a value lives:
+
+======================================  =======================================================================
+``("record", k, who)``                  entry k of a body's record; who is ``i``, its parent ``p``, or ``root``
+``("column", k, who)``                  entry k of a body, kept as a contiguous array over bodies; ``i`` or ancestor ``j``
+``("param", k)``                        constant k of body ``i``
+``("armature", c, who)``                rotor inertia of degree c of ``i``, or of the loop's degree ``dof``
+``("arg", n, kind, c, who)``            argument n at the body's q or v index plus c, or at ``dof``, or at flat index c
+``("row", n, c)``                       argument n, entry c of the six that belong to the joint of body ``i``
+``("matrix", n, (c, who), (d, who))``   argument n, a square matrix over degrees
+======================================  =======================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+
+__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "LoopProgram", "Store"]
+
+Location = tuple[Any, ...]
+INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
+
+
+@dataclass(eq=False)
+class Store:
+    """``location = value``."""
+
+    location: Location
+    value: Expr
+
+
+@dataclass(eq=False)
+class AncestorLoop:
+    """Stores made for every ancestor ``j`` of body ``i`` that has ``degrees`` degrees of freedom."""
+
+    degrees: int
+    stores: list[Store] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Block:
+    """What is done once, or once a body: ancestor loops, then stores."""
+
+    stores: list[Store] = field(default_factory=list)
+    loops: list[AncestorLoop] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class BodyLoop:
+    """Blocks by class of body, bodies in ascending order or descending."""
+
+    inward: bool
+    blocks: dict[int, Block] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class DegreeLoop:
+    """A block for every degree of freedom."""
+
+    block: Block = field(default_factory=Block)
+
+
+@dataclass(eq=False)
+class LoopProgram:
+    """A recorded algorithm.
+
+    Attributes:
+        sections: what runs, in order.
+        cleared: (argument, number of doubles) pairs set to zero first.
+        symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
+        record, columns: doubles in a body's record, and number of columns.
+        ints: (n, 6) integers per body, see ``INT_FIELDS``; the root is body n.
+        params: (n, k) constants per body.
+        armature: (nv,).
+    """
+
+    n: int
+    nv: int
+    sections: list[Block | BodyLoop | DegreeLoop]
+    cleared: list[tuple[int, int]]
+    symmetric: list[int]
+    record: int
+    columns: int
+    ints: np.ndarray
+    params: np.ndarray
+    armature: np.ndarray
+    free: bool
+
+    @property
+    def workspace(self) -> int:
+        """Doubles of working memory: records of all bodies and the root, then columns."""
+        return (self.n + 1) * self.record + self.columns * self.n

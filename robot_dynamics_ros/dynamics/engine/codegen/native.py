@@ -1,0 +1,190 @@
+"""From LLVM assembly to callables: compile, load, wrap.
+
+The compiler is llvmlite's; nothing here needs a C compiler.  Object code may come from a cache, so everything that
+differs between processes (addresses) is handed to the code at run time and nothing of it is compiled in.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import (
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_DIMENSIONS,
+    ARRAY_FLAGS,
+    ARRAY_ND,
+    C_CONTIGUOUS,
+    OB_TYPE,
+    PYTHON_ENTRY,
+    WRITEABLE,
+)
+from robot_dynamics_ros.errors import BackendError
+
+__all__ = ["NativeLibrary", "compile_module", "entry_supported", "target_key", "vector_width"]
+
+_lock = threading.Lock()
+
+
+@functools.cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    with _lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        library = ctypes.CDLL(ctypes.util.find_library("m") or None)
+        for name in ("sin", "cos"):
+            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        for name in ("Py_IncRef", "PyObject_VectorcallDict"):
+            llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    return llvm
+
+
+def _features() -> str:
+    return _llvm().get_host_cpu_features().flatten()
+
+
+@functools.cache
+def vector_width() -> int:
+    """Doubles that one vector register of this machine holds."""
+    features = set(_features().split(","))
+    return 8 if "+avx512f" in features else 4 if "+avx" in features else 2
+
+
+@functools.cache
+def target_key() -> str:
+    """What compiled code depends on besides its source: processor, its features, the compiler's version."""
+    llvm = _llvm()
+    return "|".join(
+        [
+            llvm.get_default_triple(),
+            llvm.get_host_cpu_name(),
+            _features(),
+            ".".join(map(str, llvm.llvm_version_info)),
+            str(entry_supported()),
+        ]
+    )
+
+
+def _machine(level: int) -> Any:
+    llvm = _llvm()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=level, jit=True
+    )
+
+
+def compile_module(source: str, *, optimize: bool = False) -> bytes:
+    """Object code of LLVM assembly, for this machine.
+
+    Args:
+        optimize: run LLVM's loop and vector passes first; worth it for loops, not for straight lines.
+    """
+    llvm = _llvm()
+    module = llvm.parse_assembly(source)
+    machine = _machine(3 if optimize else 1)
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.slp_vectorization = True
+        options.loop_vectorization = True
+        options.loop_interleaving = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+@functools.cache
+def entry_supported() -> bool:
+    """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_entry` reads them."""
+    if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or not hasattr(ctypes.pythonapi, "PyObject_VectorcallDict"):
+        return False
+    probe = np.arange(6.0).reshape(2, 3)
+    at = id(probe)
+
+    def word(offset: int, kind: Any = ctypes.c_uint64) -> int:
+        return kind.from_address(at + offset).value
+
+    if word(OB_TYPE) != id(np.ndarray) or word(ARRAY_DATA) != probe.ctypes.data:
+        return False
+    if word(ARRAY_ND, ctypes.c_int32) != 2 or word(ARRAY_DESCR) != id(probe.dtype):
+        return False
+    dims = (ctypes.c_int64 * 2).from_address(word(ARRAY_DIMENSIONS))
+    flags = word(ARRAY_FLAGS, ctypes.c_int32)
+    probe.setflags(write=False)
+    closed = word(ARRAY_FLAGS, ctypes.c_int32)
+    return tuple(dims) == (2, 3) and bool(flags & C_CONTIGUOUS) and bool(flags & WRITEABLE) and not closed & WRITEABLE
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("ml_name", ctypes.c_char_p),
+        ("ml_meth", ctypes.c_void_p),
+        ("ml_flags", ctypes.c_int),
+        ("ml_doc", ctypes.c_char_p),
+    )
+
+
+_METH_FASTCALL = 0x0080
+
+
+class NativeLibrary:
+    """Loaded object code."""
+
+    def __init__(self, code: bytes) -> None:
+        llvm = _llvm()
+        with _lock:
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(1))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+        self._kept: list[Any] = []
+
+    def address(self, name: str) -> int:
+        """Address of a function.
+
+        Raises:
+            BackendError: the code has no such function.
+        """
+        found = int(self._engine.get_function_address(name))
+        if not found:
+            raise BackendError(f"compiled code has no function {name!r}", remedy="Delete the kernel cache.")
+        return found
+
+    def batch(self, arrays: int) -> Callable[..., None]:
+        """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * arrays)
+        function = kind(self.address("batch"))
+        function._library = self  # type: ignore[attr-defined]
+        return function
+
+    def python_entry(self, name: str, slow: Callable[..., Any], extra: Sequence[np.ndarray] = ()) -> Any:
+        """The compiled entry as a Python builtin that falls back on ``slow``.
+
+        Args:
+            extra: arrays whose addresses follow in the entry's table.
+        """
+        table = np.array(
+            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]],
+            dtype=np.uint64,
+        )
+        method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL, None)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        function = make(ctypes.addressof(method), table, None)
+        # the builtin holds only its table: the rest must outlive it, and it may outlive this object
+        _immortal.append((self, method, slow, extra))
+        return function
+
+
+_immortal: list[Any] = []

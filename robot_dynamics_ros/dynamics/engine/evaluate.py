@@ -1,0 +1,202 @@
+"""Evaluators: one function of the table, for one model, ready to be called on numbers.
+
+An evaluator checks arguments, handles batches and hands blocks of states to an engine.  Engines are what differs
+between backends; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
+from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Engine", "Evaluator", "InterpretedEngine", "SourceEngine"]
+
+
+class Engine(Protocol):
+    """Runs a function on one state or on a block of states."""
+
+    backend: str
+
+    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """One state: arrays of exactly the signature's shapes, contiguous."""
+
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """N states: (N, size) contiguous arrays, flat in the robot's dimensions."""
+
+
+class Evaluator:
+    """A function bound to a model; call it with inputs, or with inputs and outputs.
+
+    Attributes:
+        signature: names and shapes.
+        backend: the engine's backend.
+    """
+
+    def __init__(self, model: RobotModel, name: str, options: Options, engine: Engine) -> None:
+        self.signature: Signature = signature(model, name, options)
+        self.engine = engine
+        self.backend = engine.backend
+        self._n_in = len(self.signature.inputs)
+        self._n_out = len(self.signature.outputs)
+        self._sizes_in = [math.prod(shape) for _, shape in self.signature.inputs]
+        self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
+        self._quaternions = quaternion_starts(model)
+        self._shapes_in = [shape for _, shape in self.signature.inputs]
+        self._shapes_out = [shape for _, shape in self.signature.outputs]
+        self.entry: Callable[..., Any] | None = None
+        """A compiled entry that takes inputs and outputs of exact shape, where the engine has one."""
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
+        return f"<{self.signature.name}({words}) on {self.backend}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            arguments: the inputs, then nothing or all the outputs.
+
+        Returns:
+            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
+            were given.
+
+        Raises:
+            ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
+        """
+        n, m = self._n_in, self._n_out
+        if self.entry is not None and len(arguments) == n:
+            for value, shape in zip(arguments, self._shapes_in, strict=True):
+                if type(value) is not np.ndarray or value.shape != shape:
+                    break
+            else:
+                results = [np.empty(shape) for shape in self._shapes_out]
+                self.entry(*arguments, *results)
+                if m > 1:
+                    return tuple(results)
+                return results[0] if self._shapes_out[0] else float(results[0])
+        if len(arguments) not in (n, n + m):
+            raise ArgumentError(
+                f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then nothing or {m} "
+                f"outputs; got {len(arguments)} arguments",
+                where=self.signature.name,
+                got=len(arguments),
+                remedy="See help of the function for what each is.",
+            )
+        inputs = [
+            as_input(value, shape, word) for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
+        ]
+        for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
+            if self._quaternions and word in ("q", "q0", "q1"):
+                check_quaternions(array, self._quaternions)
+        leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
+        batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
+        given = arguments[n:]
+        outputs = [
+            as_output(given[k], batch + shape, word) if given else np.empty(batch + shape)
+            for k, (word, shape) in enumerate(self.signature.outputs)
+        ]
+        if given and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
+            inputs = [x.copy() for x in inputs]
+        if batch == ():
+            self.engine.single(inputs, outputs)
+            if not given:
+                outputs = [float(o) if o.ndim == 0 else o for o in outputs]  # type: ignore[misc]
+        elif (count := math.prod(batch)) > 0:
+            blocks = [
+                np.ascontiguousarray(np.broadcast_to(x.reshape(*lead, size), (*batch, size))).reshape(count, size)
+                for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
+            ]
+            self.engine.block(
+                blocks, [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
+            )
+        if m == 1:
+            return outputs[0]
+        return None if given else tuple(outputs)
+
+
+def quaternion_starts(model: RobotModel) -> list[int]:
+    """Where in q the quaternions begin."""
+    return [int(model.q_index[i]) + 3 for i in np.flatnonzero(model.joint_type == JointType.FLOATING)]
+
+
+def _broadcast(leads: list[tuple[int, ...]], shapes: Signature) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        said = ", ".join(f"{word} {lead}" for (word, _), lead in zip(shapes.inputs, leads, strict=True))
+        raise ArgumentError(
+            f"the batch dimensions do not fit together: {said}",
+            where=shapes.name,
+            got=leads,
+            remedy="Leading dimensions follow numpy's broadcasting.",
+        ) from None
+
+
+CHUNK = 2048
+"""States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache and memory."""
+
+
+class SourceEngine:
+    """Straight-line Python made from a trace; on batches, NumPy does the arithmetic."""
+
+    backend = "numpy"
+
+    def __init__(self, scalar: Callable[..., tuple[Any, ...]], vector: Callable[..., tuple[Any, ...]]) -> None:
+        self._scalar, self._vector = scalar, vector
+
+    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        results = self._scalar(*[x.ravel().tolist() for x in inputs])
+        at = 0
+        for out in outputs:
+            out.reshape(-1)[:] = results[at : at + out.size]
+            at += out.size
+
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        for start in range(0, len(outputs[0]), CHUNK):
+            stop = start + CHUNK
+            results = self._vector(*[np.ascontiguousarray(x[start:stop].T) for x in inputs])
+            at = 0
+            for out in outputs:
+                for k in range(out.shape[1]):
+                    out[start:stop, k] = results[at + k]
+                at += out.shape[1]
+
+
+class InterpretedEngine:
+    """The algorithm as written, on floats or on arrays of states: no trace, no compiler, slow and plain."""
+
+    backend = "interpreted"
+
+    def __init__(self, model: RobotModel, name: str, options: Options) -> None:
+        self._tree = NumericTree(model)
+        self._run = TABLE[name].run
+        self._options = dict(options)
+        given = {word for word, _ in signature(model, name, options).inputs}
+        self._slots = [word in given for word, _ in TABLE[name].inputs]
+
+    def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
+        source = iter(inputs)
+        return self._run(self._tree, self._options, *[next(source) if there else [] for there in self._slots])
+
+    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):
+            out.reshape(-1)[:] = flat
+
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        for start in range(0, len(outputs[0]), CHUNK):
+            stop = start + CHUNK
+            results = self._evaluate([list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
+            for out, flat in zip(outputs, results, strict=True):
+                for k, value in enumerate(flat):
+                    out[start:stop, k] = value

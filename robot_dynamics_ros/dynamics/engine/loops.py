@@ -1,0 +1,446 @@
+"""The algorithms recorded as loops over the tree, for robots too large to unroll.
+
+A :class:`LoopTree` speaks the vocabulary of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.NumericTree`, but its loops run once
+for each *class* of bodies instead of once a body, on symbols for the body's constants and for what is in memory; what an
+algorithm stores is recorded as a :class:`~robot_dynamics_ros.dynamics.engine.codegen.loop_program.LoopProgram`.  Bodies are alike when
+the same of their constants are zeros, ones and values that all of them share: for those, the recorded step is as sparse as
+an unrolled one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
+from robot_dynamics_ros.dynamics.algorithms.tree import SUBSPACE, Body, Kind, NumericTree, layout_of
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
+    AncestorLoop,
+    Block,
+    BodyLoop,
+    DegreeLoop,
+    LoopProgram,
+    Store,
+)
+from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopVector
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
+from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3, rotation_about_z
+
+__all__ = ["record_loops"]
+
+MOST_CLASSES = 8
+"""With more kinds of bodies than this, constants stay symbols: code grows with every class."""
+
+
+class _Root:
+    """Key of the root in working memory."""
+
+    who = "root"
+
+
+class _Class(NamedTuple):
+    kind: Kind
+    constants: tuple[float | None, ...]  # known values by slot; None where bodies differ
+    has_row: bool
+
+
+def body_constants(tree: NumericTree, k: int) -> list[float]:
+    """R0 (9), p (3), m, h (3), I (6), multiplier, offset, N (9) of an elementary body."""
+    lay = tree.layout
+    I = lay.inertia[k]  # noqa: E741 - the book's name
+    return [
+        *lay.rotation[k].ravel().tolist(), *lay.position[k].tolist(), lay.mass[k], *lay.first_moment[k].tolist(),
+        *I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), lay.multiplier[k], lay.offset[k],
+        *lay.normal[k].ravel().tolist(),
+    ]  # fmt: skip
+
+
+def classify(constants: np.ndarray, kinds: list[Kind], rows: list[bool]) -> tuple[list[_Class], list[int]]:
+    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares."""
+
+    def pattern(row: np.ndarray, fine: bool) -> tuple[float | None, ...]:
+        return tuple(float(x) if fine and x in (0.0, 1.0, -1.0) else None for x in row)
+
+    for fine in (True, False):
+        keys = [(kinds[k], pattern(constants[k], fine), rows[k]) for k in range(len(kinds))]
+        if len(set(keys)) <= MOST_CLASSES:
+            break
+    order = list(dict.fromkeys(keys))
+    number = [order.index(key) for key in keys]
+    classes = []
+    for c, (kind, _, has_row) in enumerate(order):
+        own = constants[[k for k, n in enumerate(number) if n == c]]
+        shared = [float(own[0, s]) if np.all(own[:, s] == own[0, s]) else None for s in range(own.shape[1])]
+        classes.append(_Class(kind, tuple(shared), has_row))
+    return classes, number
+
+
+class LoopBody(Body):
+    """A body standing for all of one class, or for any ancestor."""
+
+    __slots__ = ("degrees", "who")
+
+    def __init__(self, tree: LoopTree, cls: _Class) -> None:
+        self.tree: Any = tree
+        self.kind, self.who, self.degrees = cls.kind, "i", len(SUBSPACE[cls.kind])
+        self.number = -1
+        self.parent: Any = _Parent()
+        values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
+        self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
+        self.inertia = RigidInertia.of(values[12:22])
+        self._turn(values[24:33])
+        self.columns: list[Any] = [
+            (Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])
+        ]
+
+    def _turn(self, values: list[Any]) -> None:
+        self.tree.normal = Mat3.of([values[0:3], values[3:6], values[6:9]])
+
+    def coordinates(self, q: Any) -> list[Any]:
+        return [self.tree.load(("arg", q.number, "q", c, "i")) for c in range(7 if self.kind is Kind.FREE else 1)]
+
+    def placed(self, p: Vec3, x: Any) -> Transform:
+        R0 = self.joint[0]
+        return Transform((R0 if self.kind is Kind.PRISMATIC else R0.matmul(rotation_about_z(x))).T, p)
+
+    def to_link(self, f: Any) -> Any:
+        N = self.tree.normal
+        return type(f)(N.tmul(f.ang), N.tmul(f.lin))
+
+
+class _Parent:
+    """Key of the parent in working memory."""
+
+    who = "p"
+
+
+class _Ancestor:
+    """An ancestor ``j`` in a loop over ancestors."""
+
+    who = "j"
+
+    def __init__(self, degrees: int) -> None:
+        self.degrees = degrees
+        self.columns = [(Degree("j", c), None) for c in range(degrees)]
+
+
+class LoopTree:
+    """Records an algorithm; see the module."""
+
+    def __init__(self, model: RobotModel, gathered: set[int] | None = None) -> None:
+        self.model, self.numeric = model, NumericTree(model)
+        self.layout = layout_of(model)
+        self.graph = Graph()
+        self.root = _Root()
+        lay = self.layout
+        self.free = Kind.FREE in lay.kind
+        self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
+        self.rows = [-1] * lay.n
+        for k, name in enumerate(model.joint_names):
+            self.rows[lay.body[model.body_index(name)]] = k
+        self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows])
+        self.gathered, self.gathered_now = gathered, set[int]()
+        self.sections: list[Any] = [Block()]
+        self.block: Block = self.sections[0]
+        self.inner: AncestorLoop | None = None
+        self.place = 0
+        self.values: dict[Any, Expr] = {}
+        self.fields: list[LoopField] = []
+        self.lengths: dict[tuple[int, int], list[Expr]] = {}
+        self.record = self.column_count = 0
+        self.current = -1
+        self.normal = Mat3.identity()
+        self.cleared: list[tuple[int, int]] = []
+        self.symmetric: list[int] = []
+        self.outputs: Iterator[int] = iter(())
+
+    # -- memory ----------------------------------------------------------------------------------------------------
+
+    def allocate(self, size: int, by_column: bool) -> int:
+        if by_column:
+            at, self.column_count = self.column_count, self.column_count + size
+        else:
+            at, self.record = self.record, self.record + size
+        return at
+
+    def parameter(self, slot: int, value: float | None) -> Any:
+        return value if value is not None else self.load(("param", slot))
+
+    def load(self, location: tuple[Any, ...]) -> Expr:
+        found = self.values.get(location)
+        if found is None:
+            place = (self.place, id(self.inner)) if location[-1] == "j" else self.place
+            found = self.values[location] = self.graph.leaf((location, place))
+        return found
+
+    def store(self, location: tuple[Any, ...], value: Expr) -> None:
+        if self.inner is not None:
+            self.inner.stores.append(Store(location, value))
+            return
+        self.values[location] = value
+        for store in self.block.stores:
+            if store.location == location:
+                store.value = value
+                return
+        self.block.stores.append(Store(location, value))
+
+    def rematerialized(self, known: list[Expr], k: int, field: LoopField) -> Expr | None:
+        """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""
+        x = known[k]
+        if x.op == "const":
+            return x
+        if x.op == "leaf" and x.a[0][0] == "param":
+            return self.load(x.a[0])
+        inner, sign = (x.a, True) if x.op == "neg" else (x, False)
+        if inner.op == "leaf" and inner.a[0][0] == "param":
+            return -self.load(inner.a[0])
+        for m in range(k):
+            other = known[m]
+            if other is x:
+                return field.load_entry(m)
+            if sign and other is inner:
+                return -field.load_entry(m)
+        return None
+
+    # -- the vocabulary --------------------------------------------------------------------------------------------
+
+    def _open(self, section: Any, block: Block) -> None:
+        if section is not None:
+            self.sections.append(section)
+        self.block = block
+        self.place += 1
+        self.values = {}
+
+    def _close(self) -> None:
+        self.current = -1
+        self._open(block := Block(), block)
+
+    def _bodies(self, inward: bool) -> Iterator[LoopBody]:
+        loop = BodyLoop(inward)
+        self.sections.append(loop)
+        for c, cls in enumerate(self.classes):
+            loop.blocks[c] = block = Block()
+            self._open(None, block)
+            self.current = c
+            yield LoopBody(self, cls)
+        self._close()
+
+    def outward(self) -> Iterator[LoopBody]:
+        return self._bodies(False)
+
+    def inward(self) -> Iterator[LoopBody]:
+        return self._bodies(True)
+
+    def ancestors(self, body: LoopBody) -> Iterator[_Ancestor]:
+        for degrees in (1, 6) if self.free else (1,):
+            self.inner = AncestorLoop(degrees)
+            self.block.loops.append(self.inner)
+            kept, self.values = self.values, dict(self.values)
+            yield _Ancestor(degrees)
+            self.values = kept
+            self.inner = None
+
+    def degrees(self) -> Iterator[Degree]:
+        if not self.layout.armature.any():
+            return
+        loop = DegreeLoop()
+        self._open(loop, loop.block)
+        yield Degree("dof", 0)
+        self._close()
+
+    def field(self, kind: Any = None) -> LoopField:
+        self.fields.append(LoopField(self, len(self.fields), kind))
+        return self.fields[-1]
+
+    def vector(self) -> LoopVector:
+        number = next(self.outputs)
+        self.cleared.append((number, self.layout.nv))
+        return LoopVector(self, number)
+
+    def matrix(self) -> LoopMatrix:
+        number = next(self.outputs)
+        self.cleared.append((number, self.layout.nv**2))
+        self.symmetric.append(number)
+        return LoopMatrix(self, number)
+
+    def armature(self, dof: Degree) -> Any:
+        return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
+
+    def base_velocity(self) -> Motion:
+        return self.numeric.base_velocity()
+
+    def gravity_motion(self) -> Motion:
+        return self.numeric.gravity_motion()
+
+    def move_base(self, v: Any, a: Any) -> None:
+        self.numeric.move_base(v, a)
+
+    def external(self, number: int, links: tuple[int, ...]) -> LoopField:
+        """External forces by body, from the argument that holds wrenches on links."""
+        forces = self.field(Force)
+        for i in self.outward():
+            forces[i] = Force.zero()
+        for k, link in enumerate(links):
+            body, X = link_placement(self.numeric, link)
+            if body is None:
+                continue
+            wrench = [self.graph.leaf((("arg", number, "flat", 6 * k + c, ""), self.place)) for c in range(6)]
+            given = X.force_back(Force.of(wrench)).parts()
+            for c, x in enumerate(given):
+                at = ("record", forces.offset + c, body.number)
+                self.store(at, self.load(at) + x)
+        forces.known.clear()
+        self._close()
+        return forces
+
+    def per_joint(self, f: LoopField) -> None:
+        """Write the forces of all joints that have coordinates to the next output."""
+        number = next(self.outputs)
+        for i in self.outward():
+            if self.classes[self.current].has_row:
+                for c, x in enumerate(i.to_link(f[i]).parts()):
+                    self.store(("row", number, c), self.graph.lift(x))
+
+
+def free_classes(model: RobotModel) -> list[int]:
+    """Numbers of the classes whose joint is free."""
+    return [c for c, cls in enumerate(LoopTree(model).classes) if cls.kind is Kind.FREE]
+
+
+def _zero(tree: LoopTree) -> Any:
+    class Zero:
+        number = -1
+
+        def __getitem__(self, dof: Degree) -> float:
+            return 0.0
+
+    return Zero()
+
+
+def supported(model: RobotModel, name: str, options: Options) -> bool:
+    """Whether a function can run as loops: no mimic joints, which tie branches together, and an entry below."""
+    return name in LOOP_FORMS and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
+
+
+def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[Signature, LoopProgram]:
+    """Record a function of the table as loops.
+
+    Recorded twice: the first time tells which fields gather from children and so cannot keep the patterns with which they
+    were first stored.
+    """
+    shapes = signature(model, name, options)
+    gathered: set[int] | None = None
+    for _ in range(2):
+        tree = LoopTree(model, gathered)
+        tree.outputs = iter(range(len(shapes.inputs), len(shapes.inputs) + len(shapes.outputs)))
+        words = [word for word, _ in shapes.inputs]
+        arguments = {
+            word: LoopVector(tree, words.index(word)) if word in words else None for word, _ in TABLE[name].inputs
+        }
+        external = None
+        if "external" in words:
+            external = tree.external(words.index("external"), dict(options)["external"])
+        LOOP_FORMS[name](tree, arguments, external)
+        gathered = tree.gathered_now
+    return shapes, _program(tree)
+
+
+def _program(tree: LoopTree) -> LoopProgram:
+    lay = tree.layout
+    sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
+    _drop_unread(sections)
+    ints = np.zeros((lay.n + 1, 6), dtype=np.int64)
+    for k in range(lay.n):
+        parent = lay.parent[k]
+        joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (lay.kind[k], lay.kind[parent])
+        joined = joined and lay.v_index[k] == lay.v_index[parent] + 1
+        run = ints[parent, 4] if joined else k
+        ints[k] = (
+            parent if parent >= 0 else lay.n,
+            lay.q_index[k],
+            lay.v_index[k],
+            tree.class_of[k],
+            run,
+            tree.rows[k],
+        )
+    ints[lay.n, 0] = lay.n
+    return LoopProgram(
+        lay.n,
+        lay.nv,
+        sections,
+        tree.cleared,
+        tree.symmetric,
+        tree.record,
+        tree.column_count,
+        ints,
+        tree.constants,
+        lay.armature,
+        tree.free,
+    )
+
+
+def _drop_unread(sections: list[Any]) -> None:
+    """Remove stores to records that nothing loads."""
+    while True:
+        read: set[tuple[str, int]] = set()
+        for block in _blocks(sections):
+            values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
+            for node in reachable(values):
+                if node.op == "leaf" and node.a[0][0] in ("record", "column"):
+                    read.add(node.a[0][:2])
+        dropped = False
+        for block in _blocks(sections):
+            keep = [s for s in block.stores if s.location[0] not in ("record", "column") or s.location[:2] in read]
+            dropped |= len(keep) < len(block.stores)
+            block.stores = keep
+        if not dropped:
+            return
+
+
+def _blocks(sections: list[Any]) -> Iterator[Block]:
+    for s in sections:
+        if isinstance(s, BodyLoop):
+            yield from s.blocks.values()
+        else:
+            yield s.block if isinstance(s, DegreeLoop) else s
+
+
+def _inverse(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
+    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+
+    newton_euler(tree, x["q"], x.get("v") or _zero(tree), x.get("a") or _zero(tree), external)
+
+
+def _inverse_with_wrenches(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
+    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+
+    _, f = newton_euler(tree, x["q"], x["v"], x["a"], external)
+    tree.per_joint(f)
+
+
+def _forward(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
+    from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import articulated_body
+
+    articulated_body(tree, x["q"], x["v"], x["tau"], external)
+
+
+def _mass(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
+    from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body_world
+
+    composite_rigid_body_world(tree, x["q"])
+
+
+LOOP_FORMS: dict[str, Any] = {
+    "inverse_dynamics": _inverse,
+    "inverse_dynamics_wrenches": _inverse_with_wrenches,
+    "bias_forces": _inverse,
+    "gravity_forces": _inverse,
+    "forward_dynamics": _forward,
+    "mass_matrix": _mass,
+}
+"""Functions that are stated in whole passes over the tree."""

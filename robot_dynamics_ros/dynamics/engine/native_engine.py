@@ -1,0 +1,191 @@
+"""The native backend: functions traced for one robot and compiled, from the cache where possible."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import functools
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.codegen import cache
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
+from robot_dynamics_ros.dynamics.engine.codegen.native import (
+    NativeLibrary,
+    compile_module,
+    entry_supported,
+    target_key,
+    vector_width,
+)
+from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.functions import Options
+from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["NativeEngine", "set_threads", "threads"]
+
+_threads: int | None = None
+PARALLEL_BYTES = 1 << 18
+"""Batches whose arrays are smaller than this are not worth a second thread."""
+
+
+def threads() -> int:
+    """Threads that batches use: what :func:`set_threads` said, else one for each processor this process may use."""
+    if _threads is not None:
+        return _threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_threads(count: int | None) -> None:
+    """Set the number of threads for batches; ``None`` for one a processor.
+
+    Raises:
+        ArgumentError: not a positive whole number.
+    """
+    global _threads
+    if count is not None and (not isinstance(count, int) or count < 1):
+        raise ArgumentError(f"expected a positive whole number or None, got {count!r}", where="threads", got=count)
+    _threads = count
+
+
+@functools.lru_cache(maxsize=4)
+def _pool(count: int) -> concurrent.futures.ThreadPoolExecutor:
+    return concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="robot_dynamics")
+
+
+class NativeEngine:
+    """Machine code for one function of one robot: straight lines, or loops where the robot is too large for those."""
+
+    def __init__(self, model: RobotModel, name: str, options: Options, *, loops: bool = False) -> None:
+        self.backend = "loops" if loops else "native"
+        shapes = signature(model, name, options)
+        self._arguments = array_arguments(model, shapes)
+        self._name = name
+        self._tables: list[np.ndarray] = []
+        self._workspace = 0
+        key = cache_key(model, name, options, self.backend)
+        code = cache.load(key)
+        if loops:
+            from robot_dynamics_ros.dynamics.engine.loops import free_classes, record_loops
+
+            _, program = record_loops(model, name, options)
+            self._tables = [program.ints, program.params, program.armature]
+            self._workspace = program.workspace
+            if code is None:
+                code = compile_module(loop_module(self._arguments, program, free_classes(model)), optimize=True)
+                cache.store(key, code)
+        elif code is None:
+            traced = trace(model, name, options)
+            if name == "motion_rate":
+                starts = quaternion_starts(model)
+                source = rollout_module(self._arguments, traced.outputs, vector_width(), starts)
+            else:
+                source = kernel_module(self._arguments, traced.outputs, vector_width())
+            code = compile_module(source)
+            cache.store(key, code)
+        self._library = NativeLibrary(code)
+        self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
+        self._bytes = 8 * sum(a.size for a in self._arguments)
+
+    def _further(self) -> list[np.ndarray]:
+        """What loops need besides the arguments: their tables, and working memory of the caller's own."""
+        return [*self._tables, np.empty(self._workspace)] if self._workspace else []
+
+    def _run(self, begin: int, end: int, addresses: Sequence[int]) -> None:
+        further = self._further()
+        self._batch(begin, end, *addresses, *[x.ctypes.data for x in further])
+
+    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        self._run(0, 1, [x.ctypes.data for x in (*inputs, *outputs)])
+
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        count = len(outputs[0])
+        addresses = [x.ctypes.data for x in (*inputs, *outputs)]
+        self.share(count, lambda a, b: self._run(a, b, addresses), worth=count * self._bytes > PARALLEL_BYTES)
+
+    def share(self, count: int, work: Callable[[int, int], None], *, worth: bool) -> None:
+        """Run ``work(begin, end)`` over ``count`` states, in several threads if that is worth their trouble.
+
+        Parts end at multiples of any vector's width, so that no state is computed one way by one thread and another way
+        by two.
+        """
+        parts = threads() if worth and count > 1 else 1
+        grain = 64 if count > 64 * parts else 1
+        edges = [count * k // parts // grain * grain for k in range(parts)] + [count]
+        jobs = [_pool(parts).submit(work, a, b) for a, b in itertools.pairwise(edges[1:])]
+        work(edges[0], edges[1])
+        for job in jobs:
+            job.result()
+
+    def address(self, name: str) -> int:
+        """Address of a further function of the compiled module."""
+        return self._library.address(name)
+
+    def entry(self, slow: Callable[..., Any]) -> Any:
+        """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise.
+
+        The entry's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
+        """
+        return self._library.python_entry(self._name, slow, self._further()) if entry_supported() else slow
+
+
+def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:
+    """What the compiled code must know of the arrays it is given."""
+    starts = tuple(quaternion_starts(model))
+    return [
+        ArrayArgument(shape, quaternions=starts if word in ("q", "q0", "q1") else ()) for word, shape in shapes.inputs
+    ] + [ArrayArgument(shape, output=True) for _, shape in shapes.outputs]
+
+
+@functools.cache
+def _generator_version() -> str:
+    """Digest of the sources that code depends on, so that no stale kernel survives an upgrade."""
+    here = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for path in sorted([here / "spatial.py", *(here / "codegen").glob("*.py"), *(here / "dynamics").glob("*.py")]):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
+    """Digest of everything the compiled code depends on."""
+    digest: str | None = model._cache.get("digest")
+    if digest is None:
+        h = hashlib.sha256()
+        _absorb(h, model)
+        digest = model._cache["digest"] = h.hexdigest()
+    text = "|".join(
+        [digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]]
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_NO_INFLUENCE = {"source", "findings", "initial_positions", "inertia_check"}
+
+
+def _absorb(h: Any, value: Any) -> None:
+    """Feed a value into a digest, whole: a field forgotten here would let one robot run another's code."""
+    if isinstance(value, np.ndarray):
+        h.update(repr((value.dtype.str, value.shape)).encode())
+        h.update(np.ascontiguousarray(value).tobytes())
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            if not field.name.startswith("_") and field.name not in _NO_INFLUENCE:
+                h.update(field.name.encode())
+                _absorb(h, getattr(value, field.name))
+    elif isinstance(value, (tuple, list)):
+        h.update(str(len(value)).encode())
+        for item in value:
+            _absorb(h, item)
+    else:
+        h.update(repr(value).encode() + b";")

@@ -1,0 +1,78 @@
+"""Run a function of the table on symbols, for one robot, and keep what it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
+from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options, sizes
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Signature", "Trace", "signature", "trace"]
+
+Shape = tuple[int, ...]
+OPTIONAL = ("external", "base", "observer", "axes", "about")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Names and shapes of a function's inputs and outputs, for one model and one set of options."""
+
+    name: str
+    inputs: tuple[tuple[str, Shape], ...]
+    outputs: tuple[tuple[str, Shape], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A traced function: a flat list of output expressions for each output array."""
+
+    signature: Signature
+    graph: Graph
+    outputs: tuple[tuple[Expr, ...], ...]
+
+    def all_outputs(self) -> list[Expr]:
+        return [x for output in self.outputs for x in output]
+
+    def operations(self) -> dict[str, int]:
+        """Operations by kind and in total."""
+        return count_operations(self.all_outputs())
+
+
+def signature(model: RobotModel, name: str, options: Options) -> Signature:
+    """Shapes of a function for a model; optional inputs that the options do not ask for are left out."""
+    entry = TABLE[name]
+    numbers = sizes(model, dict(options))
+
+    def resolve(shape: tuple[int | str, ...]) -> Shape:
+        return tuple(numbers[d] if isinstance(d, str) else d for d in shape)
+
+    inputs = tuple((word, resolve(shape)) for word, shape in entry.inputs)
+    return Signature(
+        name,
+        tuple((word, shape) for word, shape in inputs if not (word in OPTIONAL and shape[0] == 0)),
+        tuple((word, resolve(shape)) for word, shape in entry.outputs),
+    )
+
+
+def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
+    """The function's operations for this robot.
+
+    Leaves are keyed (input number, flat index).
+    """
+    entry = TABLE[name]
+    shapes = signature(model, name, options)
+    graph = Graph()
+    number = {word: k for k, (word, _) in enumerate(shapes.inputs)}
+    arguments: list[list[Any]] = []
+    for word, _ in entry.inputs:
+        if word in number:
+            size = prod(shapes.inputs[number[word]][1])
+            arguments.append([graph.leaf((number[word], i)) for i in range(size)])
+        else:
+            arguments.append([])
+    results = entry.run(NumericTree(model), dict(options), *arguments)
+    return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

@@ -1,0 +1,168 @@
+"""Frames to look from: a link, the world, or anything that moves in a known way relative to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["WORLD", "Frame", "FrameLike", "PointLike", "frame_of", "point_of"]
+
+WORLD = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame placed on a link (or in the world), which may move relative to it.
+
+    >>> sensor = Frame("tool0", pose=(0.0, 0.0, 0.05))
+    >>> turntable = Frame("world", velocity=(0, 0, 2.0, 0, 0, 0))
+
+    Attributes:
+        link: the link it is placed on, or ``"world"``.
+        pose: its placement in the link's frame: a :class:`Pose`, (..., 4, 4) matrices, or an offset (3,).
+        velocity: (..., 6) [ω; v] of the frame (v of its origin) as seen in the link's frame, in its axes.
+        acceleration: (..., 6) their derivatives as seen there.
+
+    Velocity and acceleration matter only where the frame is an observer; they are zero if not given.
+    """
+
+    link: str = WORLD
+    pose: Any = None
+    velocity: Any = None
+    acceleration: Any = None
+    rotation: Array = field(init=False, repr=False)
+    position: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        R, p = _placement(self.pose)
+        object.__setattr__(self, "rotation", R)
+        object.__setattr__(self, "position", p)
+        for name in ("velocity", "acceleration"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _finite(as_input(getattr(self, name), (6,), f"frame {name}"), name))
+
+    def rows(self) -> Array:
+        """(..., 8, 3): rotation, position, ω, v, α, a, as the compiled functions take them."""
+        zero = np.zeros(6)
+        velocity = zero if self.velocity is None else self.velocity
+        acceleration = zero if self.acceleration is None else self.acceleration
+        lead = np.broadcast_shapes(
+            self.rotation.shape[:-2], self.position.shape[:-1], velocity.shape[:-1], acceleration.shape[:-1]
+        )
+        parts = (
+            self.rotation,
+            self.position[..., None, :],
+            *(x.reshape(*x.shape[:-1], 2, 3) for x in (velocity, acceleration)),
+        )
+        return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts], axis=-2)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the link's own frame."""
+        still = self.velocity is None and self.acceleration is None
+        return still and self.pose is None
+
+
+FrameLike = str | Frame | None
+PointLike = str | Frame | tuple[str, Sequence[float]] | None
+
+
+def _finite(values: Array, name: str) -> Array:
+    if not np.isfinite(values).all():
+        raise ArgumentError(
+            "expected finite numbers", where=f"frame {name}", got=values, remedy="Find out where they come from."
+        )
+    return values
+
+
+def _placement(pose: Any) -> tuple[Array, Array]:
+    if pose is None:
+        return np.eye(3), np.zeros(3)
+    if isinstance(pose, Pose):
+        return np.array(pose.rotation), np.array(pose.position)
+    try:
+        given = np.asarray(pose, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.shape == (3,):
+        return np.eye(3), _finite(given, "pose")
+    if given.shape[-2:] != (4, 4):
+        raise ArgumentError(
+            f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {given.shape}",
+            where="frame pose",
+            got=pose,
+            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
+        )
+    R, p = _finite(given, "pose")[..., :3, :3], given[..., :3, 3]
+    if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
+        raise ArgumentError(
+            "the rotation matrix is none (R Rᵀ = 1, det R = +1)",
+            where="frame pose",
+            got=pose,
+            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
+        )
+    return R, p
+
+
+def link_number(model: RobotModel, name: object, where: str, words: Sequence[str] = ()) -> int:
+    """Row of a link, −1 for the world; a link that is called "world" goes first.
+
+    Raises:
+        UnknownNameError: neither; ``words`` are valid there too.
+    """
+    if isinstance(name, str):
+        if name in model.link_names:
+            return model.link_index(name)
+        if name == WORLD:
+            return -1
+    raise UnknownNameError("frame", name, (*words, WORLD, *model.link_names), where=where)
+
+
+def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()) -> tuple[int, Frame | None]:
+    """The link a frame is placed on (−1: the world), and the frame where it is not the link's own.
+
+    Raises:
+        UnknownNameError: no such link.
+        ArgumentError: not a name and not a :class:`Frame`.
+    """
+    if isinstance(frame, Frame):
+        return link_number(model, frame.link, where), None if frame.plain else frame
+    if isinstance(frame, str):
+        return link_number(model, frame, where, words), None
+    raise ArgumentError(
+        f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}",
+        where=where,
+        got=frame,
+        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).",
+    )
+
+
+def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:
+    """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin.
+
+    Raises:
+        UnknownNameError: no such link.
+        ArgumentError: not a name, a pair of name and offset, or a :class:`Frame`.
+    """
+    if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
+        return link_number(model, point[0], where, words), _finite(as_input(point[1], (3,), where), where)
+    try:
+        number, frame = frame_of(model, point, where, words)
+    except ArgumentError as error:
+        if isinstance(error, UnknownNameError):
+            raise
+        raise ArgumentError(
+            f"expected a link, a pair (link, offset) or a Frame, got {type(point).__name__}",
+            where=where,
+            got=point,
+            remedy="For example ('tool0', (0, 0, 0.1)).",
+        ) from None
+    return number, None if frame is None else frame.position

@@ -1,0 +1,130 @@
+"""Motion of any point of any link, relative to any moving frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.api import _call, _finite
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, frame_of
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["PointMotion", "motion"]
+
+
+@dataclass(frozen=True, eq=False)
+class PointMotion:
+    """Where a point of a link is and how it moves, as seen from a frame.
+
+    Derivatives are those that an observer riding on the frame measures.  Vectors are in the axes asked for.
+
+    Attributes:
+        position: (..., 3) from the frame's origin to the point, m.
+        displacement: (..., 3) position less that in the reference configuration, m.
+        rotation: (..., 3, 3) from the link's axes to the frame's.
+        velocity, acceleration: (..., 3) of the point, m/s and m/s².
+        angular_velocity, angular_acceleration: (..., 3) of the link, rad/s and rad/s².
+    """
+
+    position: Array
+    displacement: Array
+    rotation: Array
+    velocity: Array
+    acceleration: Array
+    angular_velocity: Array
+    angular_acceleration: Array
+
+    @property
+    def quaternion(self) -> Array:
+        """(..., 4) x, y, z, w of ``rotation``, w ≥ 0."""
+        return quaternion_of(self.rotation)
+
+    @property
+    def rpy(self) -> Array:
+        """(..., 3) roll, pitch, yaw as in URDF: ``rotation`` = Rz(yaw) Ry(pitch) Rx(roll)."""
+        return rpy_of(self.rotation)
+
+    @property
+    def tait_bryan(self) -> Array:
+        """(..., 3) angles φ about x, then y, then z of the turned axes: ``rotation`` = Rx(φ₁) Ry(φ₂) Rz(φ₃)."""
+        R = self.rotation
+        middle = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
+        return np.stack(
+            [np.arctan2(-R[..., 1, 2], R[..., 2, 2]), middle, np.arctan2(-R[..., 0, 1], R[..., 0, 0])], axis=-1
+        )
+
+    @property
+    def twist(self) -> Array:
+        """(..., 6) [angular velocity; velocity of the point]."""
+        return np.concatenate([self.angular_velocity, self.velocity], axis=-1)
+
+
+def motion(
+    model: RobotModel,
+    q: Any,
+    v: Any = None,
+    a: Any = None,
+    *,
+    point_on: str,
+    offset: Any = (0.0, 0.0, 0.0),
+    relative_to: FrameLike = WORLD,
+    expressed_in: FrameLike | None = None,
+    reference: Any = None,
+    base: Any = None,
+) -> PointMotion:
+    """Position, orientation, velocities and accelerations of a point of a link, relative to a moving frame.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> limb = rd.limb(2, lengths=1.0)
+    >>> seen = rd.motion(limb, np.zeros(2), [1.0, 2.0], point_on="tip", relative_to="segment1")
+    >>> seen.velocity.tolist()  # only the second joint moves it there
+    [-2.0, 0.0, 0.0]
+
+    Args:
+        v, a: (..., nv) velocities and accelerations; zero if not given.
+        point_on: the link.
+        offset: (..., 3) the point in the link's frame; its origin if not given.
+        relative_to: what it is seen from: a link, ``"world"``, or a :class:`Frame`, which may itself move.
+        expressed_in: whose axes the vectors are in: those of ``relative_to`` if not given; a link, ``"world"`` or a
+            :class:`Frame`, of which only the orientation matters.
+        reference: (nq,) configuration that displacements count from; the zero configuration if not given.
+
+    Raises:
+        UnknownNameError: no such link or frame.
+        ArgumentError: wrong shapes.
+    """
+    number = model.link_index(point_on)
+    at, frame = frame_of(model, relative_to, "relative_to")
+    options: tuple[tuple[str, Any], ...] = (("link", number), ("observer", at))
+    more: list[Any] = []
+    if frame is not None:
+        options, more = (*options, ("own_observer", True)), [frame.rows()]
+    axes: list[Any] = []
+    if expressed_in is None:
+        chosen: tuple[tuple[str, Any], ...] = (("axes", "observer"),)
+    else:
+        to, turned = frame_of(model, expressed_in, "expressed_in")
+        chosen = (("axes", to),)
+        if turned is not None:
+            chosen, axes = (("axes", to), ("own_axes", True)), [turned.rotation]
+    r = as_input(offset, (3,), "offset")
+    zero = np.zeros(model.nv)
+    v, a = (zero if x is None else x for x in (v, a))
+    p, R, dp, ddp, w, dw, turn = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
+    _finite(ddp, q=q, v=v, a=a, offset=r)
+    start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
+    own = (*options, ("axes", "observer"))
+    before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]
+    displacement = p - np.einsum("...ij,...j->...i", turn, before)
+    return PointMotion(p, displacement, R, dp, ddp, w, dw)
+
+
+def _with_point(
+    model: RobotModel, state: tuple[Any, ...], r: Any, base: Any, options: tuple[Any, ...], more: tuple[Any, ...]
+) -> Any:
+    return _call(model, "point_motion", (*state, r), None, None, base, options, more)

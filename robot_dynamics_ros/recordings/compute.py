@@ -1,0 +1,229 @@
+"""From recorded joint states to efforts and wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import (
+    WRENCH_PARTS,
+    all_joint_names,
+    forward_dynamics,
+    inverse_dynamics,
+    joint_wrenches,
+    link_poses,
+    link_velocities,
+    subtree_state,
+    wrench_balance,
+)
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.recording import BadRow, Recording
+from robot_dynamics_ros.recordings.smoothing import derivatives
+
+__all__ = ["Settings", "WrenchHistory", "compute"]
+
+ACCELERATIONS = ("differentiated", "model")
+VELOCITIES = ("auto", "recorded", "positions")
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to compute, and how.
+
+    Attributes:
+        joints: ``"all"``, or names of joints, fixed ones too; the moving ones if empty.
+        expressed_in: ``"child"``, ``"parent"``, a link or ``"world"``.
+        window, order: of the Savitzky-Golay polynomials.
+        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where there are any.
+        acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort
+            gives by the ``"model"``.
+        friction: whether efforts hold the friction of the URDF as well.
+        balance: joint whose parts of the balance of wrenches are wanted; none if empty.
+        observer: from where; the link before the joint if empty.
+    """
+
+    joints: str | Sequence[str] = ()
+    expressed_in: str = "child"
+    window: int = 21
+    order: int = 3
+    velocity: str = "auto"
+    acceleration: str = "differentiated"
+    friction: bool = False
+    balance: str = ""
+    observer: str = ""
+
+    def __post_init__(self) -> None:
+        for name, choices in (("velocity", VELOCITIES), ("acceleration", ACCELERATIONS)):
+            if getattr(self, name) not in choices:
+                raise UnknownNameError(name, getattr(self, name), choices)
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchHistory:
+    """Efforts and wrenches over time.
+
+    Attributes:
+        model, joints: the robot, and the joints whose wrenches these are.
+        frames: frame of each joint's wrench.
+        t: (n,) s.
+        q, v, a: (n, nv).
+        efforts: (n, nv) N m or N.
+        wrenches: (n, joints, 6) [moment; force] about each joint's origin.
+        parts: name → (n, 6) of one joint's balance, or empty; ``balanced``, ``observer`` say whose and from where.
+        paths: name → (n, 3) positions in the world of the centre of mass, the joints, and the links at the tree's ends.
+        speeds: likewise (n,) their speeds.
+        bad: rows left out because no derivative could be had there.
+        rows: (n,) numbers of the rows in the source.
+    """
+
+    model: RobotModel
+    joints: tuple[str, ...]
+    frames: tuple[str, ...]
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    efforts: Array
+    wrenches: Array
+    rows: np.ndarray
+    parts: Mapping[str, Array] = field(default_factory=dict)
+    balanced: str = ""
+    observer: str = ""
+    paths: Mapping[str, Array] = field(default_factory=dict)
+    speeds: Mapping[str, Array] = field(default_factory=dict)
+    bad: tuple[BadRow, ...] = ()
+
+
+def compute(
+    model: RobotModel,
+    recording: Recording,
+    settings: Settings | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> WrenchHistory:
+    """Joint efforts and wrenches of a recording.
+
+    Args:
+        progress: called with the share done.
+
+    Raises:
+        UnknownNameError: a joint, link or frame that the robot does not have.
+        ArgumentError: settings that ask for what was not recorded, or a recording too short for derivatives.
+    """
+    s = settings or Settings()
+    every = all_joint_names(model)
+    joints = _joints(model, s.joints, every)
+    frames = tuple(
+        {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(s.expressed_in, s.expressed_in)
+        for name in joints
+    )
+    if s.balance and s.balance not in every:
+        raise UnknownNameError("joint", s.balance, every, where="balance")
+    observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
+    t, q = recording.t, _unwrapped(model, recording.q)
+    v, a = _motion(model, recording, q, s)
+    good = np.isfinite(v).all(axis=1) & np.isfinite(a).all(axis=1)
+    bad = tuple(
+        BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[~good]
+    )
+    if not good.any():
+        raise ArgumentError(
+            f"{len(t)} rows are too few for derivatives",
+            where=recording.source,
+            remedy="Three rows without a gap between them are the least.",
+        )
+    t, q, v, a, rows = t[good], q[good], v[good], a[good], recording.rows[good]
+    efforts, wrenches = np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))
+    parts = {name: np.empty((len(t), 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
+    paths, speeds = _room_for_paths(model, len(t))
+    for start in range(0, len(t), _CHUNK):
+        k = slice(start, start + _CHUNK)
+        efforts[k] = inverse_dynamics(model, q[k], v[k], a[k])
+        wrenches[k] = joint_wrenches(model, q[k], v[k], a[k], joints=joints, expressed_in=s.expressed_in)
+        if s.balance:
+            found = wrench_balance(model, q[k], v[k], a[k], model.joint(s.balance).child, observer=observer)
+            for name, table in parts.items():
+                table[k] = found[name]
+        _paths(model, q[k], v[k], k, paths, speeds)
+        if progress is not None:
+            progress(min((start + _CHUNK) / len(t), 1.0))
+    if s.friction:
+        efforts += model.damping * v + model.friction * np.sign(v)
+    return WrenchHistory(
+        model, joints, frames, t, q, v, a, efforts, wrenches, rows, parts, s.balance, observer, paths, speeds, bad
+    )
+
+
+def _joints(model: RobotModel, wanted: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
+    if wanted == "all":
+        return every
+    names = (wanted,) if isinstance(wanted, str) and wanted else tuple(wanted) or model.joint_names
+    for name in names:
+        if name not in every:
+            raise UnknownNameError("joint", name, every, where="joints")
+    return names
+
+
+def _unwrapped(model: RobotModel, q: Array) -> Array:
+    """Positions of continuous joints without jumps of a full turn."""
+    q = q.copy()
+    for i, name in enumerate(model.joint_names):
+        if model.joint(name).type is JointType.CONTINUOUS:
+            q[:, i] = np.unwrap(q[:, i])
+    return q
+
+
+def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> tuple[Array, Array]:
+    window = {"window": s.window, "order": s.order}
+    if s.velocity == "recorded" and recording.v is None:
+        raise ArgumentError(
+            "not every row holds velocities",
+            where=recording.source,
+            got=s.velocity,
+            remedy="Have them made from positions.",
+        )
+    if recording.v is not None and s.velocity != "positions":
+        v = recording.v
+        a = derivatives(recording.t, v, up_to=1, **window)[1]
+    else:
+        _, v, a = derivatives(recording.t, q, up_to=2, **window)
+    if s.acceleration == "model":
+        if recording.effort is None:
+            raise ArgumentError(
+                "not every row holds efforts",
+                where=recording.source,
+                got=s.acceleration,
+                remedy="Use differentiated velocities.",
+            )
+        net = recording.effort - np.nan_to_num(model.damping * v + model.friction * np.sign(v))
+        a = forward_dynamics(model, q, np.nan_to_num(v), net) + 0.0 * v
+    return v, a
+
+
+def _tracked(model: RobotModel) -> dict[str, int]:
+    """Name → link whose origin is followed: the moving joints, and the ends of the tree behind fixed ones."""
+    links = link_tree(model)
+    found = {name: links.link_of[name] for name in model.moving_joint_names}
+    ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
+    return found | {model.link_names[k]: k for k in ends}
+
+
+def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    names = [*(["centre of mass"] if model.total_mass > 0.0 else []), *_tracked(model)]
+    return {name: np.empty((n, 3)) for name in names}, {name: np.empty(n) for name in names}
+
+
+def _paths(model: RobotModel, q: Array, v: Array, k: slice, paths: dict[str, Array], speeds: dict[str, Array]) -> None:
+    poses, twists = link_poses(model, q), link_velocities(model, q, v)
+    for name, number in _tracked(model).items():
+        paths[name][k] = poses[:, number, :3, 3]
+        speeds[name][k] = np.linalg.norm(twists[:, number, 3:], axis=1)
+    if "centre of mass" in paths:
+        state = subtree_state(model, q, v)
+        paths["centre of mass"][k] = state.com
+        speeds["centre of mass"][k] = np.linalg.norm(state.com_velocity, axis=1)

@@ -1,0 +1,161 @@
+"""Pictures: wrenches over time, the parts of one joint's wrench, and paths through space coloured by speed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import BackendError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.recordings.compute import WrenchHistory
+
+__all__ = ["draw_parts", "draw_paths", "draw_wrenches"]
+
+_STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+}
+_AXES = "xyz"
+_COLOURS = ("#c1272d", "#4e9a06", "#2b5fad")  # x red, y green, z blue, as everywhere in robotics
+_MOST_POINTS = 4000
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise BackendError(
+            "pictures need the package matplotlib, which is not installed",
+            where="picture",
+            remedy="pip install matplotlib, or leave pictures out.",
+        ) from None
+    return plt
+
+
+def _thinned(history: WrenchHistory) -> slice:
+    return slice(None, None, max(1, len(history.t) // _MOST_POINTS))
+
+
+def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
+    """Force and moment of every joint over time, a row a joint.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+    """
+    plt = _pyplot()
+    k = _thinned(history)
+    t = history.t[k] - history.t[0]
+    rows = len(history.joints)
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(
+            rows, 2, figsize=(11.0, 1.2 + 1.7 * rows), sharex=True, squeeze=False, layout="constrained"
+        )
+        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
+            _components(axes[i, 0], t, history.wrenches[k, i, 3:], f"{name}: force [N]")
+            _components(axes[i, 1], t, history.wrenches[k, i, :3], f"moment [N m], axes of {frame}")
+        axes[0, 0].legend(loc="upper right", ncol=3, frameon=False)
+        for axis in axes[-1]:
+            axis.set_xlabel("time [s]")
+        figure.savefig(path, dpi=120)
+        plt.close(figure)
+
+
+def _components(axis: Any, t: Array, vectors: Array, title: str) -> None:
+    for c in range(3):
+        axis.plot(t, vectors[:, c], color=_COLOURS[c], lw=1.0, label=_AXES[c])
+    axis.set_title(title)
+
+
+def draw_parts(history: WrenchHistory, path: str | Path) -> None:
+    """Each part of the balance of one joint's wrench over time, a row a part.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+    """
+    plt = _pyplot()
+    k = _thinned(history)
+    t = history.t[k] - history.t[0]
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(
+            len(history.parts),
+            2,
+            figsize=(11.0, 1.2 + 1.5 * len(history.parts)),
+            sharex=True,
+            squeeze=False,
+            layout="constrained",
+        )
+        figure.suptitle(f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others")
+        for row, (name, table) in zip(axes, history.parts.items(), strict=True):
+            _components(row[0], t, table[k, 3:], f"{name}: force [N]")
+            _components(row[1], t, table[k, :3], "moment [N m]")
+        axes[0, 0].legend(loc="upper right", ncol=3, frameon=False)
+        for axis in axes[-1]:
+            axis.set_xlabel("time [s]")
+        figure.savefig(path, dpi=110)
+        plt.close(figure)
+
+
+def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
+    """Names with the places they end at; those that end close together share a label."""
+    groups: list[tuple[list[str], Array]] = []
+    for name, end in ends.items():
+        near = next((names for names, place in groups if np.linalg.norm(place - end) < 0.1 * size), None)
+        if near is None:
+            groups.append(([name], end))
+        else:
+            near.append(name)
+    return [("\n".join(names), place) for names, place in groups]
+
+
+def draw_paths(history: WrenchHistory, path: str | Path) -> None:
+    """Paths of the centre of mass, the joints and the tips in the two planes where they are widest, coloured by speed.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+    """
+    plt = _pyplot()
+    k = _thinned(history)
+    everything = np.concatenate([p[k] for p in history.paths.values()])
+    spread = np.ptp(everything, axis=0)
+    planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
+    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
+    fastest = max(max(float(s[k].max()) for s in history.speeds.values()), 1e-12)
+    with plt.rc_context(_STYLE):
+        figure, (axes,) = plt.subplots(
+            1, len(planes), figsize=(1.5 + 5.0 * len(planes), 5.4), squeeze=False, layout="constrained"
+        )
+        shades = plt.cm.ScalarMappable(plt.Normalize(0.0, fastest), "viridis")
+        for axis, (a, b) in zip(axes, planes, strict=True):
+            for name, points in history.paths.items():
+                p, heavy = points[k], name == "centre of mass"
+                axis.scatter(
+                    p[:, a],
+                    p[:, b],
+                    c=history.speeds[name][k],
+                    s=16.0 if heavy else 3.0,
+                    cmap=shades.cmap,
+                    norm=shades.norm,
+                    linewidths=0.0,
+                )
+                if np.ptp(p, axis=0).max() < 1e-9:
+                    axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
+            for text, place in _labels({name: p[k][-1, [a, b]] for name, p in history.paths.items()}, spread.max()):
+                axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
+            axis.set_aspect("equal", adjustable="datalim")
+            axis.set_xlabel(f"{_AXES[a]} [m]")
+            axis.set_ylabel(f"{_AXES[b]} [m]")
+        axes[0].set_title("Paths in the world")
+        figure.colorbar(shades, ax=axes, label="speed [m/s]", shrink=0.85)
+        figure.savefig(path, dpi=120)
+        plt.close(figure)

@@ -1,0 +1,108 @@
+"""Joint states from a bag, without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+
+__all__ = ["need_rosbags", "read_bag"]
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+def need_rosbags() -> Any:
+    """The ``rosbags`` package.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    try:
+        import rosbags.highlevel
+        import rosbags.rosbag2
+        import rosbags.typesys
+    except ImportError:
+        raise BackendError(
+            "bags need the package rosbags, which is not installed",
+            where="bag",
+            remedy="pip install rosbags, or use CSV.",
+        ) from None
+    return rosbags
+
+
+def read_bag(
+    path: str | Path,
+    model: RobotModel,
+    *,
+    topic: str = "",
+    on_bad: str = "skip",
+    progress: Callable[[float], None] | None = None,
+) -> Recording:
+    """Read joint states from a bag: an ``.mcap`` or ``.db3`` file, the directory of one, or a ROS 1 ``.bag``.
+
+    A message's time is its stamp, or where that is zero the time it was recorded.
+
+    Args:
+        topic: the topic; if not given, the only one of joint states, or else ``/joint_states``.
+        on_bad: ``"skip"`` or ``"refuse"`` messages that cannot be used.
+        progress: called with the share of messages that has been read.
+
+    Raises:
+        ArgumentError: not a readable bag, no joint states, no usable message; or a bad one that is refused.
+        UnknownNameError: the bag has no joint states on that topic.
+        BackendError: the package rosbags is not installed.
+    """
+    rosbags = need_rosbags()
+    path = Path(path)
+    collector = RowCollector(model, str(path), on_bad)
+    if not path.exists():
+        raise ArgumentError("there is no such file or directory", where=str(path), remedy="Check the path.")
+    try:
+        types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
+        with rosbags.highlevel.AnyReader([path], default_typestore=types) as reader:
+            chosen = _connections(reader.connections, topic, str(path))
+            total = max(sum(c.msgcount for c in chosen), 1)
+            for number, (connection, received, raw) in enumerate(reader.messages(connections=chosen), start=1):
+                if progress is not None and not number & 1023:
+                    progress(min(number / total, 1.0))
+                _message(collector, number, received, partial(reader.deserialize, raw, connection.msgtype))
+    except RobotDynamicsError:
+        raise
+    except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
+        raise ArgumentError(
+            f"cannot be read as a bag: {error}",
+            where=str(path),
+            remedy="Give an mcap file, a rosbag2 directory, or a ROS 1 bag.",
+        ) from None
+    return collector.finish()
+
+
+def _connections(connections: Any, topic: str, where: str) -> list[Any]:
+    states = [c for c in connections if c.msgtype == JOINT_STATE]
+    topics = sorted({c.topic for c in states})
+    if not topics:
+        held = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in connections})[:20]) or "nothing"
+        raise ArgumentError("holds no sensor_msgs/JointState", where=where, remedy=f"It holds: {held}.")
+    if not topic:
+        topic = topics[0] if len(topics) == 1 else "/joint_states"
+    if not topic.startswith("/"):
+        topic = f"/{topic}"
+    if topic not in topics:
+        raise UnknownNameError("joint state topic", topic, topics, where=where)
+    return [c for c in states if c.topic == topic]
+
+
+def _message(collector: RowCollector, number: int, received: int, read: Callable[[], Any]) -> None:
+    try:
+        message = read()
+    except Exception as error:  # noqa: BLE001
+        return collector.reject(number, f"cannot be deserialized: {error}")
+    stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+    return collector.add(
+        number, (stamp or received) * 1e-9, list(message.name), message.position, message.velocity, message.effort
+    )

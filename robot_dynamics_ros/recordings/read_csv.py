@@ -1,0 +1,131 @@
+"""Joint states from a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+
+__all__ = ["read_csv"]
+
+TIMES = ("t", "time", "stamp", "timestamp", "__time")
+FIELDS = ("position", "velocity", "effort")
+SHORT = {"position": ("q", "pos"), "velocity": ("v", "vel", "qd"), "effort": ("tau", "eff")}
+
+
+def read_csv(
+    path: str | Path, model: RobotModel, *, on_bad: str = "skip", progress: Callable[[float], None] | None = None
+) -> Recording:
+    """Read joint states from a CSV file with a head line.
+
+    The time in seconds is in a column ``t``, ``time``, ``stamp`` or ``timestamp``; a joint's numbers in ``<joint>``
+    (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
+    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
+
+    Args:
+        on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.
+        progress: called with the share of the file that has been read.
+
+    Raises:
+        ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
+    """
+    path = Path(path)
+    collector = RowCollector(model, str(path), on_bad)
+    try:
+        size = max(path.stat().st_size, 1)
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            start = file.read(65536)
+            file.seek(0)
+            delimiter = max(",;\t", key=start.split("\n", 1)[0].count)
+            lines = csv.reader(_counted(file, size, progress), delimiter=delimiter)
+            head = next(lines, None)
+            if not head:
+                raise ArgumentError("the file is empty", where=str(path), remedy="It needs a head line.")
+            columns = _columns(head, model, str(path))
+            for number, cells in enumerate(lines, start=2):
+                if any(cell.strip() for cell in cells):
+                    _row(collector, number, cells, columns, model)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
+    return collector.finish()
+
+
+def _counted(file, size: int, progress: Callable[[float], None] | None):  # type: ignore[no-untyped-def]
+    done = 0
+    for k, line in enumerate(file):
+        done += len(line)
+        if progress is not None and not k & 1023:
+            progress(min(done / size, 1.0))
+        yield line
+
+
+def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
+    names = [cell.strip().strip('"') for cell in head]
+    found: dict[str, list[int]] = {}
+    times = [i for i, name in enumerate(names) if name.lower() in TIMES]
+    if len(times) != 1:
+        problem = "no column holds the time" if not times else "several columns hold the time"
+        raise ArgumentError(problem, where=where, got=head, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
+    found["t"] = times
+    for field in FIELDS:
+        row = [_column(names, joint, field, where) for joint in model.joint_names]
+        missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
+        if missing and field == "position":
+            raise ArgumentError(
+                f"no column for the position of joint {missing[0]!r}",
+                where=where,
+                got=head,
+                remedy=f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}.",
+            )
+        if not missing:
+            found[field] = row
+    return found
+
+
+def _column(names: list[str], joint: str, field: str, where: str) -> int:
+    words = (field, *SHORT[field])
+    joints = (joint,) if field == "position" else ()
+    exact = {
+        *joints,
+        *(f"{joint}{s}{w}" for s in "./_" for w in words),
+        *(f"{w}{s}{joint}" for s in "./_" for w in words),
+    }
+    hits = [i for i, name in enumerate(names) if name in exact]
+    hits = hits or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{e}") for e in exact for s in "./")]
+    if len(hits) > 1:
+        raise ArgumentError(
+            f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}",
+            where=where,
+            got=names,
+            remedy="Leave one of them.",
+        )
+    return hits[0] if hits else -1
+
+
+def _number(text: str) -> float:
+    text = text.strip()
+    return float(text) if text else math.nan
+
+
+def _row(
+    collector: RowCollector, number: int, cells: list[str], columns: dict[str, list[int]], model: RobotModel
+) -> None:
+    try:
+        values = {field: [_number(cells[i]) for i in places] for field, places in columns.items()}
+    except IndexError:
+        return collector.reject(number, f"it has only {len(cells)} cells")
+    except ValueError as error:
+        return collector.reject(number, str(error))
+    return collector.add(
+        number,
+        values["t"][0],
+        model.joint_names,
+        values["position"],
+        values.get("velocity", ()),
+        values.get("effort", ()),
+    )

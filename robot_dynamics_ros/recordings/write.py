@@ -1,0 +1,111 @@
+"""Efforts and wrenches written to CSV and to a bag."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.recordings.compute import WrenchHistory
+from robot_dynamics_ros.recordings.read_bag import need_rosbags
+
+__all__ = ["write_bag", "write_csv"]
+
+COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
+_SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
+
+
+def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
+    """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
+    then each wrench's force and torque.
+
+    Raises:
+        ArgumentError: the file cannot be written.
+    """
+    own = history.model.joint_names
+    head = ["row", "t"]
+    head += [f"{name}.{what}" for what in ("position", "velocity", "acceleration", "effort") for name in own]
+    head += [f"{name}.wrench.{c}" for name in history.joints for c in COMPONENTS]
+    head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
+    table = np.concatenate(
+        [
+            history.t[:, None],
+            history.q,
+            history.v,
+            history.a,
+            history.efforts,
+            history.wrenches[:, :, _SWAP].reshape(len(history.t), -1),
+            *(p[:, _SWAP] for p in history.parts.values()),
+        ],
+        axis=1,
+    )
+    try:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(head)
+            for k, (number, row) in enumerate(zip(history.rows.tolist(), table.tolist(), strict=True)):
+                out.writerow([number, *map(repr, row)])
+                if progress is not None and not k & 1023:
+                    progress(k / len(table))
+    except OSError as error:
+        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+
+
+def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
+    """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
+    ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
+    (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
+
+    Raises:
+        ArgumentError: the directory is there already, or cannot be written.
+        BackendError: the package rosbags is not installed.
+    """
+    rosbags = need_rosbags()
+    types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
+    path = Path(path)
+    if path.exists():
+        raise ArgumentError("is there already", where=str(path), remedy="Remove it, or choose another place.")
+    try:
+        with rosbags.rosbag2.Writer(path, version=8, storage_plugin=rosbags.rosbag2.StoragePlugin.MCAP) as writer:
+            _write_messages(writer, types, history, progress)
+    except (OSError, rosbags.rosbag2.WriterError) as error:
+        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+
+
+def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: Callable[[float], None] | None) -> None:
+    Time, Header = types.types["builtin_interfaces/msg/Time"], types.types["std_msgs/msg/Header"]
+    JointState, Stamped = types.types["sensor_msgs/msg/JointState"], types.types["geometry_msgs/msg/WrenchStamped"]
+    Wrench, Vector = types.types["geometry_msgs/msg/Wrench"], types.types["geometry_msgs/msg/Vector3"]
+    state = writer.add_connection("/joint_efforts", JointState.__msgtype__, typestore=types)
+    series = list(_series(history))
+    topics = [writer.add_connection(topic, Stamped.__msgtype__, typestore=types) for topic, _, _ in series]
+    names = list(history.model.joint_names)
+    stamps = np.round(history.t * 1e9).astype(np.int64).tolist()
+    for k, stamp in enumerate(stamps):
+        seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+        time = Time(sec=seconds, nanosec=nanoseconds)
+        message = JointState(
+            header=Header(stamp=time, frame_id=""),
+            name=names,
+            position=history.q[k],
+            velocity=history.v[k],
+            effort=history.efforts[k],
+        )
+        writer.write(state, stamp, types.serialize_cdr(message, JointState.__msgtype__))
+        for topic, (_, frame, table) in zip(topics, series, strict=True):
+            m, f = table[k, :3].tolist(), table[k, 3:].tolist()
+            message = Stamped(header=Header(stamp=time, frame_id=frame), wrench=Wrench(Vector(*f), Vector(*m)))
+            writer.write(topic, stamp, types.serialize_cdr(message, Stamped.__msgtype__))
+        if progress is not None and not k & 255:
+            progress(k / len(stamps))
+
+
+def _series(history: WrenchHistory) -> Iterator[tuple[str, str, Any]]:
+    for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
+        yield f"/joint_wrenches/{name}", frame, history.wrenches[:, i]
+    for part, table in history.parts.items():
+        yield f"/wrench_parts/{history.balanced}/{part}", history.observer, table

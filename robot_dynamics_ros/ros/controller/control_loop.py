@@ -1,0 +1,226 @@
+"""One configuration of the controller node: a robot, its controller, and the topics of the cycle.
+
+Made in ``on_configure`` with everything the cycle needs, so that the cycle itself only translates, asks
+:class:`~robot_dynamics_ros.control.controller.JointController` and publishes.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.controller import parameters as settings
+from robot_dynamics_ros.ros.controller.laws import make_law
+from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
+from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.controller.wrench_estimate import WrenchEstimate
+from robot_dynamics_ros.ros.controller.wrench_outputs import WrenchOutputs
+from robot_dynamics_ros.ros.simulator.effort_topic import ExternalEfforts
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
+
+__all__ = ["ControlLoop", "controllable"]
+
+
+def controllable(model: RobotModel) -> RobotModel:
+    """The model, if the controller can do with it.
+
+    Raises:
+        ArgumentError: no moving joint, or a joint with several degrees of freedom.
+    """
+    where = f"robot {model.name!r}"
+    if model.nv == 0:
+        raise ArgumentError("has no moving joint", where=where, remedy="There is nothing to control.")
+    for name in model.joint_names:
+        kind = model.joint(name).type
+        if kind in (JointType.FLOATING, JointType.PLANAR):
+            raise ArgumentError(
+                f"joint {name!r} is {kind.name.lower()}",
+                where=where,
+                got=name,
+                remedy="The controller needs a fixed base and joints with one degree of freedom.",
+            )
+    return model
+
+
+class ControlLoop:
+    """From joint states to commands.
+
+    Args:
+        node: the node.
+        description: URDF text.
+        values: the node's parameters; those of the joints are declared here.
+        rejections, report: where to tell about refused input and finished cycles.
+        failed: called with an error that made a cycle impossible.
+
+    Attributes:
+        model, controller, joints: the robot, its controller and the joints commanded.
+        running: whether the controller holds or moves the robot.
+        stamp: stamp of the newest good joint state, ns.
+        subscription: the one to joint states.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        description: str,
+        values: ParameterSet,
+        rejections: Rejections,
+        report: ControllerReport,
+        failed: Any,
+    ) -> None:
+        model = controllable(load_robot_model(description, values, node.get_logger()))
+        self.joints: tuple[str, ...] = values["joints"] or model.joint_names
+        for name in self.joints:
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+        values.declare(settings.joint_parameters(self.joints))
+        values.validate()
+        self.description = description
+        self.model = model
+        self.controller = JointController(
+            model,
+            make_law(values, model),
+            options=settings.options(values),
+            guards=settings.guards(values, model),
+            tolerances=settings.tolerances(values, model),
+            observer=settings.observer(values, model),
+            collision=settings.collision(values, model),
+        )
+        if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
+            self.controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
+            self.controller.set_law(make_law(values, model))
+        load = settings.payload(values)
+        if load is not None:
+            self.controller.set_payload(load)
+        self.running = False
+        self.stamp = 0
+        self._enabled = False
+        self._arrival = 0
+        self._stamped = 0  # steady time at which the stamps last went on
+        self._late = round(values["state_timeout"] * 1e9)
+        self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
+        self._clock = node.get_clock()
+        self._reader = JointStateReader(model.joint_names)
+        self._commands = CommandPublisher(
+            node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
+        )
+        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
+        self._more_wrenches = WrenchOutputs(node, self.controller, values)
+        self._external_efforts = ExternalEfforts(node, self.controller)
+        self._wrench_estimate = WrenchEstimate(node, self.controller, values["external_wrench_estimate.link"])
+        self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
+        self.subscription = node.create_subscription(
+            JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
+        )
+
+    def enable(self) -> None:
+        """Hold from the next joint state on."""
+        self._enabled, self.running = True, False
+
+    def disable(self) -> None:
+        """Send the safe command and stop."""
+        if not self._enabled:
+            return
+        command = self.controller.deactivate() if self.running else np.zeros(self.model.nv)
+        self._enabled = self.running = False
+        self._commands.publish(command, self.stamp)
+
+    def wait_until_sent(self) -> None:
+        """Wait, but not for long, until the last command has been delivered."""
+        self._commands.wait_until_sent()
+
+    def destroy(self) -> None:
+        """Take the topics down."""
+        self._node.destroy_subscription(self.subscription)
+        for topics in (
+            self._commands,
+            self._wrenches,
+            self._more_wrenches,
+            self._external_efforts,
+            self._wrench_estimate,
+            self._references,
+        ):
+            topics.destroy()
+
+    def now(self) -> int:
+        """The present time on the clock of the joint states' stamps, ns."""
+        return self.stamp + (time.monotonic_ns() - self._stamped)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether commands are sent, or will be from the next joint state on."""
+        return self._enabled
+
+    @property
+    def command_publisher(self) -> Any:
+        """The publisher of commands."""
+        return self._commands.publisher
+
+    def set_wrench_divisor(self, divisor: int) -> None:
+        """Publish wrenches with every ``divisor``-th joint state."""
+        self._wrenches.divisor = self._more_wrenches.divisor = divisor
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        steady = time.monotonic_ns()
+        reader = self._reader
+        try:
+            reader.read(raw)
+        except StateRejected as error:
+            if error.cause == "unrelated":
+                self._rejections.count("unrelated")
+            else:
+                self._rejections.report(error.cause, str(error))
+            return
+        if not self._enabled:
+            return
+        controller, report = self.controller, self._report
+        stamp = reader.stamp or self._clock.now().nanoseconds
+        try:
+            if self.running:
+                report.period(steady - self._arrival)
+            else:
+                controller.activate(stamp, reader.position, reader.velocity)
+                self.running, self.stamp = True, 0
+            self._arrival = steady
+            if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
+                self.stamp, self._stamped = stamp, steady
+            command = controller.update(
+                stamp, reader.position, reader.velocity, reader.effort if reader.effort_known else None
+            )
+        except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
+            self._failed(error)
+            return
+        self._commands.publish(command, stamp)
+        self._wrenches.publish(controller.wrenches, stamp)
+        self._more_wrenches.publish(stamp, reader.effort if reader.effort_known else None)
+        self._external_efforts.publish(stamp)
+        self._wrench_estimate.publish(stamp)
+        self._references.publish(stamp, reader)
+        report.cycle(stamp, steady)
+
+    def watch(self) -> None:
+        """To be called many times a second, whether joint states arrive or not."""
+        if not self.running:
+            return
+        command = self.controller.watch(self.now())
+        if command is not None:
+            self._commands.publish(command, self.stamp)
+        self._wrenches.look_for_listeners()
+        self._more_wrenches.look_for_listeners()
+        self._external_efforts.look_for_listeners()
+        self._wrench_estimate.look_for_listeners()
+        self._references.look_for_listeners()

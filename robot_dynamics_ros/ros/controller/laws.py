@@ -1,0 +1,97 @@
+"""From parameters to the control law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws import (
+    CartesianImpedance,
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    Law,
+    PDGravity,
+)
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.parameters import Param
+
+__all__ = ["LAWS", "LAW_PARAMETERS", "make_law"]
+
+LAWS = (
+    "computed_torque",
+    "pd_gravity",
+    "feedforward_pd",
+    "joint_impedance",
+    "cartesian_impedance",
+    "gravity_compensation",
+)
+
+LAW_PARAMETERS = (
+    Param("law", "computed_torque", "Control law.", choices=LAWS),
+    Param(
+        "friction_compensation",
+        "reference",
+        "The speed at which the friction of the URDF is compensated; none: it is not.",
+        choices=("reference", "measured", "none"),
+    ),
+    Param(
+        "cartesian.link",
+        "",
+        "Link that cartesian_impedance holds by its origin where the reference would have it; a "
+        "name that is known at configure is prepared, so that a change of law does not delay a cycle.",
+    ),
+    Param(
+        "cartesian.stiffness",
+        (30.0, 30.0, 30.0, 600.0, 600.0, 600.0),
+        "Its stiffness about and along the world's axes; "
+        "gains.<joint>.p and .d hold the posture in what freedom is left.",
+        unit="N m/rad, N/m",
+        length=6,
+        element=float,
+    ),
+    Param("cartesian.damping_ratio", 0.7, "Its damping ratio.", lower=0.0, upper=10.0),
+)
+
+
+def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
+    """The law that the parameters describe, its gains in model order; joints not commanded have none."""
+
+    def gains(which: str) -> np.ndarray:
+        return np.array([values.get(f"gains.{name}.{which}", 0.0) for name in model.joint_names])
+
+    name, compensated_at = values["law"], values["friction_compensation"]
+    friction = Friction.of(model) if compensated_at != "none" else None
+    at = compensated_at if friction is not None else "reference"
+    if name == "pd_gravity":
+        return PDGravity(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction, friction_at=at)
+    if name == "feedforward_pd":
+        return FeedforwardPD(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction)
+    if name == "joint_impedance":
+        return JointImpedance(stiffness=gains("p"), damping=gains("d"), friction=friction, friction_at=at)
+    if name == "cartesian_impedance":
+        link = values["cartesian.link"]
+        if not link:
+            raise ArgumentError(
+                "is empty",
+                where="parameter 'cartesian.link'",
+                remedy="Name the link that cartesian_impedance is to hold.",
+            )
+        model.link(link)
+        return CartesianImpedance(
+            link=link,
+            stiffness=values["cartesian.stiffness"] or 0.0,
+            damping_ratio=values["cartesian.damping_ratio"],
+            posture_stiffness=gains("p"),
+            posture_damping=gains("d"),
+            friction=friction,
+            friction_at=at,
+        )
+    if name == "gravity_compensation":
+        return GravityCompensation(damping=gains("d"), friction=friction)
+    return ComputedTorque(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction, friction_at=at)

@@ -1,0 +1,334 @@
+"""The controller as a lifecycle node: a joint state in, efforts out, in one callback."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.controller import parameters as settings
+from robot_dynamics_ros.ros.controller.command_topic_watch import other_publishers
+from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
+from robot_dynamics_ros.ros.controller.laws import make_law
+from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.controller.trajectory_action import (
+    FollowJointTrajectory,
+    feedback_message,
+    goal_tolerances,
+    load_action_type,
+)
+from robot_dynamics_ros.ros.controller.trajectory_messages import point_from_message, trajectory_from_message
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
+
+__all__ = ["ControllerNode"]
+
+_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_WATCH_PERIOD = 0.02
+
+
+class ControllerNode(LifecycleNode):
+    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("computed_torque_controller", **options)
+        self.loop: ControlLoop | None = None
+        self.parameters = ParameterSet(self, self._validate, self._apply)
+        self.parameters.declare(settings.CONTROLLER_PARAMETERS)
+        self.parameters.validate()
+        apply_scheduling(self.parameters, self.get_logger())
+        self.rejections = Rejections(self.get_logger())
+        self._report = ControllerReport(self, self.rejections)
+        self._collector = QuietCollector()
+        self._take_down: list[Callable[[], Any]] = []
+        self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        # a steady clock: a timer on ROS time stands still when that clock is set back or stops
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
+        self._subscriptions_of_cycle: list[Any] = []
+        self._action = self._offer_action(load_action_type())
+        if not self.parameters["autostart"]:
+            self.get_logger().info("waiting to be configured")
+        elif not self._source.text:
+            self.get_logger().info("waiting for a description on the topic robot_description")
+        elif not self._autostart():
+            raise RobotDynamicsError(
+                "the node could not be started with the description it was given",
+                where=self._source.origin,
+                remedy="See the error above.",
+            )
+
+    def _offer_action(self, action_type: Any) -> FollowJointTrajectory | None:
+        if action_type is None:
+            self.get_logger().info(
+                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state, all else works"
+            )
+            return None
+        return FollowJointTrajectory(
+            self,
+            action_type,
+            begin=self._begin_goal,
+            hold=self._hold_for_action,
+            ready=lambda: self._running_loop("goal") is not None,
+            feedback=lambda goal: self._goal_feedback(action_type, goal),
+            rate=self.parameters["action_monitor_rate"],
+        )
+
+    # -- life cycle ----------------------------------------------------------------------------------------------
+
+    def _autostart(self) -> bool:
+        return self.trigger_configure() == _SUCCESS and self.trigger_activate() == _SUCCESS
+
+    def _description_arrived(self, text: str) -> None:
+        if self.loop is None:
+            if self.parameters["autostart"]:
+                self._autostart()
+        elif text != self.loop.description:
+            self.rejections.report(
+                "description_changed",
+                "another robot_description has arrived; it is used after cleanup and configure, until then the old one",
+            )
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the model, compile its dynamics, create topics.  FAILURE without a usable description."""
+        if not self._source.text:
+            self.get_logger().error("cannot configure: no robot_description has arrived yet")
+            return _FAILURE
+        try:
+            loop = ControlLoop(
+                self, self._source.text, self.parameters, self.rejections, self._report, self._cycle_failed
+            )
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
+            return _FAILURE
+        self.loop = loop
+        inputs = (
+            self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT),
+            self.create_subscription(
+                JointTrajectoryPoint,
+                "~/joint_references",
+                self._on_reference,
+                NEWEST,
+                event_callbacks=QUIET_SUBSCRIPTION,
+            ),
+            self.create_subscription(
+                WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+            ),
+        )
+        self._subscriptions_of_cycle = [loop.subscription, *inputs[1:]]
+        hold = self.create_service(Trigger, "~/hold", self._on_hold)
+        self._take_down = [
+            *(partial(self.destroy_subscription, subscription) for subscription in inputs),
+            partial(self.destroy_service, hold),
+            loop.destroy,
+        ]
+        self._report.configured(loop.controller, self.parameters["cycle_budget"])
+        self.get_logger().info(
+            f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "
+            f"{loop.model.total_mass:.6g} kg"
+        )
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """From the next joint state on, hold the arm where it is."""
+        assert self.loop is not None
+        if not self._alone_on_the_command_topic():
+            return _FAILURE
+        self.loop.enable()
+        self._collector.start()
+        self.get_logger().info("active; holding from the next joint state on")
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send the safe command and stop."""
+        self._stop()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the robot and take the topics down."""
+        self._release()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Safe command, then as on_cleanup, from any state."""
+        self._stop()
+        self._release()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Back to unconfigured after a failed transition."""
+        self._stop()
+        self._release()
+        return _SUCCESS
+
+    def _stop(self) -> None:
+        if self.loop is not None:
+            self._collector.stop()
+            self.loop.disable()
+            self._see_to_goals()
+
+    def _release(self) -> None:
+        for take_down in self._take_down:
+            take_down()
+        self._take_down = []
+        self._subscriptions_of_cycle = []
+        self.loop = None
+        self._report.configured(None)
+
+    def finish(self) -> None:
+        """The process ends: leave the robot with a safe command, and see that it has been delivered."""
+        if self.loop is not None:
+            self._stop()
+            self.loop.wait_until_sent()
+            self.get_logger().info("stopped; the last command sent is the safe one")
+
+    def cycle_subscriptions(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._subscriptions_of_cycle
+
+    def cycle_timers(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._timers_of_cycle
+
+    def _cycle_failed(self, error: Exception) -> None:
+        if not isinstance(error, RobotDynamicsError):
+            self.get_logger().error("".join(traceback.format_exception(error)))
+        self.rejections.report("fault", f"the control cycle failed and the controller is deactivated: {error}")
+        self.trigger_deactivate()
+
+    def _watch(self) -> None:
+        if self.loop is not None:
+            self.loop.watch()
+            self._collector.collect()
+        self._see_to_goals()
+        if self._report.tick():
+            self._collector.collect(thorough=True)
+            if self.loop is not None and self.loop.enabled and not self._alone_on_the_command_topic():
+                self.trigger_deactivate()
+
+    def _alone_on_the_command_topic(self) -> bool:
+        """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
+        assert self.loop is not None
+        policy = self.parameters["second_publisher"]
+        others = other_publishers(self, self.loop.command_publisher) if policy != "ignore" else []
+        if not others:
+            return True
+        text = f"{self.loop.command_publisher.topic_name} is published by {', '.join(others)} too"
+        self.rejections.report(
+            "second_publisher", text if policy == "report" else f"{text}: the controller stays inactive"
+        )
+        return policy == "report"
+
+    def _see_to_goals(self) -> None:
+        if self._action is not None:
+            self._action.poll(time.monotonic_ns())
+
+    # -- references ----------------------------------------------------------------------------------------------
+
+    def _running_loop(self, what: str) -> ControlLoop | None:
+        if self.loop is not None and self.loop.running:
+            return self.loop
+        self.rejections.report("not_active", f"{what} refused: the controller is not active, or has no joint state yet")
+        return None
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        loop = self._running_loop("trajectory")
+        if loop is None:
+            return
+        try:
+            self._follow(loop, message)
+        except RobotDynamicsError as error:
+            self.rejections.report("trajectory", f"trajectory refused: {error}")
+
+    def _follow(self, loop: ControlLoop, message: JointTrajectory, tolerances: Tolerances | None = None) -> Goal:
+        trajectory = trajectory_from_message(
+            message, allow_nonzero_end_velocity=self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+        )
+        goal = loop.controller.accept_trajectory(trajectory, loop.stamp, tolerances)
+        self._report.goal(goal)
+        points, duration = len(trajectory), trajectory.duration
+        self.get_logger().info(
+            f"following a trajectory of {points} points and {duration:.3f} s" if points else "empty trajectory: holding"
+        )
+        return goal
+
+    def _begin_goal(self, request: Any) -> Goal:
+        loop = self.loop
+        if loop is None or not loop.running:
+            raise TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it.")
+        tolerances = goal_tolerances(request, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
+        try:
+            return self._follow(loop, request.trajectory, tolerances)
+        except RobotDynamicsError as error:
+            self.rejections.report("trajectory", f"goal refused: {error}")
+            raise
+
+    def _hold_for_action(self) -> None:
+        if self.loop is not None and self.loop.running:
+            self.loop.controller.hold(self.loop.stamp)
+
+    def _goal_feedback(self, action_type: Any, goal: Goal) -> Any:
+        assert self.loop is not None
+        return feedback_message(action_type, self.loop.controller, self.loop.joints, self.loop.stamp, goal)
+
+    def _on_reference(self, message: JointTrajectoryPoint) -> None:
+        loop = self._running_loop("set-point")
+        if loop is None:
+            return
+        try:
+            loop.controller.accept_point(loop.joints, point_from_message(message), loop.stamp)
+        except RobotDynamicsError as error:
+            self.rejections.report("joint_references", f"set-point refused: {error}")
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        loop = self._running_loop("external wrench")
+        if loop is None:
+            return
+        try:
+            loop.controller.set_external_wrench(message.header.frame_id, spatial_wrench(message).tolist(), loop.now())
+        except RobotDynamicsError as error:
+            self.rejections.report("external_wrench", f"external wrench refused: {error}")
+
+    def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        loop = self._running_loop("hold")
+        if loop is not None:
+            loop.controller.hold(loop.stamp)
+        response.success = loop is not None
+        response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
+        return response
+
+    # -- parameters ----------------------------------------------------------------------------------------------
+
+    def _validate(self, values: Mapping[str, Any]) -> None:
+        settings.validate(values)
+        if self.loop is not None and values["payload.link"]:
+            self.loop.model.link(values["payload.link"])
+
+    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+        loop = self.loop
+        if loop is None:
+            return
+        groups = {name.partition(".")[0] for name in changed}
+        if groups & {"gains", "law", "friction_compensation", "cartesian"}:
+            loop.controller.set_law(make_law(values, loop.model))
+        if "constraints" in groups:
+            loop.controller.set_tolerances(settings.tolerances(values, loop.model))
+        if "payload" in groups:
+            loop.controller.set_payload(settings.payload(values))
+        if "joint_wrenches.rate_divisor" in changed:
+            loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])

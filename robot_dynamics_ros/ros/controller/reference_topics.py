@@ -1,0 +1,99 @@
+"""What the controller wants and how far off it is, for plots: ``~/reference``, ``~/error``, ``~/controller_state``."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+
+try:
+    from control_msgs.msg import JointTrajectoryControllerState
+except ImportError:
+    JointTrajectoryControllerState = None
+
+__all__ = ["ReferenceTopics"]
+
+
+def _array(values: Any) -> array.array:
+    return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
+
+class ReferenceTopics:
+    """Publishes reference, error and commanded effort at a rate of its own, while somebody listens.
+
+    Args:
+        node: the node.
+        controller: where the numbers are.
+        rate: Hz.
+    """
+
+    def __init__(self, node: Node, controller: JointController, rate: float) -> None:
+        self._node = node
+        self._controller = controller
+        self._period = round(1e9 / rate)
+        self._due = 0
+        self._names = list(controller.model.joint_names)
+        self._reference = node.create_publisher(JointState, "~/reference", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._error = node.create_publisher(JointState, "~/error", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._state = (
+            node.create_publisher(
+                JointTrajectoryControllerState, "~/controller_state", STATE, event_callbacks=QUIET_PUBLISHER
+            )
+            if JointTrajectoryControllerState is not None
+            else None
+        )
+        self._wanted = False
+
+    def look_for_listeners(self) -> None:
+        """To be called a few times a second."""
+        self._wanted = any(p.get_subscription_count() for p in self._publishers())
+
+    def publish(self, stamp: int, reader: JointStateReader) -> None:
+        """Publish what belongs to the joint state of time ``stamp``, ns, if it is time to."""
+        if not self._wanted or abs(stamp - self._due + self._period) < self._period:
+            return
+        self._due = stamp + self._period
+        controller = self._controller
+        reference, error = controller.reference, controller.error
+        message = JointState(name=self._names)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        if self._reference.get_subscription_count():
+            message.position, message.velocity = _array(reference[0]), _array(reference[1])
+            message.effort = _array(controller.effort)
+            self._reference.publish(message)
+        if self._error.get_subscription_count():
+            message.position, message.velocity = _array(error[0]), _array(error[1])
+            message.effort = array.array("d")
+            self._error.publish(message)
+        if self._state is not None and self._state.get_subscription_count():
+            self._publish_state(message.header, reader)
+
+    def _publish_state(self, header: Any, reader: JointStateReader) -> None:
+        assert self._state is not None
+        controller = self._controller
+        state = JointTrajectoryControllerState(header=header, joint_names=self._names)
+        state.reference.positions, state.reference.velocities, state.reference.accelerations = (
+            _array(row) for row in controller.reference
+        )
+        state.feedback.positions, state.feedback.velocities = _array(reader.position), _array(reader.velocity)
+        if reader.effort_known:
+            state.feedback.effort = _array(reader.effort)
+        state.error.positions, state.error.velocities = (_array(row) for row in controller.error)
+        state.output.effort = _array(controller.command)
+        self._state.publish(state)
+
+    def _publishers(self) -> list[Any]:
+        return [p for p in (self._reference, self._error, self._state) if p is not None]
+
+    def destroy(self) -> None:
+        """Take the publishers down."""
+        for publisher in self._publishers():
+            self._node.destroy_publisher(publisher)
+        self._wanted = False

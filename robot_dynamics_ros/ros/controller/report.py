@@ -1,0 +1,129 @@
+"""What the controller tells about itself: once a second to `/diagnostics`, and a log line when something changes."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from rclpy.node import Node
+
+from robot_dynamics_ros.control.controller import JointController, Mode
+from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window
+from robot_dynamics_ros.ros.transport.reports import Rejections
+
+__all__ = ["ControllerReport"]
+
+_OK, _WARN, _ERROR = 0, 1, 2
+_MILLISECONDS = 1e-6
+
+
+class ControllerReport:
+    """Collects, and reports.
+
+    Args:
+        node: the node.
+        rejections: counts of refused input, reported too.
+    """
+
+    def __init__(self, node: Node, rejections: Rejections) -> None:
+        self._node = node
+        self._log = node.get_logger()
+        self._clock = node.get_clock()
+        self._rejections = rejections
+        self._diagnostics = Diagnostics(node, "")
+        self._controller: JointController | None = None
+        self._period, self._age, self._compute = Window(), Window(), Window()
+        self._due = time.monotonic()
+        self._goal: Goal | None = None
+        self._mode: Mode | None = None
+        self._cycles = 0
+        self._fixed_budget = False
+        self._budget = math.inf
+
+    def configured(self, controller: JointController | None, budget: float = 0.0) -> None:
+        """A robot is known, or none any more.
+
+        Args:
+            budget: time that a cycle may take, s; 0: the period of the joint states.
+        """
+        self._controller = controller
+        self._fixed_budget = budget > 0.0
+        self._budget = budget * 1e3 if budget > 0.0 else math.inf
+        self._goal = None
+        self._diagnostics.hardware_id = controller.model.name if controller is not None else ""
+        for window in (self._period, self._age, self._compute):
+            window.clear()
+
+    def period(self, nanoseconds: int) -> None:
+        """Time since the joint state before."""
+        self._period.add(nanoseconds * _MILLISECONDS)
+
+    def cycle(self, stamp: int, started: int) -> None:
+        """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
+        self._cycles += 1
+        took = (time.monotonic_ns() - started) * _MILLISECONDS
+        self._compute.add(took)
+        if took > self._budget:
+            self._rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
+        if not self._cycles & 7:  # the ROS clock is dear to ask
+            self._age.add((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
+
+    def goal(self, goal: Goal) -> None:
+        """A trajectory was accepted; its end will be logged."""
+        self._goal = goal
+
+    def tick(self) -> bool:
+        """To be called often; logs changes, and publishes once a second (then ``True``)."""
+        self._log_changes()
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due = max(self._due + 1.0, now)
+        self._publish()
+        return True
+
+    def _log_changes(self) -> None:
+        mode = self._controller.mode if self._controller is not None else None
+        if mode is not self._mode:
+            if mode is Mode.SAFE:
+                self._log.error("safe command: the joint state is stale, or the controller met a fault")
+            elif self._mode is Mode.SAFE and mode is not None:
+                self._log.info(f"recovered from the safe command, now: {mode.value}")
+            self._mode = mode
+        goal = self._goal
+        if goal is not None and goal.status.done:
+            self._goal = None
+            if goal.status is GoalStatus.SUCCEEDED:
+                self._log.info("trajectory done: goal reached")
+            elif goal.status is GoalStatus.ABORTED:
+                self._log.warning(f"trajectory aborted: {goal.text}")
+            else:
+                self._log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
+
+    def _publish(self) -> None:
+        controller = self._controller
+        values: dict[str, Any] = {"mode": controller.mode.value if controller is not None else "unconfigured"}
+        counts = dict(self._rejections.counts)
+        if controller is not None:
+            for cause, n in controller.counts.items():
+                counts[cause] = counts.get(cause, 0) + n
+            values["cycles"] = self._cycles
+            for name, window in (("period", self._period), ("age", self._age), ("compute", self._compute)):
+                for label, value in zip(("median", "p99", "max"), window.percentiles(50, 99, 100), strict=True):
+                    values[f"{name} {label} [ms]"] = value
+            if not self._fixed_budget and not math.isnan(values["period median [ms]"]):
+                # the shortest seen lately: a cycle that is too slow makes itself a longer period
+                self._budget = min(1.1 * self._budget, values["period median [ms]"])
+        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
+        grown = self._diagnostics.new_since_last({k: n for k, n in counts.items() if k != "unrelated"})
+        if self._mode is Mode.SAFE:
+            level, text = _ERROR, "safe command: no fresh joint state, or a fault"
+        elif grown:
+            level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
+        elif controller is None:
+            level, text = _WARN, "not configured"
+        else:
+            level, text = _OK, controller.mode.value
+        self._diagnostics.publish(level, text, values)

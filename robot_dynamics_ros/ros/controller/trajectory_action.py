@@ -1,0 +1,205 @@
+"""``~/follow_joint_trajectory``: trajectories as goals, with feedback, cancellation and a result that says why.
+
+The action type comes from control_msgs, which not every installation has; nothing here imports it.  Everything happens
+in callbacks of the executor's one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+
+__all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
+
+
+def load_action_type() -> Any:
+    """``control_msgs/action/FollowJointTrajectory``, or ``None`` where control_msgs is not installed."""
+    try:
+        from control_msgs.action import FollowJointTrajectory as action_type
+    except ImportError:
+        return None
+    return action_type
+
+
+def _by_joint(entries: Sequence[Any]) -> dict[str, JointTolerance]:
+    """``control_msgs/JointTolerance[]`` by joint."""
+    return {e.name: JointTolerance(e.position, e.velocity, e.acceleration) for e in entries}
+
+
+def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
+    """How the action ends when the controller is done with a goal.
+
+    ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than its own
+    cancellation, is aborted, and the text says by what.
+
+    Returns:
+        The final transition (``succeed``, ``canceled`` or ``abort``), ``error_code`` and ``error_string``.
+    """
+    if goal.status is GoalStatus.SUCCEEDED:
+        return "succeed", int(ResultCode.SUCCESSFUL), goal.text
+    if goal.status is GoalStatus.CANCELED and cancel_requested:
+        return "canceled", int(ResultCode.SUCCESSFUL), "canceled: the arm comes to a stop and holds"
+    code = goal.code if goal.code is not ResultCode.SUCCESSFUL else ResultCode.INVALID_GOAL
+    return "canceled" if cancel_requested else "abort", int(code), goal.text
+
+
+@dataclass(slots=True)
+class _Pursuit:
+    """One accepted action goal and what became of it in the controller."""
+
+    handle: Any
+    goal: Goal
+    done: Future
+
+
+class FollowJointTrajectory:
+    """The action server.  It lives as long as its node, and refuses goals while it is not ready: a server that is taken
+    down cannot deliver the results of its last goals any more.
+
+    Args:
+        node: the node.
+        action_type: see :func:`load_action_type`.
+        begin: starts an action's goal message; raises :class:`RobotDynamicsError` if it cannot be followed.
+        ready: whether goals can be taken now; says why not to the log.
+        hold: brings the arm to a stop, which cancels its goals.
+        feedback: makes the feedback message.
+        rate: of feedback, Hz; :meth:`poll` should be called at least as often.
+        server: the class that speaks the action protocol.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        *,
+        begin: Callable[[Any], Goal],
+        ready: Callable[[], bool],
+        hold: Callable[[], None],
+        feedback: Callable[[Any], Any],
+        rate: float,
+        server: Any = ActionServer,
+    ) -> None:
+        self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
+        self._log = node.get_logger()
+        self._pursuits: list[_Pursuit] = []
+        self._feedback_period = round(1e9 / rate)
+        self._feedback_due = 0
+        self._server = server(
+            node,
+            action_type,
+            "~/follow_joint_trajectory",
+            self._execute,
+            goal_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_goal(self, _request: Any) -> GoalResponse:
+        return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        if not any(p.handle is handle for p in self._pursuits):
+            return CancelResponse.REJECT  # it has ended just now
+        self._log.info("the goal is canceled: stopping")
+        self._hold()
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: Any) -> Any:
+        if handle.is_cancel_requested:
+            goal = Goal(0, 0, None)
+            goal.finish(GoalStatus.CANCELED)
+            return self._end(handle, goal)
+        try:
+            goal = self._begin(handle.request)
+        except RobotDynamicsError as error:
+            goal = Goal(0, 0, None)
+            code = error.code if isinstance(error, TrajectoryRejected) else ResultCode.INVALID_GOAL
+            goal.finish(GoalStatus.ABORTED, code, str(error))
+            return self._end(handle, goal)
+        pursuit = _Pursuit(handle, goal, Future())
+        self._pursuits.append(pursuit)
+        self.poll(0)
+        await pursuit.done
+        return self._end(handle, goal)
+
+    def _end(self, handle: Any, goal: Goal) -> Any:
+        transition, code, text = outcome(goal, handle.is_cancel_requested)
+        getattr(handle, transition)()
+        return self._type.Result(error_code=code, error_string=text)
+
+    def poll(self, now: int) -> None:
+        """See to goals that are done, and to feedback.
+
+        Args:
+            now: ns, of a clock that never stands still.
+        """
+        if not self._pursuits:
+            return
+        for pursuit in self._pursuits:
+            if pursuit.goal.status.done and not pursuit.done.done():
+                pursuit.done.set_result(None)
+        self._pursuits = [p for p in self._pursuits if not p.goal.status.done]
+        if self._pursuits and now >= self._feedback_due:
+            self._feedback_due = now + self._feedback_period
+            for pursuit in self._pursuits:
+                if pursuit.goal.status is GoalStatus.ACTIVE:
+                    pursuit.handle.publish_feedback(self._feedback(pursuit.goal))
+
+
+def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], logger: Any) -> Tolerances:
+    """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
+
+    Args:
+        message: the goal.
+        defaults: tolerances of all the model's joints.
+        joints: their names.
+    """
+    try:
+        return defaults.with_requests(
+            joints,
+            _by_joint(message.path_tolerance),
+            _by_joint(message.goal_tolerance),
+            to_nanoseconds(message.goal_time_tolerance) / NANOSECONDS,
+        )
+    except ArgumentError as error:
+        logger.warning(f"the goal's tolerances cannot be used, the default ones hold: {error}")
+        return defaults
+
+
+def feedback_message(
+    action_type: Any, controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
+) -> Any:
+    """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference.
+
+    Args:
+        stamp: of the joint state that the numbers belong to, ns.
+    """
+    index = [controller.model.joint_names.index(name) for name in joints]
+    reference, error, (q, v) = controller.reference, controller.error, controller.state
+    message = action_type.Feedback(
+        joint_names=list(joints),
+        desired=JointTrajectoryPoint(
+            positions=reference[0][index].tolist(),
+            velocities=reference[1][index].tolist(),
+            accelerations=reference[2][index].tolist(),
+        ),
+        actual=JointTrajectoryPoint(positions=q[index].tolist(), velocities=v[index].tolist()),
+        error=JointTrajectoryPoint(positions=error[0][index].tolist(), velocities=error[1][index].tolist()),
+    )
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
+    for point in (message.desired, message.actual, message.error):
+        since = point.time_from_start
+        since.sec, since.nanosec = divmod(max(0, stamp - goal.start), NANOSECONDS)
+    return message

@@ -1,0 +1,322 @@
+"""The simulated robot as a node: efforts in, joint states out, paced by a clock or by the commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.simulator import parameters as settings
+from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
+from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
+from robot_dynamics_ros.ros.simulator.set_state import state_from_message
+from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected
+from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST
+from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
+
+__all__ = ["SimulatorNode"]
+
+_WATCH_PERIOD = 0.02
+_IDLE_NS = 20_000_000
+_REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
+_RESYNC_NS = 50_000_000
+_LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
+
+
+class SimulatorNode(Node):
+    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("robot_simulator", **options)
+        self.parameters = ParameterSet(self, settings.validate, self._apply)
+        self.parameters.declare(settings.SIMULATOR_PARAMETERS)
+        self.parameters.validate()
+        apply_scheduling(self.parameters, self.get_logger())
+        self.rejections = Rejections(self.get_logger())
+        self.model: RobotModel | None = None
+        self._collector = QuietCollector()
+        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics_due = time.monotonic()
+        self._diverged = ""
+        self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
+        self._subscriptions_of_cycle: list[Any] = []
+        if self._source.text:
+            self._start(self._source.text)
+            if self.parameters["publish_description"]:
+                self._latched = self.create_publisher(String, "robot_description", LATCHED)
+                self._latched.publish(String(data=self._source.text))
+        else:
+            self.get_logger().info("waiting for a description on the topic robot_description")
+
+    def _description_arrived(self, text: str) -> None:
+        if self.model is not None:
+            self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
+            return
+        try:
+            self._start(text)
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot simulate the robot of {self._source.origin}: {error}")
+
+    def _start(self, text: str) -> None:
+        values = self.parameters
+        model = load_robot_model(text, values, self.get_logger())
+        if model.nv == 0:
+            raise ArgumentError("has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate.")
+        settings.check_initial_positions(self._parameter_overrides, model)
+        values.declare(settings.initial_position_parameters(model))
+        self._plant = settings.make_plant(values, model)
+        self._period_ns = round(1e9 / values["update_rate"])
+        self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
+        self._origin_ns = 0
+        self._outputs = SimulatorOutputs(self, self._plant, values)
+        self._effort = np.zeros(model.nv)
+        self._command_ns: int | None = None
+        self._enabled = values["start_enabled"]
+        self._lockstep = Lockstep() if values["time_mode"] == "lockstep" else None
+        factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
+        self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
+        self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
+        self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
+        commands = CommandReader(
+            self,
+            values["command_format"],
+            self._outputs.joints,
+            self._on_command,
+            self._on_refused,
+            NEWEST if self._lockstep is None else EVENT,
+        )
+        self._pushes = Pushes(self, model, self._elapsed, self.rejections)
+        self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
+        self.create_service(SetBool, "~/set_pause", self._on_pause)
+        self.create_service(SetBool, "~/set_enabled", self._on_enable)
+        self.create_service(Trigger, "~/step", self._on_single_step)
+        self.create_service(Trigger, "~/reset_world", self._on_reset)
+        self.model = model
+        self._plant.brakes = values["holding_brakes"]
+        self._outputs.measure(self._elapsed())
+        self._diagnostics.hardware_id = model.name
+        self._collector.start()
+        if values["start_paused"]:
+            self._set_pause(True)
+        self._published_ns = time.monotonic_ns()
+        self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
+        self._timers_of_cycle.append(self._timer)
+        self._subscriptions_of_cycle = [commands.subscription, self._pushes.subscription]
+        self.get_logger().info(
+            f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
+            f"{values['update_rate']:g} Hz, {values['time_mode']}"
+        )
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def _elapsed(self) -> int:
+        """Simulated time, ns."""
+        return self._ticks * self._period_ns
+
+    def _tick(self) -> None:
+        """Do the steps that are due and ask to be woken for the next."""
+        now = time.monotonic_ns()
+        if self._lockstep is not None:
+            if now - self._published_ns > _REPEAT_NS:  # the other side was not there yet, or a message was lost
+                self._published_ns = now
+                if not self._outputs.repeat(self._elapsed(), self._origin()):
+                    self._turn(1)
+            wait = _IDLE_NS
+        else:
+            due = self._pacer.poll(now)
+            for _ in range(due.steps):
+                self._step()
+            if due.steps:
+                self._cycles.add(now)
+                self._publish()
+            wait = _IDLE_NS if due.wait_ns is None else due.wait_ns - (time.monotonic_ns() - now)
+        self._timer.timer_period_ns = max(wait, 1)
+        self._timer.reset()
+
+    def _step(self) -> None:
+        if self._diverged:
+            return
+        now = self._elapsed()
+        if self._command_ns is not None and now - self._command_ns > self.parameters["command_timeout"] * 1e9:
+            self._relax()
+            if self._lockstep is None:
+                self.rejections.report("command_timeout", "no command any more: the effort is zero")
+        try:
+            self._plant.step(self._effort, self._pushes.now(self.parameters["wrench_timeout"]))
+        except SimulationError as error:
+            self._diverged = str(error)
+            self.get_logger().error(f"the simulation stands still until ~/reset_world: {error}")
+            return
+        self._ticks += 1
+        self._outputs.measure(self._elapsed())
+
+    def _turn(self, steps: int) -> None:
+        """Lockstep: do the steps of one command, and more while the answer is still on its way from the sensors."""
+        for _ in range(steps):
+            self._step()
+        patience = int(_LONGEST_SILENCE * 1e9) // self._period_ns
+        while steps and not self._publish():
+            patience -= 1
+            if self._diverged or patience < 0:
+                self._outputs.repeat(self._elapsed(), self._origin())
+                return
+            self._step()
+
+    def _relax(self) -> None:
+        """No command is in force: no effort, and the brakes if there are any."""
+        self._command_ns = None
+        self._effort.fill(0.0)
+        self._plant.brakes = self.parameters["holding_brakes"]
+
+    def _origin(self) -> int:
+        """What simulated time is counted from, ns: zero, or so that stamps lie beside the ROS clock."""
+        if not self._owns_time:
+            # missed steps that are being made up for carry the stamps they would have had
+            now = self.get_clock().now().nanoseconds - self._pacer.lag(time.monotonic_ns())
+            if abs(self._origin_ns + self._elapsed() - now) > _RESYNC_NS:
+                self._origin_ns = now - self._elapsed()
+        return self._origin_ns
+
+    def _publish(self) -> bool:
+        self._published_ns = time.monotonic_ns()
+        return self._outputs.publish(self._elapsed(), self._origin())
+
+    # -- inputs --------------------------------------------------------------------------------------------------
+
+    def _on_command(self, effort: Array) -> None:
+        if not self._enabled:
+            self.rejections.report("disabled", "command refused: the robot is disabled")
+            return
+        self._effort[self._outputs.v_index] = effort
+        self._command_ns = self._elapsed()
+        self._plant.brakes = False
+        if self._lockstep is not None:
+            self._turn(self._lockstep.on_command())
+
+    def _on_refused(self, error: CommandRejected) -> None:
+        self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
+
+    def _on_set_state(self, message: JointState) -> None:
+        assert self.model is not None
+        try:
+            q, v = state_from_message(self.model, message, self._plant.q, self._plant.v)
+            self._plant.reset(q, v, self._elapsed() * 1e-9)
+        except RobotDynamicsError as error:
+            self.rejections.report("set_joint_state", f"the state is not set: {error}")
+            return
+        self._diverged = ""
+        self._outputs.forget(self._elapsed())
+        self._publish()
+
+    def _paused(self) -> bool:
+        return self._lockstep.paused if self._lockstep is not None else self._pacer.paused
+
+    def _set_pause(self, paused: bool) -> None:
+        self._cycles.interrupt()
+        if self._lockstep is not None:
+            self._lockstep.paused = paused
+            self._published_ns = 0  # tell the state again, so that a command comes and the turn goes on
+        elif paused:
+            self._pacer.pause(time.monotonic_ns())
+        else:
+            self._pacer.resume(time.monotonic_ns())
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._set_pause(request.data)
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._enabled = request.data
+        if not self._enabled:
+            self._relax()
+        response.success, response.message = True, "enabled" if request.data else "disabled"
+        return response
+
+    def _on_single_step(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self._paused():
+            response.success, response.message = False, "it is not paused: call ~/set_pause with true first"
+            return response
+        if self._lockstep is not None:
+            self._turn(self._lockstep.single_step())
+        else:
+            self._pacer.single_step()
+            self._tick()
+        response.success = not self._diverged
+        response.message = self._diverged or f"t = {self._elapsed() * 1e-9:.9g} s"
+        return response
+
+    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._plant.reset(t=self._elapsed() * 1e-9)
+        self._relax()
+        self._pushes.clear()
+        self._diverged = ""
+        self._outputs.forget(self._elapsed())
+        self._publish()
+        response.success, response.message = True, "the robot is back where it started; time goes on"
+        return response
+
+    # -- the rest ------------------------------------------------------------------------------------------------
+
+    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+        """Timeouts are read where they are used; nothing else can change at run time."""
+
+    def _watch(self) -> None:
+        if self.model is not None:
+            self._outputs.look_for_listeners()
+            self._collector.collect()
+        now = time.monotonic()
+        if now < self._diagnostics_due:
+            return
+        self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
+        self._collector.collect(thorough=True)
+        counts = self.rejections.counts
+        values: dict[str, Any] = {}
+        if self.model is not None:
+            values = {
+                "simulated time [s]": self._elapsed() * 1e-9,
+                "late steps": self._pacer.late_steps,
+                "time given up [s]": self._pacer.lost_ns * 1e-9,
+                "paused": self._paused(),
+                "enabled": self._enabled,
+                **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
+            }
+        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
+        grown = self._diagnostics.new_since_last(counts)
+        if self._diverged:
+            self._diagnostics.publish(2, self._diverged, values)
+        elif grown:
+            text = "in the last second: " + ", ".join(f"{cause} {n}" for cause, n in sorted(grown.items()))
+            self._diagnostics.publish(1, text, values)
+        else:
+            self._diagnostics.publish(0, "running" if self.model is not None else "waiting for a description", values)
+
+    def cycle_subscriptions(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._subscriptions_of_cycle
+
+    def cycle_timers(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._timers_of_cycle
+
+    def finish(self) -> None:
+        """Nothing to leave behind: a robot that is not there needs no safe command."""

@@ -1,0 +1,112 @@
+"""What the simulated robot tells about itself: measured joint states, true wrenches, time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
+
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
+from robot_dynamics_ros.ros.simulator.sensors import sensors
+from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
+from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
+
+__all__ = ["SimulatorOutputs"]
+
+
+class SimulatorOutputs:
+    """Publishes the state of a plant.
+
+    Args:
+        node: the node.
+        plant: the robot.
+        values: the simulator's parameters.
+
+    Attributes:
+        joints: the joints of ``joint_states``, in order.
+        v_index: (n,) where they are in velocities and efforts.
+        told: whether a joint state has gone out since the start or the last :meth:`forget`.
+    """
+
+    def __init__(self, node: Node, plant: Plant, values: Mapping[str, Any]) -> None:
+        model: RobotModel = plant.model
+        self._plant = plant
+        self._states = JointStatePublisher(node, model, values["joints"])
+        self.joints = self._states.joints
+        self.v_index = np.array(self._states.v_index, dtype=np.intp)
+        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
+        settings = sensors(values)
+        self._sensors = None if settings is None else Sensors(model, settings)
+        self._last: JointReading | None = None
+        on = values["state_interfaces"]
+        # joint_state_broadcaster's way: an interface that is not there is NaN, at full length
+        self._q_off = np.full(model.nq, math.nan) if "position" not in on else None
+        self._v_off = np.full(model.nv, math.nan) if "velocity" not in on else None
+        self._tau_off = np.full(model.nv, math.nan) if "effort" not in on else None
+        self._clock: Any = None
+        if values["publish_clock"]:
+            self._clock = node.create_publisher(ClockMessage, "/clock", STATE, event_callbacks=QUIET_PUBLISHER)
+            self._clock_message = Template(ClockMessage())
+        self.told = False
+
+    def measure(self, ns: int) -> None:
+        """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
+        if self._sensors is not None:
+            self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._plant.tau)
+
+    def publish(self, ns: int, origin: int) -> bool:
+        """Tell the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
+        plant, stamp = self._plant, origin + ns
+        if self._clock is not None:
+            self._clock_message.stamp(stamp)
+            self._clock.publish(self._clock_message.bytes())
+        if self._wrenches.wanted:
+            self._wrenches.publish(plant.joint_wrenches(), stamp)
+        if self._sensors is None:
+            self._send(stamp, plant.q, plant.v, plant.tau)
+            return True
+        arrived = self._sensors.deliver(ns * 1e-9)
+        for reading in arrived:
+            self._tell(reading, origin)
+        return bool(arrived)
+
+    def repeat(self, ns: int, origin: int) -> bool:
+        """Tell again what was told last."""
+        if self._sensors is None:
+            return self.publish(ns, origin)
+        if self._last is not None:
+            self._tell(self._last, origin)
+        return self._last is not None
+
+    def forget(self, ns: int) -> None:
+        """The state has been set: nothing under way from the sensors is true any more."""
+        self._last = None
+        self.told = False
+        if self._sensors is not None:
+            self._sensors.reset()
+            self.measure(ns)
+
+    def look_for_listeners(self) -> None:
+        """To be called a few times a second."""
+        self._wrenches.look_for_listeners()
+
+    def _tell(self, reading: JointReading, origin: int) -> None:
+        self._last = reading
+        self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
+
+    def _send(self, stamp: int, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+        self.told = True
+        self._states.publish(
+            stamp,
+            q if self._q_off is None else self._q_off,
+            v if self._v_off is None else self._v_off,
+            tau if self._tau_off is None else self._tau_off,
+        )

@@ -1,0 +1,248 @@
+"""The simulator's parameters, and what the plant makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
+from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
+from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.simulation.effects.limits import RigidStops
+from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.plant import Plant
+
+__all__ = [
+    "SIMULATOR_PARAMETERS",
+    "TIME_MODES",
+    "check_initial_positions",
+    "initial_position_parameters",
+    "initial_positions",
+    "make_plant",
+    "validate",
+]
+
+TIME_MODES = ("real_time", "fast", "lockstep")
+STATE_INTERFACES = ("position", "velocity", "effort")
+
+SIMULATOR_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    *REALTIME_PARAMETERS,
+    *SENSOR_PARAMETERS,
+    *MODEL_ERROR_PARAMETERS,
+    Param(
+        "joints",
+        (),
+        "Joints in joint_states and in the array of commands, in order; empty: all, in the order of the URDF.",
+        read_only=True,
+    ),
+    Param(
+        "state_interfaces",
+        STATE_INTERFACES,
+        "Interfaces that joint_states tells; the others are NaN, at full length.",
+        choices=STATE_INTERFACES,
+        read_only=True,
+    ),
+    Param(
+        "command_format",
+        "multi_array",
+        "multi_array: Float64MultiArray on effort_controller/commands; "
+        "joint_state: JointState on robot_joint_commands.",
+        choices=COMMAND_FORMATS,
+        read_only=True,
+    ),
+    Param(
+        "command_timeout",
+        0.1,
+        "Time without a command after which the effort goes to zero.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    ),
+    Param(
+        "wrench_timeout",
+        0.2,
+        "Time without a message after which an external wrench ends.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    ),
+    Param(
+        "holding_brakes",
+        False,
+        "Brakes hold the joints while no command arrives and while the robot is disabled.",
+        read_only=True,
+    ),
+    Param(
+        "brake_effort",
+        0.0,
+        "Breakaway effort of the brakes; 0: they hold anything.",
+        unit="N m or N",
+        lower=0.0,
+        read_only=True,
+    ),
+    Param(
+        "start_enabled",
+        True,
+        "Take commands from the start; otherwise ~/set_enabled with true comes first.",
+        read_only=True,
+    ),
+    Param(
+        "update_rate",
+        500.0,
+        "Rate of joint states; a command is held for one period.",
+        unit="Hz",
+        lower=1.0,
+        upper=20000.0,
+        read_only=True,
+    ),
+    Param(
+        "substeps",
+        0,
+        "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' damping.",
+        lower=0,
+        upper=1000,
+        read_only=True,
+    ),
+    Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
+    Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
+    Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
+    Param(
+        "stop_restitution",
+        0.0,
+        "Share of its speed with which a joint rebounds from its stop.",
+        lower=0.0,
+        upper=1.0,
+        read_only=True,
+    ),
+    Param("limiter", True, "Limit efforts as ros2_control does.", read_only=True),
+    Param(
+        "time_mode",
+        "real_time",
+        "real_time: paced to the clock; fast: as fast as possible; lockstep: one period for each command.",
+        choices=TIME_MODES,
+        read_only=True,
+    ),
+    Param(
+        "real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0, read_only=True
+    ),
+    Param("publish_clock", False, "Publish /clock: the simulator then owns time.", read_only=True),
+    Param("publish_description", True, "Publish robot_description, unless it came by that topic.", read_only=True),
+    Param(
+        "joint_wrenches.rate_divisor",
+        1,
+        "Publish joint wrenches with every this-many-th joint state.",
+        lower=1,
+        upper=100000,
+        read_only=True,
+    ),
+    Param("start_paused", False, "Wait for ~/set_pause with false.", read_only=True),
+)
+
+
+def initial_position_parameters(model: RobotModel) -> list[Param]:
+    """One parameter a joint; by default what the description says, else zero, or where that is out of reach the middle."""
+    given = model.description.initial_positions
+    start = model.initial_configuration()
+    table = []
+    for name in model.joint_names:
+        if model.joint(name).type.nq != 1:
+            continue
+        i = model.q_slice(name).start
+        position, lower, upper = float(start[i]), float(model.lower[i]), float(model.upper[i])
+        if name not in given and not lower <= position <= upper:
+            position = 0.5 * (lower + upper) if math.isfinite(lower + upper) else min(max(position, lower), upper)
+        table.append(
+            Param(
+                f"initial_positions.{name}",
+                position,
+                "Position at the start and after a reset.",
+                unit="rad or m",
+                read_only=True,
+            )
+        )
+    return table
+
+
+def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
+    """Refuse initial positions of joints that the robot does not have.
+
+    Raises:
+        UnknownNameError: a name among the parameters given at the start.
+    """
+    prefix = "initial_positions."
+    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    for name in given:
+        if name.startswith(prefix) and name[len(prefix) :] not in simple:
+            raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
+
+
+def initial_positions(values: Mapping[str, Any], model: RobotModel) -> np.ndarray:
+    """(nq,) the configuration at the start."""
+    q = model.initial_configuration().copy()
+    for name in model.joint_names:
+        key = f"initial_positions.{name}"
+        if key in values:
+            q[model.q_slice(name)] = values[key]
+    return q
+
+
+def validate(values: Mapping[str, Any]) -> None:
+    """Rules that concern more than one parameter.
+
+    Raises:
+        ArgumentError: values that do not fit together.
+    """
+    joints = values["joints"]
+    repeated = sorted({name for name in joints if joints.count(name) > 1})
+    if repeated:
+        raise ArgumentError(
+            f"names {repeated[0]!r} more than once",
+            where="parameter 'joints'",
+            got=joints,
+            remedy="Name each joint once.",
+        )
+    if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
+        raise ArgumentError(
+            f"has no meaning with time_mode {values['time_mode']!r}",
+            where="parameter 'real_time_factor'",
+            got=values["real_time_factor"],
+            remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
+        )
+    if values["time_mode"] == "lockstep":
+        for name in ("sensors.duplicate_probability", "sensors.drop_probability"):
+            if values[name] > (0.0 if "duplicate" in name else 0.99):
+                raise ArgumentError(
+                    "does not go with lockstep, where every joint state is answered by one step",
+                    where=f"parameter {name!r}",
+                    got=values[name],
+                    remedy="Use real_time or fast.",
+                )
+
+
+def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
+    """The simulated robot, with the errors that it is to have.
+
+    Raises:
+        SimulationError: the step is too large for the damping.
+    """
+    return Plant(
+        with_model_error(values, model),
+        1.0 / values["update_rate"],
+        integrator=values["integrator"],
+        substeps=values["substeps"] or None,
+        friction=values["friction"],
+        stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
+        limiter=values["limiter"],
+        brake_effort=values["brake_effort"] or math.inf,
+        q0=initial_positions(values, model),
+    )

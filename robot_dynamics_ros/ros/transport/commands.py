@@ -1,0 +1,171 @@
+"""Effort commands in the two formats that ROS 2 hardware takes.
+
+``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as forward_command_controller
+takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based hardware takes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.duration import Duration
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.ros.transport.cdr import Template, marks
+from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
+
+__all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic"]
+
+COMMAND_FORMATS = ("multi_array", "joint_state")
+
+
+def command_topic(command_format: str) -> str:
+    """The topic that goes with a format, before remapping."""
+    return {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}[command_format]
+
+
+class CommandPublisher:
+    """Publishes efforts.
+
+    Args:
+        node: the node.
+        command_format: one of :data:`COMMAND_FORMATS`.
+        joints: the joints commanded, in the order of the message.
+        index: where each of them is in the effort arrays given to :meth:`publish`.
+    """
+
+    def __init__(self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]) -> None:
+        n = len(joints)
+        self._node = node
+        self._index = np.array(index, dtype=np.intp)
+        self._stamped = command_format == "joint_state"
+        effort = marks(n)
+        message: Any
+        if self._stamped:
+            message = JointState(name=list(joints), effort=effort)
+        else:
+            message = Float64MultiArray(data=effort)
+        self._template = Template(message, effort)
+        (self._effort,) = self._template.blocks
+        self.publisher = node.create_publisher(
+            type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER
+        )
+
+    def publish(self, effort: Array, stamp: int) -> None:
+        """Send (nv,) efforts in model order.
+
+        Args:
+            stamp: ns, of the joint state that the efforts answer.
+        """
+        effort.take(self._index, out=self._effort, mode="clip")
+        if self._stamped:
+            self._template.stamp(stamp)
+        self.publisher.publish(self._template.bytes())
+
+    def wait_until_sent(self, timeout: float = 0.5) -> None:
+        """Wait until every listener has what was published, or ``timeout`` seconds have passed."""
+        self.publisher.wait_for_all_acked(Duration(seconds=timeout))
+
+    def destroy(self) -> None:
+        """Take the publisher down."""
+        self._node.destroy_publisher(self.publisher)
+
+
+class CommandRejected(ArgumentError):
+    """A command that is not applied.
+
+    Attributes:
+        cause: ``wrong_length``, ``not_finite``, ``unknown_joint``, ``missing_joint``, ``duplicate_joint``.
+    """
+
+    def __init__(self, cause: str, problem: str) -> None:
+        super().__init__(problem, where="command")
+        self.cause = cause
+
+
+class CommandReader:
+    """Receives efforts.
+
+    Args:
+        node: the node.
+        command_format: one of :data:`COMMAND_FORMATS`.
+        joints: the joints commanded, in the order of the array format.
+        accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.
+        rejected: called with a :class:`CommandRejected`.
+        qos: quality of service of the subscription.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        command_format: str,
+        joints: Sequence[str],
+        accepted: Callable[[Array], None],
+        rejected: Callable[[CommandRejected], None],
+        qos: Any = NEWEST,
+    ) -> None:
+        self._joints = tuple(joints)
+        self._values = np.zeros(len(joints))
+        self._accepted, self._rejected = accepted, rejected
+        self._names: tuple[str, ...] | None = None
+        self._order = np.arange(len(joints))
+        types = {"multi_array": Float64MultiArray, "joint_state": JointState}
+        self.subscription = node.create_subscription(
+            types[command_format], command_topic(command_format), self._on_message, qos
+        )
+
+    def _on_message(self, message: Any) -> None:
+        try:
+            if isinstance(message, JointState):
+                values = self._from_joint_state(message)
+            else:
+                values = self._from_array(message)
+        except CommandRejected as error:
+            self._rejected(error)
+            return
+        self._accepted(values)
+
+    def _from_array(self, message: Float64MultiArray) -> Array:
+        return self._checked(message.data, self._joints, None)
+
+    def _from_joint_state(self, message: JointState) -> Array:
+        names = tuple(message.name)
+        if names != self._names:
+            self._order = self._order_of(names)
+            self._names = names
+        return self._checked(message.effort, names, self._order)
+
+    def _order_of(self, names: tuple[str, ...]) -> np.ndarray:
+        self._names = None
+        unknown = [name for name in names if name not in self._joints]
+        if unknown:
+            raise CommandRejected(
+                "unknown_joint", f"there is no joint {unknown[0]!r}; the joints are " + ", ".join(self._joints)
+            )
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise CommandRejected("duplicate_joint", f"joint {repeated[0]!r} is named {names.count(repeated[0])} times")
+        missing = [name for name in self._joints if name not in names]
+        if missing:
+            raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
+        return np.array([names.index(name) for name in self._joints], dtype=np.intp)
+
+    def _checked(self, data: Any, names: Sequence[str], order: np.ndarray | None) -> Array:
+        if len(data) != len(names):
+            raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
+        values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)
+        if not math.isfinite(values.sum()) and not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise CommandRejected("not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}")
+        if order is None:
+            self._values[:] = values
+        else:
+            values.take(order, out=self._values, mode="clip")
+        return self._values

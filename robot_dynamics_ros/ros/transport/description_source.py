@@ -1,0 +1,75 @@
+"""The robot's description: from a parameter, a file, or the topic that robot_state_publisher latches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robot_dynamics_ros.errors import UrdfError
+from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.urdf import MAX_BYTES
+from robot_dynamics_ros.model.urdf_source import read_source
+from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.qos import LATCHED
+
+__all__ = ["DESCRIPTION_PARAMETERS", "DescriptionSource", "read_description_file"]
+
+DESCRIPTION_PARAMETERS = (
+    Param("robot_description", "", "URDF of the robot as text.", read_only=True),
+    Param(
+        "robot_description_file",
+        "",
+        "URDF or xacro file of the robot, or the name of a robot that ships with this package.",
+        read_only=True,
+    ),
+)
+
+
+def read_description_file(name: str) -> str:
+    """Text of a URDF or xacro file, or of a robot that ships with the package.
+
+    Raises:
+        UrdfError: no such file, unreadable, or a xacro file that xacro cannot expand.
+    """
+    if name in robot_names() and not Path(name).is_file():
+        return robot_path(name).read_text(encoding="utf-8")
+    text, where = read_source(Path(name).expanduser(), max_bytes=MAX_BYTES)
+    try:
+        return text if isinstance(text, str) else text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UrdfError(f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8.") from None
+
+
+class DescriptionSource:
+    """Finds the description and tells when another one arrives.
+
+    Args:
+        node: the node.
+        parameters: values of :data:`DESCRIPTION_PARAMETERS`.
+        changed: called with each new text from the topic; not called when parameters give the description.
+
+    Attributes:
+        text: the description, or ``""`` while none is known.
+        origin: where it came from, for people.
+    """
+
+    def __init__(self, node: Node, parameters: Mapping[str, Any], changed: Callable[[str], None]) -> None:
+        self.text = ""
+        self.origin = "topic robot_description"
+        self._changed = changed
+        if parameters["robot_description"]:
+            self.text, self.origin = parameters["robot_description"], "parameter robot_description"
+        elif parameters["robot_description_file"]:
+            name = parameters["robot_description_file"]
+            self.text, self.origin = read_description_file(name), f"file {name}"
+        else:
+            node.create_subscription(String, "robot_description", self._on_message, LATCHED)
+
+    def _on_message(self, message: String) -> None:
+        if message.data != self.text:
+            self.text = message.data
+            self._changed(message.data)

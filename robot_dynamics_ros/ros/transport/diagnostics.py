@@ -1,0 +1,90 @@
+"""The `/diagnostics` message, once a second: how the loop runs and what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+
+__all__ = ["Diagnostics", "Window"]
+
+
+class Window:
+    """The newest values of something, for percentiles.
+
+    Args:
+        size: how many values are remembered.
+    """
+
+    def __init__(self, size: int = 2048) -> None:
+        self._values = np.zeros(size)
+        self._next = 0
+        self._size = size
+        self.count = 0
+
+    def add(self, value: float) -> None:
+        """Remember one value."""
+        i = self._next
+        self._values[i] = value
+        self._next = i + 1 if i + 1 < self._size else 0
+        self.count += 1
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._next = self.count = 0
+
+    def percentiles(self, *percent: float) -> list[float]:
+        """Percentiles of the values remembered; NaN without any."""
+        known = self._values[: min(self.count, self._size)]
+        if not len(known):
+            return [float("nan")] * len(percent)
+        return [float(p) for p in np.percentile(known, percent)]
+
+
+class Diagnostics:
+    """Publishes one status under the node's name.
+
+    Args:
+        node: the node.
+        hardware_id: what the status is about, the robot's name.
+    """
+
+    def __init__(self, node: Node, hardware_id: str) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
+        self.hardware_id = hardware_id
+        self._last_counts: dict[str, int] = {}
+
+    def publish(self, level: int, message: str, values: Mapping[str, Any]) -> None:
+        """Publish one status.
+
+        Args:
+            level: 0 good, 1 warning, 2 error, 3 stale.
+            message: one sentence.
+            values: what to show, in order.
+        """
+        status = DiagnosticStatus(
+            level=bytes([level]),
+            name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
+            message=message,
+            hardware_id=self.hardware_id,
+            values=[KeyValue(key=key, value=_text(value)) for key, value in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+    def new_since_last(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Which counts have grown since the last call, and by how much."""
+        grown = {k: n - self._last_counts.get(k, 0) for k, n in counts.items() if n > self._last_counts.get(k, 0)}
+        self._last_counts = dict(counts)
+        return grown
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

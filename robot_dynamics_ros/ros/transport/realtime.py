@@ -1,0 +1,71 @@
+"""Keeping the control cycle undisturbed: garbage collection, processor, scheduling."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics_ros.ros.transport.parameters import Param
+
+__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling"]
+
+REALTIME_PARAMETERS = (
+    Param(
+        "executor",
+        "focused",
+        "What spins the node: an executor that waits for the control cycle first, or one of rclpy's.",
+        choices=("focused", "single_threaded", "events"),
+        read_only=True,
+    ),
+    Param("cpu_affinity", (), "Processors the node may run on; empty: all.", element=int, lower=0, read_only=True),
+    Param(
+        "thread_priority",
+        0,
+        "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
+        lower=0,
+        upper=99,
+        read_only=True,
+    ),
+)
+
+
+def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
+    """Pin the process to processors and raise its priority, as far as the system permits."""
+    if parameters["cpu_affinity"]:
+        try:
+            os.sched_setaffinity(0, parameters["cpu_affinity"])
+        except (OSError, AttributeError, ValueError) as error:
+            logger.warning(f"cpu_affinity {list(parameters['cpu_affinity'])} cannot be set ({error}); going on without")
+    if parameters["thread_priority"]:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(parameters["thread_priority"]))
+        except (OSError, AttributeError) as error:
+            logger.warning(
+                f"thread_priority {parameters['thread_priority']} cannot be set ({error}); going on with ordinary "
+                "scheduling. It needs the right to real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
+            )
+
+
+class QuietCollector:
+    """Python's cyclic garbage collector, run when the node says so instead of in the middle of a cycle."""
+
+    def start(self) -> None:
+        """Take what exists out of the collector's sight and stop automatic collection."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+
+    def collect(self, thorough: bool = False) -> None:
+        """Collect what has gathered since the last time; to be called often, so that each time is short.
+
+        Args:
+            thorough: look also at what has survived earlier collections.
+        """
+        gc.collect(1 if thorough else 0)
+
+    def stop(self) -> None:
+        """Back to automatic collection."""
+        gc.enable()
+        gc.unfreeze()

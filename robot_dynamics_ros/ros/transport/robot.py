@@ -1,0 +1,59 @@
+"""From a description and the parameters to the model that a node works with."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+
+__all__ = ["ROBOT_PARAMETERS", "load_robot_model"]
+
+ROBOT_PARAMETERS = (
+    Param(
+        "gravity",
+        (0.0, 0.0, -9.81),
+        "Gravitational acceleration in the root link's frame.",
+        unit="m/s^2",
+        length=3,
+        element=float,
+        applies="when the description is read",
+    ),
+)
+
+
+def load_robot_model(description: str, values: ParameterSet, logger: Any) -> RobotModel:
+    """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no element for it.
+
+    What is odd about the description but usable goes to the log.
+
+    Raises:
+        ModelError: the description is not a usable URDF.
+        ArgumentError: a parameter is wrong.
+    """
+    robot = parse_urdf(description)
+    moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
+    values.declare(
+        Param(
+            f"armature.{joint.name}",
+            float(joint.armature),
+            "Inertia of rotor and gears as felt at the joint.",
+            unit="kg m^2 or kg",
+            lower=0.0,
+            applies="when the description is read",
+        )
+        for joint in moving
+    )
+    armature = {
+        joint.name: values[f"armature.{joint.name}"]
+        for joint in moving
+        if values[f"armature.{joint.name}"] != joint.armature
+    }
+    with warnings.catch_warnings(record=True) as findings:
+        warnings.simplefilter("always")
+        model = load_urdf(description, gravity=values["gravity"] or (0.0, 0.0, -9.81), armature=armature or None)
+    for finding in findings:
+        logger.warning(str(finding.message))
+    return model

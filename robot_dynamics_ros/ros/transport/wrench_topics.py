@@ -1,0 +1,114 @@
+"""One ``geometry_msgs/WrenchStamped`` topic a joint, and wrenches that come in.
+
+A joint's wrench is what the parent side exerts on the child link, about the joint's origin, in the child link's frame;
+``header.frame_id`` names that link.  The core keeps [moment; force], messages hold force and torque.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.cdr import Template, marks
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+
+__all__ = ["WrenchTopics", "spatial_wrench", "topic_token"]
+
+
+def topic_token(name: str) -> str:
+    """A joint or link name as one part of a topic name, which allows letters, digits and underscores only."""
+    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    token = re.sub(r"__+", "_", token)
+    return f"_{token}" if token[:1].isdigit() or not token else token
+
+
+def spatial_wrench(message: WrenchStamped) -> Array:
+    """(6,) [moment; force] of a message.
+
+    Raises:
+        ArgumentError: a component is not finite.
+    """
+    force, torque = message.wrench.force, message.wrench.torque
+    wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+    if not np.isfinite(wrench).all():
+        raise ArgumentError(
+            f"the wrench has a component that is not finite: {wrench.tolist()}", where="external_wrench", got=wrench
+        )
+    return wrench
+
+
+class WrenchTopics:
+    """Publishes the wrenches of joints, each only while somebody listens.
+
+    Args:
+        node: the node.
+        model: the robot.
+        joints: the joints, in the order of the rows given to :meth:`publish`.
+        prefix: topic prefix, ended by the joint's name.
+        divisor: publish every ``divisor``-th call.
+    """
+
+    def __init__(
+        self, node: Node, model: RobotModel, joints: Sequence[str], prefix: str = "~/joint_wrenches/", divisor: int = 1
+    ) -> None:
+        self._node = node
+        self.divisor = divisor
+        self._countdown = 1
+        taken: dict[str, str] = {}
+        self._publishers = []
+        self._templates = []
+        for joint in joints:
+            token = topic_token(joint)
+            if token in taken:
+                raise ArgumentError(
+                    f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
+                    where="joint_wrenches",
+                    got=joint,
+                    remedy="Rename one of them in the URDF.",
+                )
+            taken[token] = joint
+            self._publishers.append(
+                node.create_publisher(WrenchStamped, prefix + token, STATE, event_callbacks=QUIET_PUBLISHER)
+            )
+            message = WrenchStamped()
+            message.header.frame_id = model.joint(joint).child
+            numbers = marks(6)
+            force, torque = message.wrench.force, message.wrench.torque
+            force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
+            self._templates.append(Template(message, numbers))
+        #: rows that somebody listens to; brought up to date by :meth:`look_for_listeners`
+        self.wanted: list[int] = []
+
+    def look_for_listeners(self) -> None:
+        """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
+        self.wanted = [i for i, publisher in enumerate(self._publishers) if publisher.get_subscription_count()]
+
+    def publish(self, wrenches: Array, stamp: int) -> None:
+        """Publish (joints, 6) wrenches [moment; force] that belong to the time ``stamp``, ns."""
+        if not self.wanted:
+            return
+        self._countdown -= 1
+        if self._countdown > 0:
+            return
+        self._countdown = self.divisor
+        for i in self.wanted:
+            template = self._templates[i]
+            row = wrenches[i]
+            (numbers,) = template.blocks
+            numbers[:3] = row[3:]
+            numbers[3:] = row[:3]
+            template.stamp(stamp)
+            self._publishers[i].publish(template.bytes())
+
+    def destroy(self) -> None:
+        """Take the publishers down."""
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+        self._publishers, self._templates, self.wanted = [], [], []

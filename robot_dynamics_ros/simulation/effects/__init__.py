@@ -1,0 +1,1 @@
+"""What acts on the joints and links of the plant besides its own dynamics."""

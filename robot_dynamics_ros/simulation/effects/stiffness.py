@@ -1,0 +1,118 @@
+"""Is the step small enough?  Said before the first step where it can be known, and on the way where it cannot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_dynamics_ros.errors import SimulationError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
+from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler
+from robot_dynamics_ros.simulation.system import JointSystem
+
+__all__ = ["check_step", "describe_divergence", "stable_step"]
+
+
+def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) -> None:
+    """Refuse a step outside the integrator's region of stability.
+
+    Raises:
+        SimulationError: naming the joint that oscillates most, and the step that would do.
+    """
+    largest, joint = stable_step(system, integrator, y)
+    if h >= largest:
+        raise SimulationError(
+            f"a step of {h:g} s is too large for the stiffness: there is a motion of rate "
+            f"{integrator.stability_limit / largest:.4g} rad/s, which {integrator.name!r} can follow only with steps below "
+            f"{largest:.3g} s",
+            where=f"joint {joint!r}",
+            got=h,
+            remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or an implicit integrator "
+            "('semi_implicit_euler', 'moreau', 'rosenbrock' or 'radau').",
+        )
+
+
+def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[float, str]:
+    """The largest step within the integrator's region of stability, s, and the joint that sets it.
+
+    The eigenvalues λ of ∂f/∂y at ``y`` (by differences) that are damped or oscillating must satisfy
+    h |λ| < ``integrator.stability_limit``; compliant stops are assessed as if engaged.  Time stepping is assessed
+    only for the user's own effort: springs, stops and damping it takes implicitly.
+    """
+    if math.isinf(integrator.stability_limit) or not system.nv:
+        return math.inf, ""
+    implicit = isinstance(integrator, (SemiImplicitEuler, MoreauMidpoint))
+    if implicit and system.user_effort is None:
+        return math.inf, ""
+    system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))
+    inverse = system.inverse_mass(system.mass_matrix(np.ascontiguousarray(y[: system.nq])))
+    stiffness, damping = _jacobians(system, y, implicit)
+    matrices = [(stiffness, damping)]
+    if system.stops is not None and not implicit:
+        guarded = np.isfinite(system.stops.lower) | np.isfinite(system.stops.upper)
+        for i in np.flatnonzero(guarded):
+            one = np.zeros((system.nv, system.nv))
+            one[i, i] = 1.0
+            matrices.append((stiffness + one * system.stops.stiffness[i], damping + one * system.stops.damping[i]))
+    nv, fastest, joint = system.nv, 0.0, ""
+    for K, D in matrices:
+        A = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])
+        values, vectors = np.linalg.eig(A)
+        size = np.abs(values)
+        size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
+        worst = int(np.argmax(size))
+        if size[worst] > fastest:
+            fastest = float(size[worst])
+            # not where the motion is largest, but where the stiffness does its work: a light link follows a stiff one
+            speed = vectors[nv:, worst]
+            power = np.abs((K @ vectors[:nv, worst] + D @ speed) * speed)
+            joint = system.coordinates.names[int(np.argmax(power))]
+    return (integrator.stability_limit / fastest if fastest > 0.0 else math.inf), joint
+
+
+def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, Array]:
+    """−∂τ/∂q and −∂τ/∂v of the applied effort, (nv, nv) each, by differences along tangents."""
+    nq, nv = system.nq, system.nv
+    q, v, z = (np.ascontiguousarray(part) for part in (y[:nq], y[nq : nq + nv], y[nq + nv :]))
+
+    def effort(at: Array, speed: Array) -> Array:
+        if only_user:
+            return system._checked_user_effort(0.0, at, speed)
+        return system.applied_effort(0.0, at, speed, z)
+
+    tau = effort(q, v)
+    K, D = np.empty((nv, nv)), np.empty((nv, nv))
+    moved = np.empty(nq)
+    for j in range(nv):
+        delta = np.zeros(nv)
+        delta[j] = 1e-7
+        system.integrate(q, delta, moved)
+        K[:, j] = (tau - effort(moved, v)) / 1e-7
+        D[:, j] = (tau - effort(q, v + delta)) / 1e-7
+    return K, D
+
+
+def describe_divergence(
+    system: JointSystem, t: float, y: Array, y1: Array, alternating: bool, dt: float, substeps: int
+) -> SimulationError:
+    """The error for a state that has run away, naming the joint that ran fastest."""
+    nq, nv = system.nq, system.nv
+    v1 = y1[nq : nq + nv]
+    change = np.abs(v1 - y[nq : nq + nv])
+    fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
+    name = system.coordinates.names[fastest]
+    if alternating:
+        problem = (
+            f"the simulation diverges at t = {t:.6g} s: the step of {dt / substeps:g} s is too large for the "
+            f"stiffness of a spring, a stop, a contact or the control law (velocity from {y[nq + fastest]:g} to "
+            f"{v1[fastest]:g})"
+        )
+        remedy = "Use a smaller dt or more substeps, an implicit integrator, or lower gains."
+    else:
+        problem = (
+            f"the simulation diverges at t = {t:.6g} s: its velocity goes from {y[nq + fastest]:g} to {v1[fastest]:g}"
+        )
+        remedy = "Check the effort applied to it, its inertia and its armature."
+    return SimulationError(problem, where=f"joint {name!r}", got=float(v1[fastest]), remedy=remedy)

@@ -1,0 +1,1 @@
+"""Methods that advance the plant in time."""

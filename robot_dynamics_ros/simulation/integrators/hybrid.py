@@ -1,0 +1,173 @@
+"""Stepping through stick, slip and impact without losing the integrator's order.
+
+Between events the motion is smooth (:mod:`~robot_dynamics_ros.simulation.system`).  A step is tried with the modes of
+its beginning; if at its end a sliding joint has reversed, a locked one is loaded beyond its breakaway effort, or a joint
+has run through a stop, the earliest such moment is located, the state is taken there, and the modes are settled anew:
+
+- at rest, who breaks away and which way is a complementarity problem between reaction efforts and accelerations;
+- at a rigid stop, impulses and velocities after the impact (Newton's restitution) are another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.effects.complementarity import boxed_lcp
+from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
+from robot_dynamics_ros.simulation.integrators.timestepping import Stops, TimeStepper
+from robot_dynamics_ros.simulation.system import JointSystem
+
+__all__ = ["HybridStepper"]
+
+_NONE = np.empty(0, dtype=np.intp)
+
+
+class HybridStepper:
+    """Advances a system with any integrator, event by event.
+
+    Args:
+        system: what moves.
+        integrator: how it moves between events.
+        stops: rigid stops.
+        max_events: after so many events within one step (a contact problem without solution in finite time, such as
+            endless bouncing), the rest of the step is done by time stepping.
+
+    Attributes:
+        events: events located so far.
+    """
+
+    def __init__(self, system: JointSystem, integrator: Integrator, stops: Stops, max_events: int = 100) -> None:
+        self.system, self.integrator, self.stops, self.max_events = system, integrator, stops, max_events
+        self.events = 0
+        self._fallback = TimeStepper(system, stops)
+        self._reaction_low = self._reaction_high = np.empty(0)
+
+    def advance(self, t: float, y: Array, h: float) -> Array:
+        """The state at ``t + h``; ``y`` is not changed."""
+        y = y.copy()
+        end = t + h
+        for _ in range(self.max_events):
+            self._collide(y)
+            self.settle(t, y)
+            y1 = self._try(t, y, end - t)
+            margins, tolerances = self._margins(end, y1)
+            if not (margins < -tolerances).any():
+                return y1
+            t, y = self._locate(t, y, end - t, y1)
+            self.events += 1
+            if end - t <= 1e-13 * h:
+                self._collide(y)
+                return y
+        self.system.set_modes(np.zeros(self.system.nv), _NONE)
+        return self._fallback.advance(t, y, end - t)
+
+    # -- modes ---------------------------------------------------------------------------------------------------
+
+    def settle(self, t: float, y: Array) -> None:
+        """Decide who slides, which way, and who is locked, for the state ``y``."""
+        system, friction = self.system, self.system.friction
+        nq, nv = system.nq, system.nv
+        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        slip = np.where(friction.dry, np.sign(v), 0.0)
+        at_low, at_high = self.stops.touching(system.coordinates.positions(q))
+        rows = np.flatnonzero((v == 0.0) & (friction.dry | at_low | at_high))
+        system.set_modes(slip, _NONE)
+        if not len(rows):
+            return
+        a, inverse = system.free_acceleration(t, q, v, z)
+        low = np.where(at_high[rows], -np.inf, -friction.static[rows])
+        high = np.where(at_low[rows], np.inf, friction.static[rows])
+        _, _, side = boxed_lcp(inverse[np.ix_(rows, rows)], a[rows], low, high, np.zeros(len(rows)))
+        slip[rows] = np.where(friction.dry[rows], -side, 0)  # friction at its lower bound: the joint moves forward
+        held = side == 0
+        system.set_modes(slip, rows[held])
+        self._reaction_low, self._reaction_high = low[held], high[held]
+
+    def _collide(self, y: Array) -> None:
+        """Impulses at rigid stops that are being hit, and at joints held by a brake without limit."""
+        system = self.system
+        nq, nv = system.nq, system.nv
+        q, v = y[:nq], y[nq : nq + nv]
+        at_low, at_high = self.stops.touching(system.coordinates.positions(q))
+        seized = np.isinf(system.friction.static)
+        hit = (at_low & (v < 0.0)) | (at_high & (v > 0.0))
+        if not (hit.any() or (seized & (v != 0.0)).any()):
+            return
+        rows = np.flatnonzero(at_low | at_high | seized)
+        inverse = system.inverse_mass(system.mass_matrix(q))
+        rebound = np.where(hit & ~seized & (np.abs(v) > self.stops.rest_velocity), self.stops.restitution * v, 0.0)
+        low = np.where(at_high | seized, -np.inf, 0.0)[rows]
+        high = np.where(at_low | seized, np.inf, 0.0)[rows]
+        x, w, side = boxed_lcp(inverse[np.ix_(rows, rows)], (v + rebound)[rows], low, high)
+        v += inverse[:, rows] @ x
+        v[rows] = np.where(side == 0, 0.0, w) - rebound[rows]
+
+    # -- one try -------------------------------------------------------------------------------------------------
+
+    def _try(self, t: float, y: Array, h: float) -> Array:
+        y1 = self.integrator.step(self.system, t, y, h)
+        locked = self.system.locked
+        if len(locked):  # implicit methods leave rounding where there must be rest
+            y1[self.system.nq + locked] = 0.0
+            held = self.system.coordinates.q_of_v[locked]
+            y1[held[held >= 0]] = y[held[held >= 0]]
+        return y1
+
+    def _margins(self, t: float, y: Array) -> tuple[Array, Array]:
+        """How far every joint is from its next event, and what counts as none; negative is past it."""
+        system = self.system
+        nq, nv = system.nq, system.nv
+        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        sliding = np.where(system.slip != 0.0, system.slip * v, np.inf)
+        parts, tolerances = [sliding], [np.full(nv, 1e-12)]
+        if self.stops.any:
+            position = system.coordinates.positions(q)
+            low, high = position - self.stops.lower, self.stops.upper - position
+            low[system.locked] = high[system.locked] = np.inf
+            parts += [low, high]
+            tolerances += [self.stops.tolerance, self.stops.tolerance]
+        if len(system.locked):
+            reaction = system.reaction(t, q, v, z)
+            scale = 1e-9 * (1.0 + np.abs(reaction))
+            parts += [reaction - self._reaction_low, self._reaction_high - reaction]
+            tolerances += [scale, scale]
+        return np.concatenate(parts), np.concatenate(tolerances)
+
+    def _locate(self, t: float, y: Array, h: float, y1: Array) -> tuple[float, Array]:
+        """Time and state just past the earliest event within the step."""
+        first, found = h, y1
+
+        def nearest(sigma: float) -> float:
+            nonlocal first, found
+            state = self._try(t, y, sigma) if sigma > 0.0 else y
+            margins, tolerances = self._margins(t + sigma, state)
+            value = float(np.min(margins / tolerances)) + 1.0
+            if value < 0.0 and sigma < first:
+                first, found = sigma, state
+            return value
+
+        if nearest(0.0) > 0.0:
+            brentq(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
+        else:  # past an event already: cannot get earlier than now, so take the smallest step that moves
+            nearest(1e-12 * h)
+        state = found.copy()
+        self._touch(state)
+        return t + first, state
+
+    def _touch(self, y: Array) -> None:
+        """Put what has just passed its event exactly on it."""
+        system = self.system
+        nq, nv = system.nq, system.nv
+        v = y[nq : nq + nv]
+        reversed_ = (system.slip != 0.0) & (system.slip * v < -1e-12)
+        v[reversed_] = 0.0
+        if self.stops.any:
+            position = system.coordinates.positions(y[:nq])
+            where = system.coordinates.q_of_v
+            for past, bound in (
+                (position < self.stops.lower - self.stops.tolerance, self.stops.lower),
+                (position > self.stops.upper + self.stops.tolerance, self.stops.upper),
+            ):
+                y[where[past]] = bound[past]

@@ -1,0 +1,190 @@
+"""Integrators behind one small interface: a pure step of a mechanical system.
+
+The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
+rate is [N(q) v; a; ż].  N is the identity except for floating joints, where positions move with R v and unit
+quaternions with ½ q ⊗ ω; the methods integrate the quaternion's four components as they are, which keeps their order,
+and :meth:`MechanicalSystem.normalize` puts it back on the unit sphere after each step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS, Tableau
+
+__all__ = [
+    "INTEGRATORS",
+    "ExplicitRungeKutta",
+    "Integrator",
+    "MechanicalSystem",
+    "SemiImplicitEuler",
+    "make_integrator",
+    "rk_step",
+]
+
+
+class MechanicalSystem(Protocol):
+    """What an integrator steps.
+
+    Attributes:
+        nq, nv, nz: lengths of configuration, velocity and further states.
+        twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in the body's frame.
+        locked: numbers in v of joints held at rest.
+    """
+
+    nq: int
+    nv: int
+    nz: int
+    twists: list[int]
+    locked: np.ndarray
+
+    def derivative(self, t: float, y: Array, out: Array) -> None:
+        """Write ẏ = [N(q) v; a; ż] to ``out``, (nq + nv + nz,)."""
+
+    def integrate(self, q: Array, dq: Array, out: Array) -> None:
+        """Write q ⊕ dq to ``out``, (nq,): move along the tangent ``dq``, (nv,)."""
+
+    def normalize(self, y: Array) -> None:
+        """Give the quaternions in ``y`` unit length, in place."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """(nv, nv) M(q)."""
+
+    def bias_forces(self, q: Array, v: Array) -> Array:
+        """(nv,) velocity-dependent and gravity efforts b(q, v)."""
+
+    def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """(nv,) right-hand side of M a + b = τ."""
+
+
+class Integrator(Protocol):
+    """One method.
+
+    Attributes:
+        name: its name.
+        order: order of convergence on smooth problems.
+        stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
+    """
+
+    name: str
+    order: int
+    stability_limit: float
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        """The state at ``t + h``; ``y`` is not changed."""
+
+
+def rk_step(tableau: Tableau, system: MechanicalSystem, t: float, y: Array, h: float, stages: Array) -> Array:
+    """One explicit Runge-Kutta step:  kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),  y₁ = y + h Σ bᵢ kᵢ.
+
+    Args:
+        tableau: the method.
+        system: gives f.
+        t, y, h: time, state (ny,) and step.
+        stages: (s, ny) working memory, overwritten with the kᵢ.
+
+    Returns:
+        (ny,) the new state, quaternions not normalised.
+    """
+    A, c = tableau.A, tableau.c
+    system.derivative(t, y, stages[0])
+    for i in range(1, tableau.stages):
+        system.derivative(t + c[i] * h, y + h * (A[i, :i] @ stages[:i]), stages[i])
+    return y + h * (tableau.b @ stages)
+
+
+class ExplicitRungeKutta:
+    """A fixed-step explicit Runge-Kutta method."""
+
+    def __init__(self, tableau: Tableau) -> None:
+        self.tableau = tableau
+        self.name = tableau.name
+        self.order = tableau.order
+        self.stability_limit = tableau.stability_limit()
+        self._stages = np.empty((tableau.stages, 0))
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        if self._stages.shape[1] != y.shape[0]:
+            self._stages = np.empty((self.tableau.stages, y.shape[0]))
+        y1 = rk_step(self.tableau, system, t, y, h, self._stages)
+        system.normalize(y1)
+        return y1
+
+
+class SemiImplicitEuler:
+    """v₁ = v + h a(q, v),  q₁ = q ⊕ h v₁:  first order, one evaluation, energy bounded where Euler's grows."""
+
+    name = "semi_implicit_euler"
+    order = 1
+    stability_limit = 2.0
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        nq, nv = system.nq, system.nv
+        rate = np.empty_like(y)
+        system.derivative(t, y, rate)
+        y1 = np.empty_like(y)
+        y1[nq:] = y[nq:] + h * rate[nq:]
+        system.integrate(y[:nq], h * y1[nq : nq + nv], y1[:nq])
+        return y1
+
+
+def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
+    """An integrator by name; an integrator object is returned as it is.
+
+    Args:
+        integrator: one of :data:`INTEGRATORS`, or an object with a ``step``.
+        options: tolerances and the like, for methods that have any.
+
+    Raises:
+        UnknownNameError: no integrator has that name.
+        ArgumentError: the method has no such option.
+    """
+    if not isinstance(integrator, str):
+        if not hasattr(integrator, "step"):
+            raise ArgumentError(
+                "expected an integrator's name or an object with a step method",
+                where="integrator",
+                got=integrator,
+                remedy=f"The names are {', '.join(INTEGRATORS)}.",
+            )
+        return integrator
+    if integrator not in INTEGRATORS:
+        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    factory = INTEGRATORS[integrator]
+    try:
+        made: Integrator = factory(**options)
+    except TypeError:
+        raise ArgumentError(
+            f"integrator {integrator!r} does not take {sorted(options)}", where="integrator options", got=options
+        ) from None
+    return made
+
+
+def _explicit(name: str) -> Any:
+    return lambda: ExplicitRungeKutta(TABLEAUS[name])
+
+
+def _registry() -> dict[str, Any]:
+    from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
+    from robot_dynamics_ros.simulation.integrators.implicit import Rosenbrock2
+    from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
+    from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
+
+    return {
+        "semi_implicit_euler": SemiImplicitEuler,
+        "moreau": MoreauMidpoint,
+        **{name: _explicit(name) for name in TABLEAUS},
+        "dopri5": lambda **options: Adaptive("RK45", **options),
+        "dop853": lambda **options: Adaptive("DOP853", **options),
+        "radau": lambda **options: Adaptive("Radau", **options),
+        "rosenbrock": Rosenbrock2,
+        "variational": VariationalMidpoint,
+    }
+
+
+INTEGRATORS: dict[str, Any] = _registry()
+"""Name → factory of every integrator."""

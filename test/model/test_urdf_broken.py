@@ -207,7 +207,7 @@ def test_broken_files(tmp_path):
             rd.load_urdf(secret)
 
 
-@pytest.mark.parametrize("junk", [None, 3, 2.5, [], {}, object(), rd.RobotModel], ids=repr)
+@pytest.mark.parametrize("junk", [None, 3, 2.5, [], {}, object(), rd.RobotModel], ids=lambda junk: type(junk).__name__)
 def test_neither_text_nor_path(junk):
     with pytest.raises(ArgumentError, match="expected URDF text or a path"):
         rd.load_urdf(junk)

@@ -149,9 +149,9 @@ def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]
 @functools.cache
 def _generator_version() -> str:
     """Digest of the sources that code depends on, so that no stale kernel survives an upgrade."""
-    here = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
-    for path in sorted([here / "spatial.py", *(here / "codegen").glob("*.py"), *(here / "dynamics").glob("*.py")]):
+    for path in sorted([package / "spatial.py", *(package / "dynamics").rglob("*.py")]):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

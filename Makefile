@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 ROBOT ?=
 ARGS ?=
+# tests side by side: more processes than this disturb the ones that drive real nodes
+WORKERS ?= 2
 
 BIN := $(VENV)/bin
 DEFINITION := setup.py pyproject.toml
@@ -29,20 +31,21 @@ $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.lint: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet ruff mypy
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
 	@touch $@
 
 demo: $(VENV)/.demo
 	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot '$(ROBOT)') $(ARGS)
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
 clean:

@@ -46,6 +46,7 @@ VIZ = ["matplotlib>=3.5"]
 XACRO = ["xacro>=2.0"]
 BAGS = ["rosbags>=0.9.16"]
 SYMBOLIC = ["sympy>=1.10"]
+LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
 
 setup(
     name=NAME,
@@ -67,6 +68,7 @@ setup(
         "xacro": XACRO,
         "bags": BAGS,
         "symbolic": SYMBOLIC,
+        "lint": LINT,
         "test": [
             "example-robot-data>=4.3",
             "exudyn>=1.9",

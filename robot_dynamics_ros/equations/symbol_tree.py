@@ -15,9 +15,11 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Layout, NumericTree, _snapped, _z_from
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, value_of
+from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
+from robot_dynamics_ros.equations.places import clean_inertia, clean_vector
+from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.spatial import Motion, Transform, Vec3, rotation_about_z
+from robot_dynamics_ros.spatial import Mat3, Motion, Transform, Vec3, rotation_about_z
 
 __all__ = ["SymbolTree", "exact_leaves", "float_leaves"]
 
@@ -75,13 +77,7 @@ class _SymbolLayout(Layout):
             setattr(self, name, [])
 
         def array(entries: Any) -> np.ndarray:
-            out = np.empty(np.shape(np.array(entries, dtype=object)), dtype=object)
-            for index in np.ndindex(out.shape):
-                entry: Any = entries
-                for k in index:
-                    entry = entry[k]
-                out[index] = lift(entry)
-            return out
+            return _lifted(entries, lift)
 
         zero = array([Fraction(0)] * 3)
         nothing = (lift(Fraction(0)), zero, array([[Fraction(0)] * 3] * 3))
@@ -143,6 +139,21 @@ class _SymbolLayout(Layout):
         return len(self.parent) - 1
 
 
+def _lifted(entries: Any, lift: Lift) -> np.ndarray:
+    out = np.empty(np.shape(np.array(entries, dtype=object)), dtype=object)
+    for index in np.ndindex(out.shape):
+        entry: Any = entries
+        for k in index:
+            entry = entry[k]
+        out[index] = lift(entry)
+    return out
+
+
+def _decimal(x: float) -> Fraction:
+    """The shortest decimal that is ``x`` within rounding: sums along fixed joints leave their last digit behind."""
+    return fraction_of(float(f"{float(x):.15g}"))
+
+
 def _permutation(matrix: np.ndarray, lift: Lift) -> np.ndarray:
     return np.array([[lift(Fraction(int(x))) for x in row] for row in matrix], dtype=object)
 
@@ -164,7 +175,7 @@ class SymbolTree(NumericTree):
     """
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
-        self.model = geometry.model
+        self.model, self.geometry, self.lift = geometry.model, geometry, lift
         self.layout = _SymbolLayout(geometry, lift)
         self.root = None
         self.bodies = []
@@ -173,18 +184,57 @@ class SymbolTree(NumericTree):
         self.nv = self.model.nv
         self.base_motion = None
 
-    @staticmethod
-    def exact(values: np.ndarray) -> Any:
-        """Constants as nested lists, floats among them snapped to 0 and ±1."""
-        out = np.array(values, dtype=object)
-        for index in np.ndindex(out.shape):
-            if not isinstance(out[index], Expr):
-                out[index] = float(_snapped(np.array(float(out[index]))))
-        return out.tolist()
-
     def standing_gravity(self) -> Motion:
         g = self.layout.base_rotation.T @ self.layout.gravity
         return Motion(Vec3.zero(), Vec3.of([-x for x in g.tolist()]))
+
+    def link_frame(self, link: int) -> Transform:
+        model, body = self.model, int(self.model.link_body[link])
+        R = self.lifted(exact_rotation(model.link_rotation[link]))
+        p = self.lifted([_decimal(x) for x in clean_vector(model.link_position[link])])
+        if body >= 0:
+            N = self.layout.normal[self.layout.body[body]]
+            R, p = N @ R, N @ p
+        return Transform(Mat3.of(R.T.tolist()), Vec3.of(p.tolist()))
+
+    def link_inertia(self, link: int) -> tuple[Any, Vec3, Mat3]:
+        """In the body's symbols where the link is all that the body consists of.
+
+        Raises:
+            ModelError: fixed joints join the link to others with mass, and symbols stand for what they are together.
+        """
+        model, geometry = self.model, self.geometry
+        body = int(model.link_body[link])
+        own = model.link(model.link_names[link]).inertia
+        if body >= 0:
+            b = geometry.bodies[body]
+            massive = [
+                name
+                for name, k in zip(model.link_names, model.link_body, strict=True)
+                if int(k) == body and model.link(name).inertia.mass > 0.0
+            ]
+            entries = [b.mass, *b.com, *(x for row in b.inertia for x in row)]
+            if model.link_names[link] == b.link and massive in ([], [b.link]):
+                return (
+                    self.lift(b.mass),
+                    Vec3.of(self.lifted(b.com).tolist()),
+                    Mat3.of(self.lifted(b.inertia).tolist()),
+                )
+            symbols = sorted({x.symbol for x in entries if isinstance(x, Parameter)})
+            if symbols and own.mass > 0.0:
+                raise ModelError(
+                    f"fixed joints join {', '.join(map(repr, massive))}, and the symbols {', '.join(symbols)} stand for "
+                    f"all of them together, so that the share of {model.link_names[link]!r} is not known",
+                    where=f"link {model.link_names[link]!r}",
+                    remedy="Leave numbers for the mass properties of this body, or ask about the moving joint above it.",
+                )
+        com = [_decimal(x) for x in clean_vector(own.com)]
+        I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
+        return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
+
+    def lifted(self, entries: Any) -> np.ndarray:
+        """Nested lists of constants as an array of symbols."""
+        return _lifted(entries, self.lift)
 
     def armature(self, dof: int) -> Any:
         return self.layout.armature[dof]

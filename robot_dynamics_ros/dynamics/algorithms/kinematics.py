@@ -12,13 +12,7 @@ __all__ = ["jacobian_and_rate", "link_placement", "motion_of_point", "placements
 
 def link_placement(tree: Any, link: int) -> tuple[Any, Transform]:
     """The body a link belongs to (``None`` for the root body), and the body-to-link transform."""
-    model = tree.model
-    body = tree.model_body(int(model.link_body[link]))
-    R, p = model.link_rotation[link], model.link_position[link]
-    if body is not None:
-        N = tree.layout.normal[body.number]
-        R, p = N @ R, N @ p
-    return body, Transform(Mat3.of(tree.exact(R.T)), Vec3.of(tree.exact(p)))
+    return tree.model_body(int(tree.model.link_body[link])), tree.link_frame(link)
 
 
 def placements(tree: Any, q: Any, links: Iterable[int]) -> list[Transform]:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
-from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
 
-__all__ = ["BodyPass", "LinkTree", "group_inertia", "link_forces", "link_tree", "on_bodies", "to_link"]
+__all__ = ["BodyPass", "LinkTree", "group_inertia", "link_forces", "link_tree", "on_bodies", "point_mass", "to_link"]
 
 
 class LinkTree:
@@ -75,18 +72,19 @@ def link_tree(model: RobotModel) -> LinkTree:
 
 def group_inertia(tree: Any, links: list[int]) -> RigidInertia:
     """Inertia of some links of one body together, in the body's frame (the root link's for the root body)."""
-    model = tree.model
-    m, h, I = 0.0, np.zeros(3), np.zeros((3, 3))  # noqa: E741 - the book's name
+    total = RigidInertia.zero()
     for k in links:
-        own = model.link(model.link_names[k]).inertia
-        pose = Pose(model.link_rotation[k], model.link_position[k])
-        own = own.in_parent(pose)
-        m, h, I = m + own.mass, h + own.mass * own.com, I + own.about_origin()  # noqa: E741
-    body = int(model.link_body[links[0]])
-    if body >= 0:
-        N = tree.layout.normal[tree.layout.body[body]]
-        h, I = N @ h, N @ I @ N.T  # noqa: E741
-    return RigidInertia(float(m), Vec3.of(h.tolist()), Mat3.of(I.tolist()))
+        _, X = link_placement(tree, k)
+        m, c, I = tree.link_inertia(k)  # noqa: E741 - the book's name
+        r = X.r + X.E.tmul(c)
+        total = total + RigidInertia(m, r * m, X.E.congruence(I) + point_mass(m, r))
+    return total
+
+
+def point_mass(m: Any, r: Vec3) -> Mat3:
+    """m (rᵀr 1 − r rᵀ): the inertia of a point mass at r about the origin."""
+    x, y, z = (r * m).parts()
+    return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
 
 
 def to_link(X: Transform, f: Force) -> Force:

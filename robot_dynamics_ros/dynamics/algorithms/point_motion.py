@@ -56,8 +56,7 @@ def balance(
         the wrenches :data:`PARTS`, in the observer's axes.
     """
     model = tree.model
-    inertia = model.link(model.link_names[link]).inertia
-    m, c = float(inertia.mass), Vec3.of(inertia.com.tolist())
+    m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own, c)
     A, R = observer.R, seen.rotation
     arm = R.mul(c)  # from the joint's origin to the mass centre
@@ -68,7 +67,7 @@ def balance(
 
     omega, alpha = A.tmul(observer.omega), A.tmul(observer.alpha)
     turn, spin = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
-    I = R.T.congruence(Mat3.of(inertia.rotational.tolist()))  # noqa: E741 - the book's name
+    I = R.T.congruence(about_com)  # noqa: E741 - the book's name
     dynamic = at_joint(seen.acceleration * m, I.mul(spin) + turn.cross(I.mul(turn)))
     g = A.tmul(Vec3.of(tree.layout.gravity.tolist()))
     parts = [

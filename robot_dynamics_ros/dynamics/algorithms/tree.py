@@ -410,11 +410,6 @@ class NumericTree:
         """Whether coordinates are symbols of a trace."""
         return len(q) > 0 and isinstance(q[0], Expr)
 
-    @staticmethod
-    def exact(values: np.ndarray) -> Any:
-        """Constants as nested lists of floats, rounded entries snapped to 0 and ±1."""
-        return _snapped(values).tolist()
-
     def gravity_motion(self) -> Motion:
         """Acceleration of the root that stands for gravity, −g, in root-link axes (page 94 of the book)."""
         if self.base_motion is not None:
@@ -449,6 +444,20 @@ class NumericTree:
         """World-to-root transform."""
         lay = self.layout
         return Transform(Mat3.of(lay.base_rotation.T.tolist()), Vec3.of(lay.base_position.tolist()))
+
+    def link_frame(self, link: int) -> Transform:
+        """Body-to-link transform: a link's frame in that of its body."""
+        body = int(self.model.link_body[link])
+        R, p = self.model.link_rotation[link], self.model.link_position[link]
+        if body >= 0:
+            N = self.layout.normal[self.layout.body[body]]
+            R, p = N @ R, N @ p
+        return Transform(Mat3.of(_snapped(R.T).tolist()), Vec3.of(_snapped(p).tolist()))
+
+    def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
+        """Mass, centre of mass, and inertia about it of one link, in its frame."""
+        own = self.model.link(self.model.link_names[link]).inertia
+        return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
 
     def model_body(self, body: int) -> Body | None:
         """The elementary body of a body number of the model; ``None`` for the root (−1)."""

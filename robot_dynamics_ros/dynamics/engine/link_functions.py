@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.links import BodyPass, link_forces, link_tree, on_bodies
+from robot_dynamics_ros.dynamics.algorithms.links import BodyPass, link_forces, link_tree, on_bodies, point_mass
 from robot_dynamics_ros.dynamics.algorithms.placement import Placement, placement_of
 from robot_dynamics_ros.dynamics.algorithms.point_motion import balance, seen_from
 from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_state
@@ -128,20 +128,13 @@ def _point_motion(
 def _link_inertia(tree: Any, options: Any, q: Any, axes: Any, about: Any) -> Any:
     frames = _Frames(tree, options, q, None, None)
     link = options["link"]
-    body = tree.model.link(tree.model.link_names[link]).inertia
+    m, c, I = tree.link_inertia(link)  # noqa: E741 - the book's name
     own = frames.link(link)
     turn = frames.axes(options["axes"], axes).T.matmul(own.R)
-    I = Mat3.of(body.rotational.tolist())  # noqa: E741 - the book's name
     if options["about"] != "com":
         point = own.R.tmul(frames.point(options["about"], about) - own.p)
-        I = I + _point_mass(float(body.mass), Vec3.of(body.com.tolist()) - point)  # noqa: E741
+        I = I + point_mass(m, c - point)  # noqa: E741
     return [turn.T.congruence(I).parts()]
-
-
-def _point_mass(m: float, r: Vec3) -> Mat3:
-    """m (rᵀr 1 − r rᵀ)."""
-    x, y, z = (r * m).parts()
-    return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
 
 
 @enter(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Layout, NumericTree, _snapped, _z_from
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Layout, NumericTree, _z_from
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of

@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine import link_functions  # noqa: F401 (likewise)
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
-from robot_dynamics_ros.dynamics.engine.backends import available_backends, kernel, prepare
+from robot_dynamics_ros.dynamics.engine.backends import available_backends, backend_of, kernel, prepare, prepared
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
@@ -30,9 +30,11 @@ __all__ = [
     "Frame",
     "Wrench",
     "available_backends",
+    "backend_of",
     "check_finite",
     "kernel",
     "prepare",
+    "prepared",
     "rollout",
     *api.__all__,
     *parameters.__all__,

@@ -8,6 +8,7 @@ and mass properties, so that poses and wrenches can still be asked for.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +31,11 @@ from robot_dynamics_ros.model.description import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["DEFAULT_GRAVITY", "RobotModel"]
+__all__ = ["BACKENDS", "DEFAULT_GRAVITY", "RobotModel"]
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
+BACKENDS = ("native", "loops", "numpy", "interpreted")
+"""Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms as written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,9 @@ class RobotModel:
             unless the robot was loaded with ``inertia_check="warn"``.
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
+        backend: which way the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
+            variable ``ROBOT_DYNAMICS_BACKEND`` and to what is installed.  :func:`robot_dynamics_ros.backend_of` returns
+            what is used.
     """
 
     name: str
@@ -113,7 +119,7 @@ class RobotModel:
     _links: Mapping[str, Link] = field(repr=False)
     _link_index: Mapping[str, int] = field(repr=False)
     _body_index: Mapping[str, int] = field(repr=False)
-    _cache: dict[Any, Any] = field(repr=False, default_factory=dict)
+    backend: str = field(repr=False, default="auto")
 
     # -- construction --------------------------------------------------------------------------------------------
 
@@ -140,8 +146,8 @@ class RobotModel:
         """
         return cls(**assemble(description, gravity, base))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are built anew: read-only arrays, no stale cache
-        return RobotModel.from_description, (self.description, tuple(self.gravity.tolist()), self.base)
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are built anew: their arrays are read-only too
+        return _rebuilt, (self.description, tuple(self.gravity.tolist()), self.base, self.backend)
 
     def replace(self, **changes: Any) -> RobotModel:
         """The same robot with another ``gravity``, ``base`` or ``description``.
@@ -153,36 +159,27 @@ class RobotModel:
         unknown = set(changes) - {"description", "gravity", "base"}
         if unknown:
             raise UnknownNameError("model field", sorted(unknown)[0], ("description", "gravity", "base"))
-        new = RobotModel.from_description(
+        return _rebuilt(
             changes.get("description", self.description),
-            gravity=changes.get("gravity", self.gravity),
-            base=changes.get("base", self.base),
+            changes.get("gravity", self.gravity),
+            changes.get("base", self.base),
+            self.backend,
         )
-        if "backend" in self._cache:
-            new._cache["backend"] = self._cache["backend"]
-        return new
-
-    @property
-    def backend(self) -> str:
-        """What computes this model's dynamics: ``"native"``, ``"numpy"`` or ``"interpreted"``.
-
-        The one chosen by :meth:`with_backend`, else by the environment variable ``ROBOT_DYNAMICS_BACKEND``, else the
-        fastest there is.
-        """
-        from robot_dynamics_ros.dynamics.engine.backends import backend_of
-
-        return backend_of(self)
 
     def with_backend(self, backend: str) -> RobotModel:
         """The same robot, computed by the named backend; robots made from it by editing keep it.
 
+        A backend that cannot run on this machine is refused when the first function is computed.
+
+        Args:
+            backend: one of :data:`BACKENDS`, or ``"auto"``.
+
         Raises:
             UnknownNameError: there is no such backend.
-            BackendError: it cannot run here.
         """
-        from robot_dynamics_ros.dynamics.engine.backends import with_backend
-
-        return with_backend(self, backend)
+        if backend not in (*BACKENDS, "auto"):
+            raise UnknownNameError("backend", backend, (*BACKENDS, "auto"), where="backend")
+        return dataclasses.replace(self, backend=backend)
 
     # -- other robots made from this one -------------------------------------------------------------------------
 
@@ -329,3 +326,8 @@ class RobotModel:
             if name in self.joint_names and self.joint(name).type.nq == 1:
                 q[self.q_slice(name)] = value
         return q
+
+
+def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: str) -> RobotModel:
+    model = RobotModel.from_description(description, gravity=gravity, base=base)
+    return model if backend == "auto" else model.with_backend(backend)

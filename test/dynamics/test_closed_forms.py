@@ -98,7 +98,7 @@ def test_printed_wrenches_of_the_three_segment_limb(t):
 @pytest.mark.parametrize("backend", rd.available_backends())
 def test_exudyn_pendulum(backend):
     model = cuboid_pendulum().with_backend(backend)
-    assert model.backend == backend
+    assert rd.backend_of(model) == backend
 
     def rates(_t, x):
         return [x[1], rd.forward_dynamics(model, x[:1], x[1:], [0.0])[0]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -128,3 +131,38 @@ def test_bad_input(options, message):
 def test_no_steps_is_where_it_starts():
     q, v = rd.rollout(slider(), [0.5], [0.1], dt=1e-3, steps=0)
     assert (q[0], v[0]) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize("backend", rd.available_backends())
+def test_threads_share_a_model(backend):
+    # every thread with a step, efforts and friction of its own: whatever one of them left in a shared tree would show
+    model = rd.limb(2, damping=0.3, friction=0.1).with_backend(backend)
+    rng = np.random.default_rng(0)
+    tasks = [(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), 1e-3 * (k + 1)) for k in range(8)]
+
+    def result(k):
+        q, v, dt = tasks[k]
+        return [
+            *rd.rollout(model, q, v, dt=dt, steps=6),
+            rd.inverse_dynamics(model, q, v, v, base=(np.full(6, 0.1 * k), np.full(6, k))),
+        ]
+
+    expected = [result(k) for k in range(8)]
+    wrong = []
+
+    def work(k):
+        for _ in range(12):
+            if not all(np.array_equal(x, y) for x, y in zip(result(k), expected[k], strict=True)):
+                wrong.append(k)
+
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        workers = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for w in workers:
+            w.start()
+        for w in workers:
+            w.join(60)
+    finally:
+        sys.setswitchinterval(old)
+    assert not wrong and not any(w.is_alive() for w in workers)

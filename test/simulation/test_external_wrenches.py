@@ -35,8 +35,8 @@ def test_nothing_is_made_when_a_link_is_first_pushed():
     plant = Plant(model, 1e-3)
     plant.step(np.zeros(6))
     plant.joint_wrenches()
-    before = set(model._cache)
+    before = rd.prepared(model)
     for name in model.link_names:
         plant.step(np.zeros(6), {name: np.ones(6)})
         plant.joint_wrenches()
-    assert set(model._cache) == before
+    assert rd.prepared(model) == before

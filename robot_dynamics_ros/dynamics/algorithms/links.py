@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
 
@@ -62,12 +63,10 @@ class LinkTree:
         return found
 
 
+@once_per_model
 def link_tree(model: RobotModel) -> LinkTree:
     """The model's link tree, made on first use."""
-    found: LinkTree | None = model._cache.get("link_tree")
-    if found is None:
-        found = model._cache.setdefault("link_tree", LinkTree(model))
-    return found
+    return LinkTree(model)
 
 
 def group_inertia(tree: Any, links: list[int]) -> RigidInertia:

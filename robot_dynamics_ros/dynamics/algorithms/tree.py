@@ -22,6 +22,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneTurn, StagedTransform
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import (
     Force,
@@ -220,12 +221,10 @@ class Layout:
         return len(self.parent) - 1
 
 
+@once_per_model
 def layout_of(model: RobotModel) -> Layout:
     """The model's elementary tree, made on first use."""
-    layout: Layout | None = model._cache.get("layout")
-    if layout is None:
-        layout = model._cache.setdefault("layout", Layout(model))
-    return layout
+    return Layout(model)
 
 
 class Body:

@@ -19,6 +19,7 @@ import math
 import os
 import re
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,12 @@ from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Inter
 from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.errors import BackendError, ModelError, UnknownNameError
-from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 from robot_dynamics_ros.spatial import maximum, minimum
 
-__all__ = ["BACKENDS", "available_backends", "backend_of", "evaluator", "kernel", "prepare", "with_backend"]
+__all__ = ["available_backends", "backend_of", "evaluator", "kernel", "prepare", "prepared"]
 
-BACKENDS = ("native", "loops", "numpy", "interpreted")
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
-_lock = threading.RLock()
 
 
 def available_backends() -> tuple[str, ...]:
@@ -59,30 +58,51 @@ def compiler_missing() -> str | None:
     return None
 
 
+class _Made:
+    """What has been made for one model.
+
+    Kept weakly by model, so it must not refer to that very model: a twin, which shares its arrays, stands in for it in
+    everything made here.  Whoever holds a kernel holds the twin with it, so a kernel outlives its model.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.twin = dataclasses.replace(model)
+        self.entries: dict[tuple[str, Options], tuple[Evaluator, Any]] = {}
+        self.lock = threading.RLock()
+        wanted, where = model.backend, "backend"
+        if wanted == "auto":
+            wanted, where = os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT
+        self.insisted = wanted != "auto"
+        self.backend = _checked(wanted, where) if self.insisted else available_backends()[0]
+
+
+_made: weakref.WeakKeyDictionary[RobotModel, _Made] = weakref.WeakKeyDictionary()
+_made_lock = threading.RLock()
+
+
+def _of(model: RobotModel) -> _Made:
+    found = _made.get(model)
+    if found is None:
+        with _made_lock:
+            found = _made.get(model)
+            if found is None:
+                found = _made[model] = _Made(model)
+    return found
+
+
 def backend_of(model: RobotModel) -> str:
     """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best there is.
 
     Raises:
         UnknownNameError: the environment names a backend that does not exist.
-        BackendError: it names one that cannot run here.
+        BackendError: the model or the environment names one that cannot run here.
     """
-    own: str | None = model._cache.get("backend")
-    if own is None:
-        wanted = os.environ.get(ENVIRONMENT, "auto")
-        own = available_backends()[0] if wanted == "auto" else _checked(wanted, ENVIRONMENT)
-        model._cache["insisted"] = wanted != "auto"
-        model._cache["backend"] = own
-    return own
+    return _of(model).backend
 
 
-def with_backend(model: RobotModel, backend: str) -> RobotModel:
-    """The same model, computed by the named backend.
-
-    Raises:
-        UnknownNameError: no such backend.
-        BackendError: it cannot run here.
-    """
-    return dataclasses.replace(model, _cache={"backend": _checked(backend, "backend"), "insisted": True})
+def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
+    """Names and options of the functions that are ready for a model: nothing is compiled when these are called."""
+    return frozenset(_of(model).entries)
 
 
 def _checked(name: str, where: str) -> str:
@@ -156,19 +176,20 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 
 
 def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+    made = _of(model)
     key = (name, options)
-    found = model._cache.get(key)
+    found = made.entries.get(key)
     if found is None:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
-        with _lock:
-            found = model._cache.get(key)
+        with made.lock:
+            found = made.entries.get(key)
             if found is None:
-                found = model._cache[key] = _make(model, name, options)
+                found = made.entries[key] = _make(made, name, options)
     return found
 
 
-def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any:
+def _native(made: _Made, name: str, options: Options, backend: str) -> Any:
     """A compiled engine; ``None``, said once in the log, where the compiler turns out not to work and nobody insisted.
 
     Raises:
@@ -177,9 +198,9 @@ def _native(model: RobotModel, name: str, options: Options, backend: str) -> Any
     try:
         from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 
-        return NativeEngine(model, name, options, loops=backend == "loops")
+        return NativeEngine(made.twin, name, options, loops=backend == "loops")
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        if model._cache.get("insisted"):
+        if made.insisted:
             raise BackendError(
                 f"the compiler does not work on this machine: {error}",
                 where="backend",
@@ -199,7 +220,8 @@ SOLVERS = ("forward_dynamics", "mass_matrix_factors", "mass_matrix_inverse", "ma
 """Functions that divide by the mass matrix."""
 
 
-def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
+    model = of.twin
     if name in SOLVERS and model.massless_joint_names:
         joints = ", ".join(model.massless_joint_names[:10])
         raise ModelError(
@@ -208,12 +230,13 @@ def _make(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, An
             got=model.massless_joint_names,
             remedy="Give their links masses, give the joints armature, or lock them: model.lock(model.massless_joint_names).",
         )
-    backend = _suited(model, name, options)
+    backend = _suited(model, name, options, of.backend)
     engine: Engine
-    if backend in ("native", "loops") and (native := _native(model, name, options, backend)) is not None:
+    if backend in ("native", "loops") and (native := _native(of, name, options, backend)) is not None:
         made = Evaluator(model, name, options, native)
-        entry = native.entry(made)
-        made.entry = None if entry is made else entry
+        # the entry falls back on an evaluator that does not know it: a cycle through it would never be collected
+        entry = native.entry(Evaluator(model, name, options, native))
+        made.entry = entry
         return made, entry
     if backend in ("native", "loops"):
         backend = _without_compiler(estimated_operations(model, name))
@@ -229,9 +252,8 @@ UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
 faster than the number of operations), and in Python."""
 
 
-def _suited(model: RobotModel, name: str, options: Options) -> str:
+def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:
     """The backend for one function: the model's, unless the robot is too large for it."""
-    backend = backend_of(model)
     if backend == "interpreted":
         return backend
     size = estimated_operations(model, name)

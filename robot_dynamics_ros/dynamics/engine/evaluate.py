@@ -6,6 +6,7 @@ between backends; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -187,7 +188,10 @@ class InterpretedEngine:
 
     def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
         source = iter(inputs)
-        return self._run(self._tree, self._options, *[next(source) if there else [] for there in self._slots])
+        tree = copy.copy(
+            self._tree
+        )  # an algorithm may move the tree's base or add to its rotors: others share the tree
+        return self._run(tree, self._options, *[next(source) if there else [] for there in self._slots])
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):

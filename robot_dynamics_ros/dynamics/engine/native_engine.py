@@ -29,6 +29,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.dynamics.engine.functions import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["NativeEngine", "set_threads", "threads"]
@@ -159,18 +160,20 @@ def _generator_version() -> str:
 
 def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
     """Digest of everything the compiled code depends on."""
-    digest: str | None = model._cache.get("digest")
-    if digest is None:
-        h = hashlib.sha256()
-        _absorb(h, model)
-        digest = model._cache["digest"] = h.hexdigest()
     text = "|".join(
-        [digest, name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]]
+        [_digest(model), name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]]
     )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_NO_INFLUENCE = {"source", "findings", "initial_positions", "inertia_check"}
+@once_per_model
+def _digest(model: RobotModel) -> str:
+    h = hashlib.sha256()
+    _absorb(h, model)
+    return h.hexdigest()
+
+
+_NO_INFLUENCE = {"source", "findings", "initial_positions", "inertia_check", "backend"}
 
 
 def _absorb(h: Any, value: Any) -> None:

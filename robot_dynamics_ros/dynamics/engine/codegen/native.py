@@ -90,7 +90,7 @@ def compile_module(source: str, *, optimize: bool = False) -> bytes:
         optimize: run LLVM's loop and vector passes first; worth it for loops, not for straight lines.
     """
     llvm = _llvm()
-    module = llvm.parse_assembly(source)
+    module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
     machine = _machine(3 if optimize else 1)
     if optimize:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -144,10 +144,10 @@ class NativeLibrary:
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
         with _lock:
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(1))
+            empty = llvm.parse_assembly("", context=llvm.create_context())
+            self._engine = llvm.create_mcjit_compiler(empty, _machine(1))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
-        self._kept: list[Any] = []
 
     def address(self, name: str) -> int:
         """Address of a function.
@@ -170,21 +170,24 @@ class NativeLibrary:
     def python_entry(self, name: str, slow: Callable[..., Any], extra: Sequence[np.ndarray] = ()) -> Any:
         """The compiled entry as a Python builtin that falls back on ``slow``.
 
+        The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
+        arrays, so such a cycle would stay for ever.
+
         Args:
             extra: arrays whose addresses follow in the entry's table.
         """
-        table = np.array(
-            [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]],
-            dtype=np.uint64,
-        )
+        words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]]
         method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL, None)
+        table = np.asarray(_Table(words, (self, method, slow, extra)))
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        function = make(ctypes.addressof(method), table, None)
-        # the builtin holds only its table: the rest must outlive it, and it may outlive this object
-        _immortal.append((self, method, slow, extra))
-        return function
+        return make(ctypes.addressof(method), table, None)
 
 
-_immortal: list[Any] = []
+class _Table:
+    """Words that compiled code reads, and the objects that they point to; an array made of it keeps both."""
+
+    def __init__(self, words: Sequence[int], kept: Any) -> None:
+        self._words, self.kept = np.array(words, dtype=np.uint64), kept
+        self.__array_interface__ = self._words.__array_interface__

@@ -29,9 +29,11 @@ __all__ = [
     "cos",
     "maximum",
     "minimum",
+    "quaternion_rate",
     "rotation_about_z",
     "rotation_of_quaternion",
     "sin",
+    "smooth_sign",
     "sqrt",
 ]
 
@@ -71,6 +73,11 @@ def maximum(x: Scalar, bound: Scalar) -> Scalar:
     if isinstance(x, float):
         return bound if x < bound else x
     return np.maximum(x, bound) if isinstance(x, np.ndarray) else x.maximum(bound)
+
+
+def smooth_sign(v: Scalar, width: Scalar) -> Scalar:
+    """v / √(v² + width²): the sign of a velocity, smoothed, as dry friction in equations without sticking."""
+    return v / sqrt(v * v + width * width)
 
 
 class Vec3:
@@ -210,6 +217,17 @@ def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
         Vec3(xy + wz, 1.0 - xx - zz, yz - wx),
         Vec3(xz - wy, yz + wx, 1.0 - xx - yy),
     )
+
+
+def quaternion_rate(x: Scalar, y: Scalar, z: Scalar, w: Scalar, omega: Sequence[Scalar]) -> list[Scalar]:
+    """½ q ⊗ ω of a quaternion (x, y, z, w) and an angular velocity in the axes of the rotated frame."""
+    a, b, c = omega
+    return [
+        0.5 * (w * a + y * c - z * b),
+        0.5 * (w * b + z * a - x * c),
+        0.5 * (w * c + x * b - y * a),
+        -0.5 * (x * a + y * b + z * c),
+    ]
 
 
 class Motion:

@@ -8,7 +8,7 @@ The derivatives are analytic: no step size, no differences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from robot_dynamics_ros.dynamics import (
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["LinearModel", "discretize", "linearize", "lqr"]
 
@@ -87,9 +85,6 @@ def linearize(
     q = as_input(q, (model.nq,), "q")
     v = as_input(np.zeros(model.nv) if v is None else v, (model.nv,), "v")
     if motors:
-        from robot_dynamics_ros.model.motors import add_rotors
-        from robot_dynamics_ros.simulation.effects.motors import MotorTable
-
         table = MotorTable(model, motors)
         model = add_rotors(model, motors)
     damping = model.damping if viscous else np.zeros(model.nv)

@@ -18,6 +18,7 @@ from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.motors import check_motors, without_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -182,6 +183,8 @@ def symbolic(
     """
     sympy = require_sympy()
     _check_joints(model)
+    if motors:
+        model = without_rotors(model, check_motors(model, motors))
     n = model.nv
     letters = _letters(n, coordinates)
     taken = {name: meaning for name, meaning in letters} | motor_names(model, motors)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.equations.numbers import fraction_of
 from robot_dynamics_ros.equations.places import Definition
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.motors import check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.model.motors import DCMotor
 
-__all__ = ["MotorEquations", "check_motors", "motor_equations", "motor_names"]
+__all__ = ["MotorEquations", "motor_equations", "motor_names"]
 
 _CONSTANTS = (
     ("R", "resistance", "Ω"),
@@ -69,28 +69,6 @@ class MotorEquations:
         n = self.M.shape[0]
         solved = self.accelerations()
         return sympy.Matrix([*self.rates[:n], *solved, *self.rates[2 * n :]])
-
-
-def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
-    """The driven joints in joint order.
-
-    Raises:
-        UnknownNameError: a motor at a joint that is not there.
-        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
-    """
-    for name in motors:
-        if name in model.moving_joint_names and name not in model.joint_names:
-            raise ArgumentError(
-                "a mimic joint follows its master and has no motor of its own",
-                where=f"motor of {name!r}",
-                got=name,
-                remedy="Give the motor to the joint that it mimics.",
-            )
-        if name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where="motors")
-        if model.joint(name).type.nv != 1:
-            raise ArgumentError("a motor drives a joint of one degree of freedom", where=f"motor of {name!r}", got=name)
-    return [name for name in model.joint_names if name in motors]
 
 
 def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict[str, str]:

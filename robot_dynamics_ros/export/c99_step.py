@@ -45,7 +45,7 @@ def step_prototypes(plan: Plan, real: str) -> list[str]:
     ]
     friction = "viscous friction" if any(plan.viscous) else "no friction"
     if any(plan.dry):
-        friction += f" and dry friction (tanh over {plan.smooth_velocity:g})"
+        friction += f" and dry friction (smoothed over {plan.smooth_velocity:g})"
     return [
         "/*",
         f" * Rates of the state, with {friction} at the joints.",
@@ -156,7 +156,9 @@ def _rates(plan: Plan, real: str) -> list[str]:
         if any(plan.viscous):
             out.append("        tau[k] -= viscous[k] * v[k];")
         if any(plan.dry):
-            out.append(f"        tau[k] -= dry[k] * tanh{f}(v[k] / {c_number(plan.smooth_velocity, real)});")
+            out.append(
+                f"        tau[k] -= dry[k] * v[k] / sqrt{f}(v[k] * v[k] + {c_number(plan.smooth_velocity**2, real)});"
+            )
         out.append("    }")
     given = (["p"] if plan.parameters else []) + ["unit" if plan.quaternions else "q", "v", "tau"]
     given += ["external"] if plan.external else []

@@ -137,7 +137,7 @@ def _step(plan: Plan) -> list[str]:
     if any(plan.viscous):
         out.append(f"    tau -= np.array({list(plan.viscous)!r}) * v")
     if any(plan.dry):
-        out.append(f"    tau -= np.array({list(plan.dry)!r}) * np.tanh(v / {plan.smooth_velocity!r})")
+        out.append(f"    tau -= np.array({list(plan.dry)!r}) * v / np.sqrt(v * v + {plan.smooth_velocity**2!r})")
     out += [
         "    dq = _position_rates(q, v)",
         f"    dv = forward_dynamics(_normalized(q), v, tau{handed})",

@@ -85,7 +85,7 @@ def export_code(
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
         integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
         friction: joint friction in the step: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
-            friction F tanh(v / smooth_velocity).
+            friction F v / √(v² + smooth_velocity²).
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more.
 

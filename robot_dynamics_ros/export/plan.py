@@ -11,14 +11,13 @@ from robot_dynamics_ros.dynamics.engine.backends import estimated_operations
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.functions import TABLE
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.motors import check_motors
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
 from robot_dynamics_ros.equations.places import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.model.motors import DCMotor, add_rotors
+from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
@@ -107,7 +106,6 @@ def make_plan(
     words = dict(rename or {})
     _check_rename(model, words)
     if motors:
-        check_motors(model, motors)
         model = add_rotors(model, motors)
     geometry = Geometry(model, symbols)
     joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)

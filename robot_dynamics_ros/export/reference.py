@@ -14,6 +14,7 @@ from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion, smooth_sign
 
 __all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
 
@@ -78,16 +79,9 @@ def position_rates(plan: Plan, q: list[float], v: list[float]) -> list[float]:
                 dq[i + k] = v[j + k]
             continue
         x, y, z, w = q[i + 3 : i + 7]
-        wx, wy, wz, vx, vy, vz = v[j : j + 6]
-        n = 2.0 / (x * x + y * y + z * z + w * w)
-        cx, cy, cz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
-        dq[i] = vx + n * (w * cx + y * cz - z * cy)
-        dq[i + 1] = vy + n * (w * cy + z * cx - x * cz)
-        dq[i + 2] = vz + n * (w * cz + x * cy - y * cx)
-        dq[i + 3] = 0.5 * (w * wx + y * wz - z * wy)
-        dq[i + 4] = 0.5 * (w * wy + z * wx - x * wz)
-        dq[i + 5] = 0.5 * (w * wz + x * wy - y * wx)
-        dq[i + 6] = -0.5 * (x * wx + y * wy + z * wz)
+        n = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+        dq[i : i + 3] = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
+        dq[i + 3 : i + 7] = quaternion_rate(x, y, z, w, v[j : j + 3])
     return dq
 
 
@@ -121,7 +115,7 @@ def state_rates(
     for k in range(plan.model.nv):
         tau[k] -= plan.viscous[k] * v[k]
         if plan.dry[k]:
-            tau[k] -= plan.dry[k] * math.tanh(v[k] / plan.smooth_velocity)
+            tau[k] -= plan.dry[k] * smooth_sign(v[k], plan.smooth_velocity)
     inputs = {"q": _normalized(plan, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
     return position_rates(plan, q, v), [float(x) for x in dv], di

@@ -56,6 +56,8 @@ def with_parameters(columns: Columns, values: Array) -> RobotModel:
             if kind in columns.kinds:
                 if joint.name in joints:
                     changes[word] = max(float(values[columns.of(kind)][joints[joint.name]]), 0.0)
+                    if kind == "armature":
+                        changes["rotor_inertia"] = 0.0  # identified together with the armature
                 elif joint.mimic is not None and masters:
                     changes[word] = 0.0  # its master's coordinate has it all
         return dataclasses.replace(joint, **changes) if changes else joint
@@ -92,7 +94,8 @@ def released(model: RobotModel, original: RobotModel) -> RobotModel:
         new = joints[joint.name]
         if new.type is not joint.type:
             return joint
-        return dataclasses.replace(joint, damping=new.damping, friction=new.friction, armature=new.armature)
+        rotors = {"armature": new.armature, "rotor_inertia": new.rotor_inertia}
+        return dataclasses.replace(joint, damping=new.damping, friction=new.friction, **rotors)
 
     description = dataclasses.replace(
         original.description,

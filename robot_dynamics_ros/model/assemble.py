@@ -84,9 +84,9 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         k = multiplier[i]
         damping[v_slice] += k * k * joint.damping
         friction[v_slice] += abs(k) * joint.friction
-        armature[v_slice] += k * k * joint.armature
+        armature[v_slice] += k * k * (joint.armature + joint.rotor_inertia)
 
-    massless = massless_joints(order, parent, merged, master, multiplier, [j.armature for j in order])
+    massless = massless_joints(order, parent, merged, master, multiplier, [j.armature + j.rotor_inertia for j in order])
     if policy == "error":
         check_moving_mass(massless, {j.name: j for j in order})
 

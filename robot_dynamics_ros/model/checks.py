@@ -70,7 +70,7 @@ def checked_joint(joint: Joint) -> Joint:
     if joint.type is JointType.FIXED:
         return joint
     check_limits(joint.limits, where)
-    for name in ("damping", "friction", "armature"):
+    for name in ("damping", "friction", "armature", "rotor_inertia"):
         value = getattr(joint, name)
         if not (math.isfinite(value) and value >= 0.0):
             raise ModelError(
@@ -95,6 +95,7 @@ def checked_joint(joint: Joint) -> Joint:
         joint.friction,
         joint.armature,
         joint.mimic,
+        joint.rotor_inertia,
     )
 
 

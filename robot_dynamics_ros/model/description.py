@@ -248,6 +248,8 @@ class Joint:
         damping: viscous friction, N m s/rad or N s/m.
         friction: Coulomb friction, N m or N.
         armature: reflected rotor inertia, kg m² or kg.
+        rotor_inertia: N² J of a motor that :func:`~robot_dynamics_ros.model.motors.add_rotors` put on the joint, kg m² or kg;
+            adds to ``armature``.
     """
 
     name: str
@@ -261,6 +263,7 @@ class Joint:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    rotor_inertia: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))

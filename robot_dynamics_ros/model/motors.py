@@ -2,21 +2,26 @@
 
     L di/dt = V − R i − k_e N q̇          τ = k_t N i
 
-(N: gear ratio, motor turns per joint turn.)  The rotor's inertia, seen at the joint as N² J, belongs to the mass
-matrix, that is to the model's armature; :func:`add_rotors` puts it there.
+(N: gear ratio, motor turns per joint turn.)  A rotor's inertia, seen at the joint as N² J, belongs to the mass matrix.
+Every function that takes ``motors=`` puts it there, once: :func:`add_rotors` replaces what an earlier call put on the same
+joint, and leaves the joint's own ``armature`` as it is.  So give a rotor's inertia in one place: in the motor, or in the
+robot's description.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["DCMotor", "add_rotors", "check_motor_names"]
+__all__ = ["DCMotor", "MotorTable", "add_rotors", "check_motors", "without_rotors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class DCMotor:
         back_emf_constant: k_e, V s/rad; ``None``: equal to k_t, as energy conservation has it in SI units.
         inductance: L, H; 0: the current follows at once.
         gear_ratio: N.
-        rotor_inertia: J, kg m², used by :func:`add_rotors`.
+        rotor_inertia: J, kg m²; counts as N² J at the joint.
         max_voltage: V; commands are clamped to it.
         max_current: A; the drive holds the current within it.
     """
@@ -61,21 +66,104 @@ class DCMotor:
         return self.torque_constant if self.back_emf_constant is None else self.back_emf_constant
 
 
+class MotorTable:
+    """All motors of a robot, in joint order.
+
+    Attributes:
+        index: (nm,) entry of ``v`` each motor drives.
+    """
+
+    def __init__(self, model: RobotModel, motors: Mapping[str, DCMotor]) -> None:
+        names = check_motors(model, motors)
+        values = [motors[name] for name in names]
+        self.index = np.array([model.v_slice(name).start for name in names], dtype=np.intp)
+        self.R = np.array([m.resistance for m in values])
+        self.L = np.array([m.inductance for m in values])
+        self.kt = np.array([m.torque_constant * m.gear_ratio for m in values])
+        self.ke = np.array([m.emf * m.gear_ratio for m in values])
+        self.max_voltage = np.array([m.max_voltage for m in values])
+        self.max_current = np.array([m.max_current for m in values])
+        self.instant = self.L == 0.0
+        self._L = np.where(self.instant, 1.0, self.L)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def current(self, voltage: Array, v: Array, z: Array) -> Array:
+        """(nm,) current now: the state, or (V − k_e N q̇)/R for motors without inductance."""
+        steady = (voltage - self.ke * v[self.index]) / self.R
+        i = np.where(self.instant, steady, z)
+        return np.minimum(np.maximum(i, -self.max_current), self.max_current)
+
+    def rate(self, voltage: Array, v: Array, z: Array) -> Array:
+        """(nm,) di/dt; zero where the drive holds the current at its limit, and for motors without inductance."""
+        rate = (voltage - self.R * z - self.ke * v[self.index]) / self._L
+        held = (np.abs(z) >= self.max_current) & (rate * z > 0.0)
+        return np.where(self.instant | held, 0.0, rate)
+
+    def advance(self, voltage: Array, v: Array, z: Array, h: float) -> tuple[Array, Array, Array]:
+        """Exact step of the electrical equation at constant speed.
+
+        Returns:
+            New current, mean current over the step, and −d(mean torque)/d(speed): the back-EMF's damping.
+        """
+        a = np.where(self.instant, math.inf, self.R * h / self._L)
+        decay, share = np.exp(-a), np.where(self.instant, 0.0, -np.expm1(-a) / np.where(self.instant, 1.0, a))
+        steady = (voltage - self.ke * v[self.index]) / self.R
+        limit = self.max_current
+        new = np.clip(steady + (np.where(self.instant, steady, z) - steady) * decay, -limit, limit)
+        mean = np.clip(steady + (np.where(self.instant, steady, z) - steady) * share, -limit, limit)
+        damping = np.where(np.abs(mean) < limit, self.kt * self.ke / self.R * (1.0 - share), 0.0)
+        return new, mean, damping
+
+
 def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
-    """The robot with N² J of every motor added to its joint's armature."""
-    check_motor_names(model, motors)
+    """The robot with the rotors of its motors: N² J at their joints, in place of what was added there before.
+
+    Raises:
+        UnknownNameError, ArgumentError: see :func:`check_motors`.
+    """
+    check_motors(model, motors)
+    return _with_rotors(model, {name: m.gear_ratio**2 * m.rotor_inertia for name, m in motors.items()})
+
+
+def without_rotors(model: RobotModel, joints: Iterable[str]) -> RobotModel:
+    """The robot without the rotors that :func:`add_rotors` put on some joints."""
+    return _with_rotors(model, dict.fromkeys(joints, 0.0))
+
+
+def _with_rotors(model: RobotModel, inertia: Mapping[str, float]) -> RobotModel:
+    given = model.description.joints
     joints = tuple(
-        dataclasses.replace(j, armature=j.armature + motors[j.name].gear_ratio ** 2 * motors[j.name].rotor_inertia)
-        if j.name in motors
+        dataclasses.replace(j, rotor_inertia=inertia[j.name])
+        if j.rotor_inertia != inertia.get(j.name, j.rotor_inertia)
         else j
-        for j in model.description.joints
+        for j in given
     )
+    if all(new is old for new, old in zip(joints, given, strict=True)):
+        return model
     return model.replace(description=dataclasses.replace(model.description, joints=joints))
 
 
-def check_motor_names(model: RobotModel, motors: Mapping[str, DCMotor]) -> None:
+def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
+    """The driven joints in joint order.
+
+    Raises:
+        UnknownNameError: a motor at a joint that is not there.
+        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
+    """
     for name in motors:
+        if name in model.moving_joint_names and name not in model.joint_names:
+            raise ArgumentError(
+                "a mimic joint follows its master and has no motor of its own",
+                where=f"motor of joint {name!r}",
+                got=name,
+                remedy="Give the motor to the joint that it mimics.",
+            )
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="motors")
         if model.joint(name).type.nv != 1:
-            raise ArgumentError("a motor drives a joint of one degree of freedom", where=f"motor of joint {name!r}")
+            raise ArgumentError(
+                "a motor drives a joint of one degree of freedom", where=f"motor of joint {name!r}", got=name
+            )
+    return [name for name in model.joint_names if name in motors]

@@ -23,7 +23,7 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     """
     robot = robot.description if isinstance(robot, RobotModel) else robot
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
-    armature = [joint for joint in robot.joints if joint.armature > 0.0]
+    armature = [joint for joint in robot.joints if joint.armature + joint.rotor_inertia > 0.0]
     namespace = f" xmlns:drake={_quoted(DRAKE_NAMESPACE)}" if armature else ""
     lines.append(f"<robot name={_quoted(robot.name)}{namespace}>")
     for link in robot.links:
@@ -117,7 +117,7 @@ def _transmission(joint: Joint) -> list[str]:
         "      <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>",
         "    </joint>",
         f"    <actuator name={_quoted(joint.name + '_motor')}>",
-        f'      <drake:rotor_inertia value="{_number(joint.armature)}"/>',
+        f'      <drake:rotor_inertia value="{_number(joint.armature + joint.rotor_inertia)}"/>',
         '      <drake:gear_ratio value="1.0"/>',
         "    </actuator>",
         "  </transmission>",

@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion
 
 __all__ = ["Coordinates", "per_joint", "position_bounds"]
 
@@ -49,18 +50,11 @@ class Coordinates:
             return
         out[self.q_of_v[self.has_position]] = v[self.has_position]
         for iq, iv in self.floating:
-            x, y, z, w = q[iq + 3 : iq + 7]
-            wx, wy, wz, vx, vy, vz = v[iv : iv + 6]
-            # R(q) v for a unit quaternion: v + 2 w (u × v) + 2 u × (u × v)
-            n = 1.0 / (x * x + y * y + z * z + w * w)
-            cx, cy, cz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
-            out[iq] = vx + 2.0 * n * (w * cx + y * cz - z * cy)
-            out[iq + 1] = vy + 2.0 * n * (w * cy + z * cx - x * cz)
-            out[iq + 2] = vz + 2.0 * n * (w * cz + x * cy - y * cx)
-            out[iq + 3] = 0.5 * (w * wx + y * wz - z * wy)
-            out[iq + 4] = 0.5 * (w * wy + z * wx - x * wz)
-            out[iq + 5] = 0.5 * (w * wz + x * wy - y * wx)
-            out[iq + 6] = -0.5 * (x * wx + y * wy + z * wz)
+            x, y, z, w = q[iq + 3 : iq + 7].tolist()
+            twist = v[iv : iv + 6].tolist()
+            n = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+            out[iq : iq + 3] = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(twist[3:])).parts()
+            out[iq + 3 : iq + 7] = quaternion_rate(x, y, z, w, twist[:3])
 
     def normalize(self, q: Array) -> None:
         """Give the quaternions in ``q`` unit length, in place."""

@@ -59,7 +59,11 @@ def robot_model_error(
     def changed_joint(joint: Joint) -> Joint:
         name = joint.name
         return dataclasses.replace(
-            joint, damping=d[name] * joint.damping, friction=f[name] * joint.friction, armature=a[name] * joint.armature
+            joint,
+            damping=d[name] * joint.damping,
+            friction=f[name] * joint.friction,
+            armature=a[name] * joint.armature,
+            rotor_inertia=a[name] * joint.rotor_inertia,
         )
 
     description = dataclasses.replace(

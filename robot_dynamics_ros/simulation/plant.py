@@ -17,13 +17,12 @@ import numpy as np
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import DCMotor
+from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint, position_bounds
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, limit_effort
-from robot_dynamics_ros.simulation.effects.motors import MotorTable
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
@@ -57,7 +56,7 @@ class Plant:
         limiter: apply effort saturation and the position and velocity rules of ros2_control's joint limiter to
             commands.
         motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
-            voltage.
+            voltage, and its rotor is part of ``plant.model``.
         springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
             control with offsets, at every joint.
         contacts: :class:`~robot_dynamics_ros.simulation.effects.contact.GroundContact` objects.
@@ -103,6 +102,7 @@ class Plant:
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
         if substeps is not None and (int(substeps) != substeps or substeps < 1):
             raise ArgumentError("must be a whole number of at least 1", where="substeps", got=substeps)
+        model = add_rotors(model, motors) if motors else model
         self.model, self.dt, self.max_speed = model, float(dt), float(max_speed)
         self.limiter = bool(limiter)
         self.integrator = make_integrator(integrator)

@@ -17,12 +17,12 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
 from robot_dynamics_ros.simulation.effects.external_wrenches import OutsideWrenches
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.effects.limits import StopTable
-from robot_dynamics_ros.simulation.effects.motors import MotorTable
 from robot_dynamics_ros.simulation.effects.springs import SpringTable
 
 __all__ = ["JointSystem"]

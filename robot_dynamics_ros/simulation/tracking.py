@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws.base import Law
+from robot_dynamics_ros.control.laws.functions import bind
+from robot_dynamics_ros.control.laws.joint_space import ComputedTorque, FeedforwardPD, PDGravity
+from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -26,9 +30,10 @@ class TrackingExperiment:
         drawn: the robot that the law knows.
         position, velocity, acceleration: (N, nv) the motion, one row a control period.
         dt: control period, s.
-        law: ``computed_torque``, ID(q, q̇, q̈_d + ω² e + 2 ω ė); ``feed_forward``, the dynamics of the motion as it should be and
-            the same gains weighed with the inertia at the start; ``pd_gravity``, gravity and those gains.  All
-            compensate the drawn robot's friction at the desired speed.
+        law: ``computed_torque``, :class:`~robot_dynamics_ros.control.laws.joint_space.ComputedTorque` with Kp = ω², Kd = 2 ω;
+            ``feed_forward``, :class:`~robot_dynamics_ros.control.laws.joint_space.FeedforwardPD` with those gains times the
+            inertia at the start; ``pd_gravity``, :class:`~robot_dynamics_ros.control.laws.joint_space.PDGravity` with the
+            latter.  All compensate the drawn robot's friction at the desired speed.
         frequency: ω, rad/s.
         integrator: of the plant.
     """
@@ -69,13 +74,13 @@ class TrackingExperiment:
     def __call__(self, robot: RobotModel, number: int) -> Mapping[str, float]:
         """Figures of one run: rms and largest position error, error at the end, largest effort as a share of the limit."""
         plant = Plant(robot, self.dt, integrator=self.integrator, q0=self.position[0], v0=self.velocity[0])
-        n, w = len(self.position) - 1, self.frequency
+        n = len(self.position) - 1
         error, share = np.empty((n, robot.nv)), 0.0
         control = self._control()
         for k in range(n):
             q, v = plant.q, plant.v
             error[k] = self.position[k] - q
-            tau = control(k, q, v, w * w * error[k] + 2.0 * w * (self.velocity[k] - v))
+            tau = control(q, v, self.position[k], self.velocity[k], self.acceleration[k])
             plant.step(tau)
             share = max(share, float(np.max(np.abs(tau) / self.drawn.effort_limit)))
         end = np.abs(self.position[-1] - plant.q).max()
@@ -86,21 +91,14 @@ class TrackingExperiment:
             "largest effort / limit": share,
         }
 
-    def _control(self) -> Callable[[int, Array, Array, Array], Array]:
-        model = self.drawn
-        inverse, gravity = kernel(model, "inverse_dynamics"), kernel(model, "gravity_forces")
-        inertia = np.diag(kernel(model, "mass_matrix")(self.position[0], np.empty((model.nv, model.nv))))
-        tau = np.empty(model.nv)
-        friction = model.damping * self.velocity + model.friction * np.tanh(self.velocity / 0.01)
-
-        def control(k: int, q: Array, v: Array, wanted: Array) -> Array:
-            if self.law == "computed_torque":
-                inverse(q, v, self.acceleration[k] + wanted, tau)
-                return tau + friction[k]
-            if self.law == "feed_forward":
-                inverse(self.position[k], self.velocity[k], self.acceleration[k], tau)
-            else:
-                gravity(q, tau)
-            return tau + inertia * wanted + friction[k]
-
-        return control
+    def _control(self) -> Callable[..., Array]:
+        model, w = self.drawn, self.frequency
+        friction = Friction.of(model)
+        inertia = np.diag(mass_matrix(model, self.position[0]))
+        law: Law
+        if self.law == "computed_torque":
+            law = ComputedTorque(kp=w * w, kd=2.0 * w, friction=friction)
+        else:
+            kind = FeedforwardPD if self.law == "feed_forward" else PDGravity
+            law = kind(kp=w * w * inertia, kd=2.0 * w * inertia, friction=friction)
+        return bind(model, law)

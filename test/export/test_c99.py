@@ -15,7 +15,7 @@ from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.export.functions import FUNCTIONS
-from robot_dynamics_ros.model import DCMotor, add_rotors
+from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import JointFriction
 
 pytestmark = needs_compiler
@@ -199,7 +199,6 @@ def test_nothing_but_math_is_needed(tmp_path):
         "cos",
         "sincos",
         "sqrt",
-        "tanh",
         "memcpy",
         "memset",
         "_GLOBAL_OFFSET_TABLE_",
@@ -347,7 +346,7 @@ def test_motors_follow_the_plant(tmp_path):
     model = rd.load_robot("two_link")
     library = built(tmp_path, model, ["step"], motors=MOTORS)
     plant = rd.Plant(
-        add_rotors(model, MOTORS),
+        model,
         2e-4,
         integrator="rk4",
         motors=MOTORS,

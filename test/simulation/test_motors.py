@@ -1,5 +1,7 @@
 """DC motors against their closed forms."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -43,7 +45,7 @@ def test_motor_runs_up_as_the_closed_form(integrator, dt, tolerance):
     plant = Plant(model, dt, integrator=integrator, motors={"axle": MOTOR})
     for _ in range(round(0.1 / dt)):
         plant.step([12.0])
-    speed, current = closed_form(MOTOR, 0.5, 0.3, 12.0, 0.1)
+    speed, current = closed_form(MOTOR, 0.5 + 400.0 * 1e-4, 0.3, 12.0, 0.1)
     assert plant.v[0] == pytest.approx(speed, rel=tolerance)
     assert plant.currents[0] == pytest.approx(current, rel=tolerance)
     assert plant.tau[0] == pytest.approx(20.0 * 0.05 * current, rel=tolerance)
@@ -89,6 +91,23 @@ def test_voltage_and_current_limits(integrator):
 def test_rotor_inertia_goes_through_the_gear_squared():
     model = add_rotors(wheel(inertia=0.5, armature=0.1), {"axle": MOTOR})
     assert rd.mass_matrix(model, [0.0])[0, 0] == pytest.approx(0.5 + 0.1 + 400.0 * 1e-4)
+
+
+def test_a_rotor_counts_once_wherever_it_is_given():
+    """Plant, linearization and symbols put a motor's rotor on the joint, on a robot that has it already as on one that has not."""
+    bare = wheel(inertia=0.5, armature=0.1)
+    for model in (
+        bare,
+        add_rotors(bare, {"axle": MOTOR}),
+        add_rotors(add_rotors(bare, {"axle": MOTOR}), {"axle": MOTOR}),
+    ):
+        plant = Plant(model, motors={"axle": MOTOR})
+        assert rd.mass_matrix(plant.model, [0.0])[0, 0] == pytest.approx(0.64, rel=1e-14)
+        _, B = rd.linearize(model, [0.0], motors={"axle": dataclasses.replace(MOTOR, inductance=0.0)})
+        assert B[1, 0] == pytest.approx(MOTOR.torque_constant * 20.0 / MOTOR.resistance / 0.64, rel=1e-12)
+        symbolic = rd.symbolic(model, motors={"axle": MOTOR}, motor_symbols=False)
+        assert float(symbolic.motors.M[0, 0]) == pytest.approx(0.64, rel=1e-14)
+        assert float(symbolic.M[0, 0]) == pytest.approx(0.6, rel=1e-14)
 
 
 def test_only_motored_joints_take_voltages():

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model import DCMotor, add_rotors
+from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import JointFriction
 
 S = pytest.importorskip("sympy")
@@ -34,7 +34,7 @@ def test_state_space_moves_as_the_plant(as_symbols):
     voltage, x0 = np.array([9.0, 4.0]), np.array([0.1, 0.2, 1.0, 1.5, 0.5, 0.0])
     run = solve_ivp(lambda t, x: rate(list(x), voltage), (0, 0.4), x0, rtol=1e-10, atol=1e-12)
     plant = rd.Plant(
-        add_rotors(model, MOTORS),
+        model,
         4e-4,
         integrator="rk4",
         motors=MOTORS,

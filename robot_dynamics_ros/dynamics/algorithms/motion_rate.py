@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
-from robot_dynamics_ros.spatial import Vec3, maximum, minimum, rotation_of_quaternion, sqrt
+from robot_dynamics_ros.spatial import Vec3, maximum, minimum, quaternion_rate, rotation_of_quaternion, sqrt
 
 __all__ = ["applied_efforts", "configuration_rate"]
 
@@ -27,14 +27,8 @@ def configuration_rate(tree: Any, q: Any, v: Any) -> list[Any]:
             rate[i] = v[j] * 1.0
             continue
         x, y, z, w = q[i + 3 : i + 7]
-        a, b, c = v[j : j + 3]
         rate[i : i + 3] = rotation_of_quaternion(x, y, z, w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
-        rate[i + 3 : i + 7] = [
-            0.5 * (w * a + y * c - z * b),
-            0.5 * (w * b + z * a - x * c),
-            0.5 * (w * c + x * b - y * a),
-            -0.5 * (x * a + y * b + z * c),
-        ]
+        rate[i + 3 : i + 7] = quaternion_rate(x, y, z, w, v[j : j + 3])
     return rate
 
 

@@ -24,7 +24,6 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.watchdog import Watchdog
 from robot_dynamics_ros.control.workspace import Kernels, Workspace
 from robot_dynamics_ros.control.wrench_pass import WrenchPass
-from robot_dynamics_ros.dynamics import joint_wrenches
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -175,8 +174,7 @@ class ControllerParts:
             self._carry(None, self._base)
             return
         loaded = carrying(self.model, payload)
-        external = dict(self._external.values)
-        links = [*external, *self._work.kernels.links]
+        links = list(self._work.kernels.links)
 
         def prepare() -> None:
             kernels = Kernels.of(loaded)
@@ -185,8 +183,6 @@ class ControllerParts:
                 kernels.link(link)
             if self.observer is not None:
                 self.observer.compile(kernels)
-            if external:
-                joint_wrenches(loaded, *np.zeros((3, loaded.nv)), external=external)
             if background:
                 self._prepared = (request, payload, kernels)  # one assignment: nothing to lock
             else:
@@ -206,8 +202,6 @@ class ControllerParts:
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         self._work.kernels = kernels
         self.law.prepare(kernels)
-        for link in self._external.values:
-            kernels.link(link)
         self.payload = payload
         if self.observer is not None:
             self.observer.rebase()
@@ -221,12 +215,9 @@ class ControllerParts:
             UnknownNameError: the model has no such link.
             ArgumentError: not six finite numbers.
         """
-        w = self._work
-        w.kernels.link(link)
+        self.model.link_index(link)
         if self._external.set(link, wrench, t):
             self._blend.start()
-            if self.want_wrenches and self._external:  # compile now, not in the cycle
-                joint_wrenches(w.model, w.q, w.v, w.a, external=self._external.values)
 
     def set_guards(self, settings: GuardSettings) -> None:
         """Use other limits from the next cycle on, e.g. derated ones.

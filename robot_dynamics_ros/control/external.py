@@ -69,9 +69,5 @@ class ExternalWrenches:
 
     def subtract(self, work: Workspace, tau: Array) -> None:
         """τ ← τ − Σ Jᵀ f: what the joints need not give because the surroundings do, at ``work.q``."""
-        for link, wrench in self.values.items():
-            kernels = work.kernels.link(link)
-            kernels.jacobian(work.q, work.J)
-            kernels.pose(work.q, work.X)
-            R = work.X[:3, :3]
-            tau -= work.J[:3].T @ (R @ wrench[:3]) + work.J[3:].T @ (R @ wrench[3:])
+        if self.values:
+            tau -= work.kernels.efforts_of(work.q, self.values)

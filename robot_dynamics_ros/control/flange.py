@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.observer import MomentumObserver, contact_wrench
 from robot_dynamics_ros.control.workspace import Kernels
-from robot_dynamics_ros.control.wrench_kernels import JointKernel, on_links
+from robot_dynamics_ros.control.wrench_kernels import JointKernel
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -82,8 +82,7 @@ class FlangeLoad:
             kernels.link(link)
         contact_wrench(model, model.neutral(), self.link, np.zeros(n))
         self._model, self._kernels, self._joint = model, kernels, joint
-        self._external, self._a, self._net = np.zeros((len(model.link_names), 6)), np.zeros(n), np.zeros(n)
-        self._pose, self._J = np.zeros((4, 4)), np.zeros((6, n))
+        self._a, self._net, self._pose = np.zeros(n), np.zeros(n), np.zeros((4, 4))
 
     def reset(self) -> None:
         """Begin afresh: time has gone by without updates."""
@@ -108,32 +107,20 @@ class FlangeLoad:
         if self.contact == "estimated":
             unexplained = self._observer.update(kernels, q, v, effort, dt)
             found, _ = contact_wrench(model, q, self.link, unexplained)
-            on_links(model, {self.link: found}, self._external)
+            contact = {self.link: found}
         else:
-            on_links(model, {k: w for k, w in external.items() if k in self._behind}, self._external)
-            unexplained = self._efforts_of(q, external)
+            contact = {k: w for k, w in external.items() if k in self._behind}
+            unexplained = kernels.efforts_of(q, external)
         if a is None:
             np.add(effort, unexplained, out=self._net)
             if self._friction is not None:
                 self._net -= self._friction.effort(v, self._a)
             kernels.forward_dynamics(q, v, self._net, self._a)
             a = self._a
-        load = -self._joint(q, v, a, self._external)[0]
+        load = -self._joint(q, v, a, contact)[0]
         if self.subtract:
-            self._external[:] = 0.0
-            load += self._joint(q, v, a, self._external)[0]
+            load += self._joint(q, v, a, {})[0]
         return self._in_frame(q, load)
-
-    def _efforts_of(self, q: Array, external: Mapping[str, Array]) -> Array:
-        """(n,) Σ Jᵀ f of known wrenches."""
-        total = np.zeros(self._model.nv)
-        for link, wrench in external.items():
-            at = self._kernels.link(link)
-            at.pose(q, self._pose)
-            at.jacobian(q, self._J)
-            R = self._pose[:3, :3]
-            total += self._J[:3].T @ (R @ wrench[:3]) + self._J[3:].T @ (R @ wrench[3:])
-        return total
 
     def _in_frame(self, q: Array, load: Array) -> Array:
         if self.frame == self.link:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -59,6 +59,10 @@ class Kernels:
         gravity_forces: (q, out).
         mass_matrix: (q, out).
         forward_dynamics: (q, v, tau, out).
+        external_efforts: (q, external, out); Σ Jᵀ f.
+        loaded_inverse_dynamics: (q, v, a, external, out_tau, out_wrenches); ``inverse_dynamics_wrenches`` under
+            external wrenches, (nb, 6) as :attr:`gatherer` makes them.
+        gatherer, external: brings wrenches on links into the array ``external``.
         links: link name → its kernels, for the links asked for.
     """
 
@@ -69,12 +73,22 @@ class Kernels:
     gravity_forces: Callable[..., Any]
     mass_matrix: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
+    external_efforts: Callable[..., Any]
+    loaded_inverse_dynamics: Callable[..., Any]
     links: dict[str, LinkKernels] = field(default_factory=dict)
+    gatherer: WrenchGatherer = field(init=False)
+    external: Array = field(init=False)
+    _efforts: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gatherer", WrenchGatherer(self.model))
+        object.__setattr__(self, "external", np.zeros((self.model.nb, 6)))
+        object.__setattr__(self, "_efforts", np.zeros(self.model.nv))
 
     @classmethod
     def of(cls, model: RobotModel) -> Kernels:
         """Get (and, the first time, compile) the kernels of a model.  Not for the control cycle."""
-        names = (
+        plain = (
             "inverse_dynamics",
             "inverse_dynamics_wrenches",
             "bias_forces",
@@ -82,7 +96,15 @@ class Kernels:
             "mass_matrix",
             "forward_dynamics",
         )
-        return cls(model, *(kernel(model, name) for name in names))
+        made = {name: kernel(model, name) for name in plain}
+        made["external_efforts"] = kernel(model, "external_efforts", external=True)
+        made["loaded_inverse_dynamics"] = kernel(model, "inverse_dynamics_wrenches", external=True)
+        return cls(model, **made)
+
+    def efforts_of(self, q: Array, wrenches: Mapping[str, Array]) -> Array:
+        """(n,) Σ Jᵀ f of wrenches (6,) [moment; force] on links, valid until the next call."""
+        self.external_efforts(q, self.gatherer.gather(wrenches, self.external), self._efforts)
+        return self._efforts
 
     def link(self, name: str) -> LinkKernels:
         """The kernels of a link, compiled on first use.

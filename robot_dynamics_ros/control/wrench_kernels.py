@@ -1,8 +1,4 @@
-"""Wrenches for a control cycle: kernels and memory made beforehand, nothing compiled in the cycle.
-
-Known external wrenches may come and go on any link, so every kernel here takes one for each link, zero or not: a kernel
-for just those present would have to be compiled when one appears.
-"""
+"""Wrenches for a control cycle: kernels and memory made beforehand, nothing compiled in the cycle."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
@@ -19,7 +15,7 @@ from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BalanceKernel", "JointKernel", "matching", "on_links", "parent_link"]
+__all__ = ["BalanceKernel", "JointKernel", "matching", "parent_link"]
 
 
 def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple[str, ...]:
@@ -39,14 +35,6 @@ def parent_link(model: RobotModel, joint: str) -> str:
     return model.joint(joint).parent
 
 
-def on_links(model: RobotModel, external: Mapping[str, Array], out: Array) -> Array:
-    """(nl, 6) external wrenches in the order of ``model.link_names``, zero where there is none."""
-    out[:] = 0.0
-    for link, wrench in external.items():
-        out[model.link_index(link)] = wrench
-    return out
-
-
 class JointKernel:
     """Wrenches of some joints, fixed and mimic ones too, each about its origin in its child link's frame.
 
@@ -59,18 +47,19 @@ class JointKernel:
         links = link_tree(model)
         self.joints = tuple(joints)
         self.wrenches = np.zeros((len(self.joints), 6))
+        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
         self._run = kernel(
             model,
             "joint_wrenches",
             about="joint",
             axes="child",
-            external=tuple(range(len(model.link_names))),
+            external=True,
             joints_of=tuple(links.link_of[name] for name in self.joints),
         )
 
-    def __call__(self, q: Array, v: Array, a: Array, external: Array) -> Array:
-        """``wrenches`` for a state; ``external`` as made by :func:`on_links`."""
-        self._run(q, v, a, external, self.wrenches)
+    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
+        """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
+        self._run(q, v, a, self._gatherer.scatter(external, self._external), self.wrenches)
         return self.wrenches
 
 
@@ -91,17 +80,18 @@ class BalanceKernel:
         self.joint, self.frame = joint, observer
         self.parts = np.zeros((len(PARTS), 6))
         at = model.link_index(observer) if observer in model.link_names else -1
+        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
         self._run = kernel(
             model,
             "wrench_balance",
             about="joint",
             axes="observer",
-            external=tuple(range(len(model.link_names))),
+            external=True,
             link=link_tree(model).link_of[joint],
             observer=at,
         )
 
-    def __call__(self, q: Array, v: Array, a: Array, external: Array) -> Array:
-        """``parts`` for a state; ``external`` as made by :func:`on_links`."""
-        self._run(q, v, a, external, self.parts)
+    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
+        """``parts`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
+        self._run(q, v, a, self._gatherer.scatter(external, self._external), self.parts)
         return self.parts

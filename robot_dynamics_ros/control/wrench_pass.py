@@ -9,7 +9,6 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.workspace import Workspace
-from robot_dynamics_ros.dynamics import joint_wrenches
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["Differentiator", "WrenchPass"]
@@ -95,14 +94,12 @@ class WrenchPass:
             np.copyto(self._net, effort)
             if friction is not None:
                 self._net -= friction.effort(work.v, work.s2)
-            for link, wrench in external.items():
-                kernels = work.kernels.link(link)
-                kernels.jacobian(work.q, work.J)
-                kernels.pose(work.q, work.X)
-                R = work.X[:3, :3]
-                self._net += work.J[:3].T @ (R @ wrench[:3]) + work.J[3:].T @ (R @ wrench[3:])
+            if external:
+                self._net += work.kernels.efforts_of(work.q, external)
             work.kernels.forward_dynamics(work.q, work.v, self._net, a)
         if external:
-            work.wrenches[:] = joint_wrenches(work.model, work.q, work.v, a, external=external)
+            kernels = work.kernels
+            kernels.gatherer.gather(external, kernels.external)
+            kernels.loaded_inverse_dynamics(work.q, work.v, a, kernels.external, self._tau, work.wrenches)
         else:
             work.kernels.inverse_dynamics_wrenches(work.q, work.v, a, self._tau, work.wrenches)

@@ -17,6 +17,7 @@ from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine import link_functions  # noqa: F401 (likewise)
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.dynamics.engine.backends import available_backends, backend_of, kernel, prepare, prepared
+from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
@@ -29,10 +30,13 @@ from robot_dynamics_ros.wrench import Wrench
 __all__ = [
     "Frame",
     "Wrench",
+    "WrenchGatherer",
     "available_backends",
     "backend_of",
+    "body_wrenches",
     "check_finite",
     "kernel",
+    "link_wrenches",
     "prepare",
     "prepared",
     "rollout",

@@ -13,14 +13,15 @@ names the model does not have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
-from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -34,6 +35,7 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "coriolis_matrix",
+    "external_efforts",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "gravity_forces",
@@ -48,8 +50,6 @@ __all__ = [
     "potential_energy",
 ]
 
-Wrenches = Mapping[str, Any] | None
-
 
 def _call(
     model: RobotModel,
@@ -62,12 +62,14 @@ def _call(
     more: tuple[Any, ...] = (),
 ) -> Any:
     if external:
-        links, wrenches = _stacked(model, external, inputs[0])
-        options, inputs = (*options, ("external", links)), (*inputs, wrenches)
+        by_link = any(word == "link_external" for word, _ in TABLE[name].inputs)
+        wrenches = (link_wrenches if by_link else body_wrenches)(model, external, inputs[0])
+        if wrenches.shape[-2]:
+            options, inputs = (*options, ("external", True)), (*inputs, wrenches)
     if base is not None:
         options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
-    run = evaluator(model, name, options)
+    run = evaluator(model, name, tuple(sorted(options)))
     return run(*inputs) if out is None else run(*inputs, out)
 
 
@@ -96,31 +98,10 @@ def _base_motion(base: Any) -> np.ndarray:
     return np.stack(np.broadcast_arrays(*parts), axis=-2)
 
 
-def _stacked(model: RobotModel, external: Mapping[str, Any], q: Any) -> tuple[tuple[int, ...], np.ndarray]:
-    if not isinstance(external, Mapping):
-        raise ArgumentError(
-            f"expected a mapping from link names to wrenches, got {type(external).__name__}",
-            where="external",
-            got=external,
-            remedy="For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes.",
-        )
-    links = tuple(model.link_index(name) for name in external)
-    parts = [as_input(_on_link(model, q, name, w), (6,), f"external[{name!r}]") for name, w in external.items()]
-    return links, np.stack(np.broadcast_arrays(*parts), axis=-2) if len(parts) > 1 else parts[0][..., None, :]
-
-
 def _named(external: Wrenches) -> dict[str, Any]:
     return {
         f"external[{link!r}]": value for link, value in (external or {}).items() if not isinstance(value, Wrench | list)
     }
-
-
-def _on_link(model: RobotModel, q: Any, link: str, value: Any) -> Any:
-    if isinstance(value, Wrench) or (isinstance(value, list | tuple) and any(isinstance(w, Wrench) for w in value)):
-        from robot_dynamics_ros.dynamics.wrenches import sum_on_link
-
-        return sum_on_link(model, q, link, value)
-    return value
 
 
 def inverse_dynamics(
@@ -154,6 +135,15 @@ def bias_forces(
         (..., nv) efforts, N m or N.
     """
     return _call(model, "bias_forces", (q, v), external, out, base)
+
+
+def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.ndarray | None = None) -> np.ndarray:
+    """Σ Jᵀ f_ext: what wrenches from the surroundings do at the joints.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+    """
+    return _call(model, "external_efforts", (q,), external, out)
 
 
 def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:

@@ -11,10 +11,11 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
-from robot_dynamics_ros.dynamics.api import Wrenches, _call, _finite, _named
+from robot_dynamics_ros.dynamics.api import _call, _finite, _named
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.dynamics.kinematics import link_pose
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
+from robot_dynamics_ros.dynamics.kinematics import link_pose, link_poses
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -260,37 +261,13 @@ def wrench_on_link(
     model.link_index(link)
     F, M, r = (as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset")))
     if expressed_in is not None and expressed_in != link:
-        from robot_dynamics_ros.dynamics.relative_motion import motion
-
-        R = np.swapaxes(motion(model, q, point_on=link, relative_to=expressed_in).rotation, -1, -2)
+        number, frame = frame_of(model, expressed_in, "expressed_in")
+        poses = link_poses(model, q)[..., :3, :3]
+        R = np.swapaxes(poses[..., model.link_index(link), :, :], -1, -2)
+        if number >= 0:
+            R = R @ poses[..., number, :, :]
+        if frame is not None:
+            R = R @ frame.rotation
         F, M = (np.einsum("...ij,...j->...i", R, x) for x in (F, M))
     parts = np.broadcast_arrays(M + np.cross(r, F), F)
     return np.concatenate(parts, axis=-1)
-
-
-def sum_on_link(model: RobotModel, q: Any, link: str, value: Wrench | Sequence[Wrench]) -> np.ndarray:
-    """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
-    total: Any = 0.0
-    for w in [value] if isinstance(value, Wrench) else value:
-        if not isinstance(w, Wrench):
-            raise ArgumentError(
-                f"expected Wrench values throughout, got {type(w).__name__} among them",
-                where=f"external[{link!r}]",
-                got=w,
-                remedy="Use Wrench.from_vector for arrays.",
-            )
-        if w.frame == link:
-            total = total + w.translate((0.0, 0.0, 0.0)).vector
-            continue
-        from robot_dynamics_ros.dynamics.relative_motion import motion
-
-        try:
-            seen = motion(model, q, point_on=link, relative_to=w.frame)
-        except UnknownNameError as error:
-            raise UnknownNameError("frame", w.frame, error.valid, where=f"external[{link!r}]") from None
-        R = np.swapaxes(seen.rotation, -1, -2)
-        moment = w.moment + np.cross(w.point - seen.position, w.force)
-        total = total + np.concatenate(
-            [R @ moment if moment.ndim == 1 else np.einsum("...ij,...j->...i", R, moment), R @ w.force], axis=-1
-        )
-    return np.asarray(total)

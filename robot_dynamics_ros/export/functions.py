@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
+from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.functions import TABLE, sizes
@@ -15,6 +16,7 @@ from robot_dynamics_ros.dynamics.engine.registry import SHAPES
 from robot_dynamics_ros.equations.names import identifier_of
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import Force
 
 __all__ = ["DEFAULT", "FUNCTIONS", "Argument", "Request", "Traced", "requests_for", "run_on", "trace_request"]
 
@@ -75,9 +77,7 @@ def _linearization(tree: Any, options: Any, q: Any, v: Any, tau: Any, external: 
     free = [tau[k] - v[k] * damping[k] if damping[k] else tau[k] for k in range(n)]
     (a,) = TABLE["forward_dynamics"].run(tree, options, q, v, free, external, [])
     (inverse,) = TABLE["mass_matrix_inverse"].run(tree, options, q)
-    from robot_dynamics_ros.dynamics.engine.functions import _external
-
-    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, _external(tree, options, external))
+    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, tree.external_forces(external))
     for k in range(n):
         if damping[k]:
             by_v[k][k] = by_v[k][k] + damping[k]
@@ -291,12 +291,12 @@ def _request(
 ) -> Request:
     options: dict[str, Any] = {}
     if external and "external" in kind.inputs.split():
-        options["external"] = tuple(model.link_index(x) for x in external)
+        options["loaded"] = tuple(model.link_index(x) for x in external)
     if link:
         options |= {"link": model.link_index(link), "frame": "world"}
     if kind.entry is _linearization:
         options["viscous"] = tuple(model.damping.tolist()) if kind.viscous else (0.0,) * model.nv
-    numbers = {**sizes(model, options), "n2": 2 * model.nv}
+    numbers = {**sizes(model, options), "n2": 2 * model.nv, "nx": len(external)}
 
     def shape(words_: tuple[Any, ...]) -> Shape:
         return tuple(numbers[w] if isinstance(w, str) else w for w in words_)
@@ -308,6 +308,18 @@ def _request(
     word = f"_{words.get(link) or identifier_of(link)}" if link else ""
     said = f"{kind.said}  Link: {link}." if link else kind.said
     return Request(f"{name}{word}", name, said, inputs, outputs, tuple(sorted(options.items())), link)
+
+
+def _on_bodies(tree: Any, links: tuple[int, ...], wrenches: list[Any]) -> list[Any]:
+    """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see ``dynamics.external_wrenches``."""
+    rows: list[Any] = [0.0] * (6 * tree.model.nb)
+    for k, link in enumerate(links):
+        body, X = link_placement(tree, link)
+        if body is not None:
+            moved = body.to_link(X.force_back(Force.of(wrenches[6 * k : 6 * k + 6]))).parts()
+            at = 6 * int(tree.model.link_body[link])
+            rows[at : at + 6] = [x + y for x, y in zip(rows[at : at + 6], moved, strict=True)]
+    return rows
 
 
 def run_on(request: Request, tree: Any, inputs: Mapping[str, list[Any]]) -> list[list[Any]]:
@@ -322,6 +334,8 @@ def run_on(request: Request, tree: Any, inputs: Mapping[str, list[Any]]) -> list
     """
     kind = FUNCTIONS[request.kind]
     options = dict(request.options)
+    if loaded := options.pop("loaded", ()):
+        inputs = {**inputs, "external": _on_bodies(tree, loaded, inputs["external"])}
     if callable(kind.entry):
         results = kind.entry(tree, options, *(inputs.get(w, []) for w in kind.inputs.split()))
     else:

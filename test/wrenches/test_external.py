@@ -126,3 +126,83 @@ def test_a_contact_force_is_read_off_the_flange():
     carried = rd.joint_wrench(arm, q, rest, rest, "tool_joint", external={"tool": push}, expressed_in="world")
     R = rd.link_pose(arm, q, "tool")[:3, :3]
     np.testing.assert_allclose(carried.force, -1.5 * arm.gravity - R @ push.force, atol=1e-10)
+
+
+def random_wrenches(rng, model, batch=()):
+    """Wrenches on a few links, moving, merged or on the base, as arrays or as values in any frame."""
+    links = rng.choice(model.link_names, size=rng.integers(1, 6), replace=False)
+    found = {}
+    for link in links:
+        if rng.random() < 0.3:
+            frame = str(rng.choice([*model.link_names, "world"]))
+            found[str(link)] = rd.Wrench(*rng.normal(size=(3, 3)), frame=frame)
+        else:
+            found[str(link)] = rng.normal(size=(*batch, 6))
+    return found
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreted"])
+def test_any_set_of_links_is_one_compiled_function(backend):
+    model = random_model(21, 6, branching=0.5, fixed=0.6, mimic=0.2).with_backend(backend)
+    q, v, a = random_state(model, 21)
+    joints = rd.all_joint_names(model)
+    rng = np.random.default_rng(21)
+
+    def everything(external):
+        return [
+            rd.inverse_dynamics(model, q, v, a, external=external),
+            rd.bias_forces(model, q, v, external=external),
+            rd.forward_dynamics(model, q, v, a, external=external),
+            rd.external_efforts(model, q, external),
+            *rd.inverse_dynamics_derivatives(model, q, v, a, external=external),
+            rd.joint_wrenches(model, q, v, a, external=external),
+            rd.joint_wrenches(model, q, v, a, external=external, joints="all", expressed_in="world"),
+            rd.wrench_balance(model, q, v, a, model.joint(joints[-1]).child, external=external).joint,
+        ]
+
+    everything({model.link_names[-1]: rd.Wrench((1.0, 0.0, 0.0))})
+    before = rd.prepared(model)
+    assert len(before) >= 8
+    for _ in range(12 if backend == "native" else 2):
+        everything(random_wrenches(rng, model))
+        rd.inverse_dynamics(model, np.stack([q, q]), v, a, external=random_wrenches(rng, model, (2,)))
+    assert rd.prepared(model) == before
+
+
+def test_efforts_of_external_wrenches_are_jacobians_transposed(tree):
+    model, q, v, a = tree
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        external = {link: rng.normal(size=6) for link in rng.choice(model.link_names, size=4, replace=False)}
+        expected = np.zeros(model.nv)
+        for link, wrench in external.items():
+            expected += rd.jacobian(model, q, link, expressed_in="link").T @ wrench
+        np.testing.assert_allclose(rd.external_efforts(model, q, external), expected, atol=1e-9)
+        np.testing.assert_allclose(
+            rd.inverse_dynamics(model, q, v, a, external=external),
+            rd.inverse_dynamics(model, q, v, a) - expected,
+            atol=1e-9,
+        )
+        # in a control cycle
+        gatherer, rows = rd.WrenchGatherer(model), np.full((model.nb, 6), np.nan)
+        run = rd.kernel(model, "external_efforts", external=True)
+        np.testing.assert_allclose(run(q, gatherer.gather(external, rows)), expected, atol=1e-9)
+    assert rd.external_efforts(model, q, {}).tolist() == [0.0] * model.nv
+    assert rd.external_efforts(model, q, {model.root_link: np.ones(6)}).tolist() == [0.0] * model.nv
+    with pytest.raises(rd.UnknownNameError, match="hand"):
+        gatherer.gather({"hand": np.ones(6)}, rows)
+
+
+def test_wrenches_on_a_robot_without_joints():
+    model = rd.limb(1).lock("joint1")
+    assert rd.inverse_dynamics(model, [], [], [], external={model.link_names[-1]: np.ones(6)}).shape == (0,)
+    held = rd.joint_wrenches(model, [], [], [], external={model.link_names[-1]: np.ones(6)}, joints="all")
+    free = rd.joint_wrenches(model, [], [], [], joints="all")
+    assert not np.allclose(held, free)
+
+
+def test_batches_that_do_not_fit_are_named(tree):
+    model, q, v, a = tree
+    external = {model.link_names[1]: np.ones((2, 6)), model.link_names[2]: np.ones((3, 6))}
+    with pytest.raises(rd.ArgumentError, match="batch dimensions"):
+        rd.inverse_dynamics(model, q, v, a, external=external)

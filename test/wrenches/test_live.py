@@ -10,7 +10,7 @@ from support.random_trees import random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.flange import FlangeLoad
-from robot_dynamics_ros.control.wrench_kernels import BalanceKernel, JointKernel, matching, on_links
+from robot_dynamics_ros.control.wrench_kernels import BalanceKernel, JointKernel, matching
 from robot_dynamics_ros.control.wrench_pass import Differentiator
 from robot_dynamics_ros.simulation import Plant
 
@@ -113,17 +113,16 @@ def test_kernels_are_the_library():
     model = random_model(8, 5, fixed=0.6, mimic=0.3)
     q, v, a = random_state(model, 8)
     external = {model.link_names[-1]: np.arange(1.0, 7.0)}
-    table = on_links(model, external, np.empty((len(model.link_names), 6)))
     names = rd.all_joint_names(model)
     np.testing.assert_allclose(
-        JointKernel(model, names)(q, v, a, table),
+        JointKernel(model, names)(q, v, a, external),
         rd.joint_wrenches(model, q, v, a, external=external, joints="all"),
         atol=1e-9,
     )
     for observer in (model.link_names[2], "world"):
         balance = BalanceKernel(model, names[-1], observer)
         expected = rd.wrench_balance(model, q, v, a, model.joint(names[-1]).child, observer=observer, external=external)
-        for name, row in zip(balance.names, balance(q, v, a, table), strict=True):
+        for name, row in zip(balance.names, balance(q, v, a, external), strict=True):
             np.testing.assert_allclose(row, expected[name], atol=1e-9)
     with pytest.raises(rd.UnknownNameError, match="moon"):
         BalanceKernel(model, names[-1], "moon")

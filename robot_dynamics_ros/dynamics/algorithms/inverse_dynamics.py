@@ -6,7 +6,7 @@ from typing import Any
 
 from robot_dynamics_ros.spatial import Force, Motion, Transform
 
-__all__ = ["newton_euler"]
+__all__ = ["external_efforts", "newton_euler"]
 
 
 def newton_euler(tree: Any, q: Any, v: Any, a: Any, external: Any = None) -> Any:
@@ -45,3 +45,27 @@ def newton_euler(tree: Any, q: Any, v: Any, a: Any, external: Any = None) -> Any
     for dof in tree.degrees():
         tau[dof] = tau[dof] + tree.armature(dof) * a[dof]
     return tau, f
+
+
+def external_efforts(tree: Any, q: Any, external: Any) -> Any:
+    """Σ Jᵀ f_ext: what wrenches from the surroundings do at the joints, by carrying them inward.
+
+    Args:
+        tree: see :func:`newton_euler`.
+        external: forces on bodies in body frames, by body; ``None`` for none.
+
+    Returns:
+        efforts (nv,).
+    """
+    tau = tree.vector()
+    if external is None:
+        return tau
+    X, f = tree.field(Transform), tree.field(Force)
+    f[tree.root] = Force.zero()
+    for i in tree.outward():
+        X[i], f[i] = i.transform(q), external[i]
+    for i in tree.inward():
+        for dof, S in i.columns:
+            tau[dof] = tau[dof] + S.dot(f[i])
+        f[i.parent] = f[i.parent] + X[i].force_back(f[i])
+    return tau

@@ -149,12 +149,12 @@ class BodyPass:
         return f
 
 
-def link_forces(tree: Any, options: Any, values: list[Any]) -> dict[int, Force]:
-    """External wrenches on links (link frames) as forces in the frames of their bodies, by link number."""
-    found = {}
-    for n, link in enumerate(options.get("external", ())):
+def link_forces(tree: Any, values: list[Any]) -> dict[int, Force]:
+    """External wrenches on all links (flat (nl, 6), link frames) as forces in the frames of their bodies, by link number."""
+    found: dict[int, Force] = {}
+    for link in range(len(values) // 6):
         _, X = link_placement(tree, link)
-        found[link] = X.force_back(Force.of(values[6 * n : 6 * n + 6]))
+        found[link] = X.force_back(Force.of(values[6 * link : 6 * link + 6]))
     return found
 
 
@@ -162,7 +162,7 @@ def on_bodies(tree: Any, forces: dict[int, Force]) -> Any:
     """The same, summed by body; ``None`` if there are none."""
     if not forces:
         return None
-    found = tree.external()
+    found = tree.no_forces()
     for link, f in forces.items():
         body = tree.model_body(int(tree.model.link_body[link]))
         if body is not None:

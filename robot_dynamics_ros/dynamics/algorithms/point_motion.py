@@ -42,14 +42,14 @@ def seen_from(A: Placement, B: Placement, r: Vec3) -> Seen:
 
 
 def balance(
-    tree: Any, options: Any, q: Any, v: Any, a: Any, values: list[Any], link: int, own: Placement, observer: Placement
+    tree: Any, q: Any, v: Any, a: Any, values: list[Any], link: int, own: Placement, observer: Placement
 ) -> list[Force]:
     """The balance of wrenches of one link in an observer's frame, about the origin of the joint above the link.
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
 
     Args:
-        values: external wrenches of ``options["external"]``, flat.
+        values: external wrenches on all links, flat; empty for none.
         own: placement of the link.
 
     Returns:
@@ -79,7 +79,7 @@ def balance(
         at_joint(g * m),
     ]
     body, at = link_placement(tree, link)
-    forces = link_forces(tree, options, values)
+    forces = link_forces(tree, values)
     done = BodyPass(tree, q, v, a, on_bodies(tree, forces))
     links = link_tree(model)
     carried, pushed = Force.zero(), Force.zero()

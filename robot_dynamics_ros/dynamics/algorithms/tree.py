@@ -306,7 +306,7 @@ class Body:
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
 
 
-class _External(dict[Any, Force]):
+class _Forces(dict[Any, Force]):
     """Forces on bodies, zero where there is none."""
 
     def __missing__(self, key: Any) -> Force:
@@ -374,9 +374,24 @@ class NumericTree:
         """Working memory for one value a body."""
         return {}
 
-    def external(self) -> dict[Any, Force]:
-        """External forces on bodies, to be added to; zero where none is added."""
-        return _External()
+    def no_forces(self) -> dict[Any, Force]:
+        """Forces on bodies, to be added to; zero where none is added."""
+        return _Forces()
+
+    def external_forces(self, rows: Sequence[Scalar]) -> dict[Any, Force] | None:
+        """Forces on bodies in body frames, from one wrench a body of the model; ``None`` for no rows.
+
+        Args:
+            rows: flat (nb, 6), each [moment; force] about the origin and in the axes of the body's child link.
+        """
+        if not len(rows):
+            return None
+        forces = self.no_forces()
+        for k in range(self.model.nb):
+            body = self.model_body(k)
+            assert body is not None
+            forces[body] = body.from_link(Force.of(rows[6 * k : 6 * k + 6]))
+        return forces
 
     def per_joint(self, f: dict[Body | None, Force]) -> list[Scalar]:
         """The forces of all joints that have coordinates, in joint order and link axes, flat."""

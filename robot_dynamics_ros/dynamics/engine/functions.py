@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.centroidal import centroidal_matrix, mass_center, mass_center_motion
@@ -10,10 +10,9 @@ from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import articulated_body
-from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import external_efforts, newton_euler
 from robot_dynamics_ros.dynamics.algorithms.kinematics import (
     jacobian_and_rate,
-    link_placement,
     motion_of_point,
     placements,
 )
@@ -27,22 +26,9 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_b
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import applied_efforts, configuration_rate
 from robot_dynamics_ros.dynamics.algorithms.regressor import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, enter, sizes
-from robot_dynamics_ros.spatial import Force, Transform, Vec3
+from robot_dynamics_ros.spatial import Transform, Vec3
 
 __all__ = ["TABLE", "Options", "sizes"]
-
-
-def _external(tree: Any, options: Mapping[str, Any], values: list[Any]) -> Any:
-    """Wrenches on links, in link frames, as forces on bodies in body frames; ``None`` if there are none."""
-    links = options.get("external", ())
-    if not links:
-        return None
-    forces = tree.external()
-    for k, link in enumerate(links):
-        body, X = link_placement(tree, link)
-        if body is not None:
-            forces[body] = forces[body] + X.force_back(Force.of(values[6 * k : 6 * k + 6]))
-    return forces
 
 
 def _base(tree: Any, values: list[Any]) -> None:
@@ -66,15 +52,20 @@ def _homogeneous(pose: Transform) -> list[Any]:
 @enter("inverse_dynamics", "q v a external base", tau=("nv",))
 def _inverse_dynamics(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any) -> Any:
     _base(tree, base)
-    tau, _ = newton_euler(tree, q, v, a, _external(tree, options, ext))
+    tau, _ = newton_euler(tree, q, v, a, tree.external_forces(ext))
     return [tau]
 
 
 @enter("inverse_dynamics_wrenches", "q v a external base", tau=("nv",), wrenches=("nj", 6))
 def _inverse_dynamics_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any) -> Any:
     _base(tree, base)
-    tau, f = newton_euler(tree, q, v, a, _external(tree, options, ext))
+    tau, f = newton_euler(tree, q, v, a, tree.external_forces(ext))
     return [tau, tree.per_joint(f)]
+
+
+@enter("external_efforts", "q external", tau=("nv",))
+def _external_efforts(tree: Any, options: Any, q: Any, ext: Any) -> Any:
+    return [external_efforts(tree, q, tree.external_forces(ext))]
 
 
 @enter("bias_forces", "q v external base", tau=("nv",))
@@ -91,7 +82,7 @@ def _gravity_forces(tree: Any, options: Any, q: Any) -> Any:
 @enter("forward_dynamics", "q v tau external base", a=("nv",))
 def _forward_dynamics(tree: Any, options: Any, q: Any, v: Any, tau: Any, ext: Any, base: Any) -> Any:
     _base(tree, base)
-    forces = _external(tree, options, ext)
+    forces = tree.external_forces(ext)
     if not tree.model.has_mimic:
         return [articulated_body(tree, q, v, tau, forces)]
     bias, _ = newton_euler(tree, q, v, _zeros(tree), forces)
@@ -129,7 +120,7 @@ def _coriolis_matrix(tree: Any, options: Any, q: Any, v: Any) -> Any:
 
 @enter("inverse_dynamics_derivatives", "q v a external", dtau_dq=("nv", "nv"), dtau_dv=("nv", "nv"))
 def _inverse_dynamics_derivatives(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any) -> Any:
-    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, _external(tree, options, ext))
+    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, tree.external_forces(ext))
     return [_flat(by_q), _flat(by_v)]
 
 

@@ -71,11 +71,11 @@ def _rebased(frames: _Frames, link: int, f: Force, axes: list[Any], about: list[
     return _reduced(f, moved, turn)
 
 
-@enter("joint_wrenches", "q v a external base axes about", wrenches=("nw", 6))
+@enter("joint_wrenches", "q v a link_external base axes about", wrenches=("nw", 6))
 def _joint_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any, axes: Any, about: Any) -> Any:
     if base:
         tree.move_base(base[:6], base[6:])
-    forces = link_forces(tree, options, ext)
+    forces = link_forces(tree, ext)
     done = BodyPass(tree, q, v, a, on_bodies(tree, forces))
     frames = _Frames(tree, options, q, None, None)
     flat: list[Any] = []
@@ -84,7 +84,7 @@ def _joint_wrenches(tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, b
     return [flat]
 
 
-@enter("wrench_balance", "q v a external base observer axes about", parts=(9, 6))
+@enter("wrench_balance", "q v a link_external base observer axes about", parts=(9, 6))
 def _wrench_balance(
     tree: Any, options: Any, q: Any, v: Any, a: Any, ext: Any, base: Any, observer: Any, axes: Any, about: Any
 ) -> Any:
@@ -95,7 +95,7 @@ def _wrench_balance(
     moved = None if options["about"] == "joint" else A.R.tmul(own.p - frames.point(options["about"], about))
     turn = None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
     flat: list[Any] = []
-    for f in balance(tree, options, q, v, a, ext, options["link"], own, A):
+    for f in balance(tree, q, v, a, ext, options["link"], own, A):
         flat += _reduced(f, moved, turn)
     return [flat]
 

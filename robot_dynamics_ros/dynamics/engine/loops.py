@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.tree import SUBSPACE, Body, Kind, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
@@ -108,6 +107,10 @@ class LoopBody(Body):
         R0 = self.joint[0]
         return Transform((R0 if self.kind is Kind.PRISMATIC else R0.matmul(rotation_about_z(x))).T, p)
 
+    def from_link(self, f: Force) -> Force:
+        N = self.tree.normal
+        return Force(N.mul(f.ang), N.mul(f.lin))
+
     def to_link(self, f: Any) -> Any:
         N = self.tree.normal
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
@@ -127,6 +130,18 @@ class _Ancestor:
     def __init__(self, degrees: int) -> None:
         self.degrees = degrees
         self.columns = [(Degree("j", c), None) for c in range(degrees)]
+
+
+class _RowForces:
+    """Forces on bodies, from an argument that has a row for each joint with coordinates."""
+
+    def __init__(self, tree: LoopTree, number: int) -> None:
+        self.tree, self.number = tree, number
+
+    def __getitem__(self, body: LoopBody) -> Force:
+        if not self.tree.classes[self.tree.current].has_row:
+            return Force.zero()
+        return body.from_link(Force.of([self.tree.load(("row", self.number, c)) for c in range(6)]))
 
 
 class LoopTree:
@@ -280,23 +295,9 @@ class LoopTree:
     def move_base(self, v: Any, a: Any) -> None:
         self.numeric.move_base(v, a)
 
-    def external(self, number: int, links: tuple[int, ...]) -> LoopField:
-        """External forces by body, from the argument that holds wrenches on links."""
-        forces = self.field(Force)
-        for i in self.outward():
-            forces[i] = Force.zero()
-        for k, link in enumerate(links):
-            body, X = link_placement(self.numeric, link)
-            if body is None:
-                continue
-            wrench = [self.graph.leaf((("arg", number, "flat", 6 * k + c, ""), self.place)) for c in range(6)]
-            given = X.force_back(Force.of(wrench)).parts()
-            for c, x in enumerate(given):
-                at = ("record", forces.offset + c, body.number)
-                self.store(at, self.load(at) + x)
-        forces.known.clear()
-        self._close()
-        return forces
+    def external_forces(self, rows: LoopVector) -> _RowForces:
+        """External forces by body, loaded where they are used from the argument with a row for each body."""
+        return _RowForces(self, rows.number)
 
     def per_joint(self, f: LoopField) -> None:
         """Write the forces of all joints that have coordinates to the next output."""
@@ -344,7 +345,7 @@ def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[S
         }
         external = None
         if "external" in words:
-            external = tree.external(words.index("external"), dict(options)["external"])
+            external = tree.external_forces(LoopVector(tree, words.index("external")))
         LOOP_FORMS[name](tree, arguments, external)
         gathered = tree.gathered_now
     return shapes, _program(tree)
@@ -423,6 +424,12 @@ def _inverse_with_wrenches(tree: LoopTree, x: dict[str, Any], external: Any) -> 
     tree.per_joint(f)
 
 
+def _external_efforts(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
+    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import external_efforts
+
+    external_efforts(tree, x["q"], external)
+
+
 def _forward(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
     from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import articulated_body
 
@@ -438,6 +445,7 @@ def _mass(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
 LOOP_FORMS: dict[str, Any] = {
     "inverse_dynamics": _inverse,
     "inverse_dynamics_wrenches": _inverse_with_wrenches,
+    "external_efforts": _external_efforts,
     "bias_forces": _inverse,
     "gravity_forces": _inverse,
     "forward_dynamics": _forward,

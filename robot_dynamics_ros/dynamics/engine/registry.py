@@ -23,6 +23,7 @@ SHAPES: dict[str, tuple[Dimension, ...]] = {
     "a": ("nv",),
     "tau": ("nv",),
     "external": ("nx", 6),
+    "link_external": ("ny", 6),
     "base": ("nm", 6),
     "point": (3,),
     "damping": ("nv",),
@@ -33,7 +34,7 @@ SHAPES: dict[str, tuple[Dimension, ...]] = {
     "axes": ("na", 3),
     "about": ("nt", 3),
 }
-"""Inputs by name: coordinates, wrenches on links, the base's [velocity, acceleration], a point in a link's frame;
+"""Inputs by name: coordinates, wrenches on bodies or (where links of one body differ) on links, the base's [velocity, acceleration], a point in a link's frame;
 friction's (viscous scale, Coulomb scale, smoothing speed) and the stops' (stiffness, dissipation); placement and motion
 of an observer relative to a link, the axes to express results in, the point to reduce them to."""
 
@@ -59,8 +60,8 @@ TABLE: dict[str, Function] = {}
 def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
     """The numbers behind the size words, for a model and the options of a call.
 
-    ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``nx`` links with
-    external wrenches, ``nm`` 2 if the base moves, else 0; ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt``
+    ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``nx`` and ``ny``
+    bodies and links if there are external wrenches, else 0; ``nm`` 2 if the base moves, else 0; ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt``
     rows of an observer that is not simply a link, of axes and of a point that are not simply a link's, else 0.
     """
     return {
@@ -70,7 +71,8 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
         "nb": model.nb,
         "nl": len(model.link_names),
         "np": 10 * model.nb,
-        "nx": len(options.get("external", ())),
+        "nx": model.nb if options.get("external") else 0,
+        "ny": len(model.link_names) if options.get("external") else 0,
         "nm": 2 if options.get("moving_base") else 0,
         "nw": len(options.get("joints_of", ())),
         "no": 8 if options.get("own_observer") else 0,

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["Signature", "Trace", "signature", "trace"]
 
 Shape = tuple[int, ...]
-OPTIONAL = ("external", "base", "observer", "axes", "about")
+OPTIONAL = ("external", "link_external", "base", "observer", "axes", "about")
 
 
 @dataclass(frozen=True)

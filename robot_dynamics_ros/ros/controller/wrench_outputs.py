@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.flange import FlangeLoad
-from robot_dynamics_ros.control.wrench_kernels import BalanceKernel, JointKernel, matching, on_links, parent_link
+from robot_dynamics_ros.control.wrench_kernels import BalanceKernel, JointKernel, matching, parent_link
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -87,7 +87,7 @@ class WrenchOutputs:
     def _make(self, model: RobotModel) -> tuple[Any, ...]:
         joints = JointKernel(model, self._joints) if self._joints else None
         balances = [BalanceKernel(model, *pair) for pair in zip(self._balanced, self._observers, strict=True)]
-        return joints, balances, np.zeros((len(model.link_names), 6))
+        return joints, balances
 
     def _publishers(self) -> list[WrenchPublisher]:
         flange = [] if self._flange_topic is None else [self._flange_topic]
@@ -116,17 +116,15 @@ class WrenchOutputs:
         if self._countdown > 0:
             return
         self._countdown = self.divisor
-        joints, balances, external = self._made
-        state = (*controller.state, controller.wrench_acceleration)
+        joints, balances = self._made
+        given = (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
         heard = [any(topic.wanted for topic in topics) for topics in (self._joint_topics, *self._part_topics)]
-        if any(heard):
-            on_links(self._model, controller.external_wrenches, external)
         if heard[0]:
-            for topic, row in zip(self._joint_topics, joints(*state, external), strict=True):
+            for topic, row in zip(self._joint_topics, joints(*given), strict=True):
                 topic.publish(row, stamp)
         for balance, topics, wanted in zip(balances, self._part_topics, heard[1:], strict=True):
             if wanted:
-                for topic, row in zip(topics, balance(*state, external), strict=True):
+                for topic, row in zip(topics, balance(*given), strict=True):
                     topic.publish(row, stamp)
         if load is not None and self._flange_topic is not None:
             self._flange_topic.publish(load, stamp)

@@ -1,0 +1,209 @@
+"""Identification of a real arm: ``python -m benchmarks.identification FOLDER``.
+
+FOLDER is a clone of github.com/marcocognetti/FrankaEmikaPandaDynModel (Gaz, Cognetti, Oliva, Robuffo Giordano and De
+Luca, IEEE RA-L 4(4), 2019): a recording of a Franka Panda at 1 kHz and the authors' identified model.  Nothing of it
+is part of this package.
+
+The first 70 % of the rows are identified, the last 30 % predicted.  Measured and predicted efforts are compared on a
+regular grid of 1 ms; positions and efforts pass the same zero-phase low-pass filter of 10 Hz (Butterworth, order 4),
+velocities and accelerations are central differences of the filtered positions.  Rows, in N m:
+
+- the URDF without its hand (example-robot-data);
+- ``identify`` with default options, from the rows as recorded;
+- the authors' model;
+- plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows.
+
+Then, for poor data: the first seconds of the recording alone, with what they do not show kept from the URDF.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import time
+import warnings
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.signal import butter, filtfilt
+
+import robot_dynamics_ros as rd
+from benchmarks.dynamics import example
+from robot_dynamics_ros.identification import FrictionTerms, IdentificationSettings, identify
+
+SHARE, CUTOFF, STEP, EDGE = 0.7, 10.0, 1e-3, 0.1
+HAND = {"panda_hand", "panda_leftfinger", "panda_rightfinger", "panda_hand_tcp"}
+LOG = "matlab/data/Exciting_Traj/Trajectory_1/rbt_log/exciting_traj_{}.txt"
+MODEL = "matlab/dyn_model_panda/get_{}.m"
+
+
+def without_hand(path: Path, gravity: float = 9.81) -> rd.RobotModel:
+    """The arm up to its flange."""
+    root = ElementTree.parse(path).getroot()
+    for element in list(root):
+        child = element.find("child")
+        names = {element.get("name"), None if child is None else child.get("link")}
+        if names & HAND or element.tag not in ("link", "joint"):
+            root.remove(element)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rd.load_urdf(ElementTree.tostring(root, encoding="unicode"), gravity=(0.0, 0.0, -gravity))
+
+
+def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Times (n,), positions, velocities and efforts (n, 7)."""
+    t = np.loadtxt(folder / LOG.format("time"))
+    q, v, effort = (
+        np.loadtxt(folder / LOG.format(name)).reshape(-1, 7) for name in ("positions", "velocity", "torques")
+    )
+    return t, q, v, effort
+
+
+def expression(path: Path, q: np.ndarray) -> np.ndarray:
+    """(n, k) the vector of elementwise expressions that a generated MATLAB function builds of q (n, 7)."""
+    text = re.sub(r"%.*", "", path.read_text(encoding="latin-1")).replace("...\n", "")
+    known = {"cos": np.cos, "sin": np.sin, **{f"q{i + 1}": q[:, i] for i in range(7)}}
+    plain = re.compile(r"[\w\s.*+\-/();\[\],]*")
+    for name, value in re.findall(r"^\s*(\w+)\s*=\s*([^=]*?);\s*$", text, re.M | re.S):
+        value = value.replace(".^", "**").replace(".*", "*").replace("./", "/").strip()
+        if re.fullmatch(r"q\d", name) or "_hat(" in value:
+            continue
+        if not plain.fullmatch(value):
+            raise SystemExit(f"{path}: not a plain expression: {value[:60]}")
+        vector = value.startswith("[")
+        code = f"({value[1:-1].replace(';', ',')},)" if vector else value
+        known[name] = eval(code, {"__builtins__": {}}, known)  # checked above: numbers, names, operators
+        if vector:
+            return np.stack([np.broadcast_to(x, len(q)) for x in known[name]], axis=1)
+    raise SystemExit(f"{path}: holds no vector")
+
+
+class PublishedModel:
+    """The authors' model: mass matrix, gravity and friction as published.
+
+    Velocity terms follow from the mass matrix; they are taken from the inertial parameters that reproduce it.
+    """
+
+    def __init__(self, folder: Path, arm: rd.RobotModel) -> None:
+        self.arm = arm
+        self.friction = self._friction(folder / MODEL.format("FrictionTorque"))
+        self.mass, self.gravity = folder / MODEL.format("MassMatrix"), folder / MODEL.format("GravityVector")
+        rng = np.random.default_rng(0)
+        q = rng.uniform(arm.lower, arm.upper, (400, 7))
+        a = rng.normal(size=q.shape) * 3.0
+        Y = rd.joint_torque_regressor(arm, q, 0.0 * a, a).reshape(-1, 10 * arm.nb)
+        self.parameters = np.linalg.lstsq(Y, self._rigid(q, a).ravel(), rcond=1e-10)[0]
+
+    @staticmethod
+    def _friction(path: Path) -> np.ndarray:
+        block = re.search(r"fp\s*=\s*\[(.*?)\]", path.read_text().replace("...\n", ""), re.S)
+        if block is None:
+            raise SystemExit(f"{path}: holds no friction parameters")
+        return np.array([[float(x) for x in row.split(",")] for row in block.group(1).split(";")])
+
+    def _rigid(self, q: np.ndarray, a: np.ndarray) -> np.ndarray:
+        entries, M = expression(self.mass, q), np.zeros((len(q), 7, 7))
+        rows, columns = np.tril_indices(7)
+        M[:, rows, columns] = M[:, columns, rows] = entries
+        return np.einsum("nij,nj->ni", M, a) + expression(self.gravity, q)
+
+    def efforts(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """(n, 7) N m."""
+        rest, moving = (rd.joint_torque_regressor(self.arm, q, x, a) for x in (0.0 * v, v))
+        velocity = (moving - rest) @ self.parameters
+        size, _, shift, slope = self.friction
+
+        def sigmoid(x: np.ndarray) -> np.ndarray:
+            return size / (1.0 + np.exp(-slope * (x + shift)))
+
+        return self._rigid(q, a) + velocity + sigmoid(v) - sigmoid(0.0 * v)
+
+
+def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Position, velocity, acceleration and effort on a grid of 1 ms, low-passed."""
+    grid = np.arange(t[0], t[-1], STEP)
+    b, a = butter(4, 2.0 * CUTOFF * STEP)
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return filtfilt(b, a, np.stack([np.interp(grid, t, x[:, i]) for i in range(x.shape[1])], axis=1), axis=0)
+
+    position = smooth(q)
+    velocity = np.gradient(position, STEP, axis=0)
+    return position, velocity, np.gradient(velocity, STEP, axis=0), smooth(effort)
+
+
+def plain_least_squares(arm: rd.RobotModel, rows: tuple[np.ndarray, ...], training: slice) -> np.ndarray:
+    """(n, 7) efforts by base parameters, weighted joint by joint, from the training rows."""
+    q, v, a, effort = rows
+    base = rd.base_parameters(arm).independent
+    Y = np.zeros((len(q), 7, len(base) + 21))
+    Y[..., : len(base)] = rd.joint_torque_regressor(arm, q, v, a)[..., base]
+    for j in range(7):
+        for k, x in enumerate((np.sign(v[:, j]), v[:, j], np.ones(len(q)))):
+            Y[:, j, len(base) + 3 * j + k] = x
+    weight = np.ones(7)
+    for _ in range(4):
+        A, b = Y[training][::5] * weight[:, None], effort[training][::5] * weight
+        x = np.linalg.lstsq(A.reshape(-1, A.shape[-1]), b.ravel(), rcond=1e-10)[0]
+        weight = 1.0 / np.sqrt(np.mean((effort - Y @ x)[training] ** 2, axis=0))
+    return np.asarray(Y @ x)
+
+
+def row(name: str, left: np.ndarray, more: str = "") -> None:
+    """One line of rms per joint and in all, one of peaks."""
+    rms, peak = np.sqrt(np.mean(left**2, axis=0)), np.abs(left).max(axis=0)
+    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.mean(left**2)))) + f"  {more}")
+    print(f"{'  peak':<26}" + "".join(f"{x:7.2f}" for x in peak), flush=True)
+
+
+def memory() -> float:
+    """Largest memory of this process so far, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", help="clone of marcocognetti/FrankaEmikaPandaDynModel")
+    parser.add_argument("--urdf", type=Path, default=None, help="URDF of the Panda (default: example-robot-data's)")
+    options = parser.parse_args()
+    if options.folder is None:
+        print("left out: needs the folder of a recording, see the docstring")
+        return 0
+    path = options.urdf or example("panda.urdf")
+    arm = without_hand(path)
+    t, q, v, effort = recorded(options.folder)
+    count = int(SHARE * len(t))
+    clock, before = time.perf_counter(), memory()
+    found = identify(arm, t[:count], q[:count], effort[:count])
+    took, used = time.perf_counter() - clock, memory()
+
+    rows = filtered(t, q, effort)
+    n, edge = len(rows[0]), round(EDGE / STEP)
+    training, test = slice(edge, int(SHARE * n)), slice(int(SHARE * n), n - edge)
+    qt, vt, at, measured = (x[test] for x in rows)
+    print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m")
+    print(f"{'':<26}" + "".join(f"{name:>7}" for name in (*(f"J{j}" for j in range(1, 8)), "all")))
+    row("URDF without hand", rd.inverse_dynamics(arm, qt, vt, at) - measured)
+    row("identify", found.predict(qt, vt, at) - measured, f"{took:.1f} s, {used:.0f} MB ({before:.0f} before)")
+    published = PublishedModel(options.folder, without_hand(path, 9.80665))
+    row("published model", published.efforts(qt, vt, at) - measured)
+    row("plain least squares", (plain_least_squares(arm, rows, training) - rows[3])[test])
+
+    print("\npoor data: the first seconds alone, what they do not show kept from the URDF")
+    for seconds in (0.8, 1.5, 3.0, 6.0):
+        few = int(np.searchsorted(t, seconds))
+        settings = IdentificationSettings(terms=FrictionTerms(), unseen="keep")
+        try:
+            poor = identify(arm, t[:few], q[:few], effort[:few], settings)
+        except rd.ArgumentError as error:
+            print(f"{seconds:g} s: refused: {error}")
+            continue
+        row(f"identify, {seconds:g} s", poor.predict(qt, vt, at) - measured)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

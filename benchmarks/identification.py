@@ -52,13 +52,11 @@ def without_hand(path: Path, gravity: float = 9.81) -> rd.RobotModel:
         return rd.load_urdf(ElementTree.tostring(root, encoding="unicode"), gravity=(0.0, 0.0, -gravity))
 
 
-def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Times (n,), positions, velocities and efforts (n, 7)."""
+def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times (n,), positions and efforts (n, 7)."""
     t = np.loadtxt(folder / LOG.format("time"))
-    q, v, effort = (
-        np.loadtxt(folder / LOG.format(name)).reshape(-1, 7) for name in ("positions", "velocity", "torques")
-    )
-    return t, q, v, effort
+    q, effort = (np.loadtxt(folder / LOG.format(name)).reshape(-1, 7) for name in ("positions", "torques"))
+    return t, q, effort
 
 
 def expression(path: Path, q: np.ndarray) -> np.ndarray:
@@ -174,7 +172,7 @@ def main() -> int:
         return 0
     path = options.urdf or example("panda.urdf")
     arm = without_hand(path)
-    t, q, v, effort = recorded(options.folder)
+    t, q, effort = recorded(options.folder)
     count = int(SHARE * len(t))
     clock, before = time.perf_counter(), memory()
     found = identify(arm, t[:count], q[:count], effort[:count])

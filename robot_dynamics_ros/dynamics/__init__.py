@@ -1,24 +1,46 @@
-"""Rigid-body dynamics: one algorithm a file, one table of functions, several ways to run them."""
+"""Rigid-body dynamics.
+
+Three layers: the functions people call are the files here; :mod:`~robot_dynamics_ros.dynamics.engine` compiles them for
+a robot; :mod:`~robot_dynamics_ros.dynamics.algorithms` states them, one algorithm a file.
+
+Every function takes a model first, then coordinates.  ``q`` is (..., nq); ``v``, ``a`` and ``tau`` are (..., nv);
+leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` maps link names to (..., 6) wrenches
+[moment; force] that the surroundings exert on the link, about the link's origin, in the link's axes, or to
+:class:`Wrench` values (one or a list for each link) in any frame, about any point.  ``base`` says
+how the root link moves: a pair of (..., 6) arrays, velocity and acceleration [angular; linear] of its origin, in its axes.
+``out`` receives the result if given: a C-contiguous float64 array of the exact shape.
+
+Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quaternions, :class:`UnknownNameError` for
+names the model does not have.
+"""
 
 from robot_dynamics_ros.dynamics import (
-    api,
+    centroidal,
     configuration,
     configuration_space,
+    energy,
+    forward,
     inertias,
+    inverse,
+    joint_space,
     kinematics,
     parameters,
     relative_motion,
     wrenches,
 )
 from robot_dynamics_ros.dynamics.algorithms import time_step  # noqa: F401 (enters its functions in the registry)
-from robot_dynamics_ros.dynamics.api import *  # noqa: F403
+from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
+from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine import link_functions  # noqa: F401 (likewise)
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.dynamics.engine.backends import available_backends, backend_of, kernel, prepare, prepared
 from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches
+from robot_dynamics_ros.dynamics.forward import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
+from robot_dynamics_ros.dynamics.inverse import *  # noqa: F403
+from robot_dynamics_ros.dynamics.joint_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
@@ -40,7 +62,11 @@ __all__ = [
     "prepare",
     "prepared",
     "rollout",
-    *api.__all__,
+    *centroidal.__all__,
+    *energy.__all__,
+    *forward.__all__,
+    *inverse.__all__,
+    *joint_space.__all__,
     *parameters.__all__,
     *configuration.__all__,
     *configuration_space.__all__,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.kinematics import link_poses
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -187,7 +187,7 @@ def _sum_on_link(model: RobotModel, q: Any, link: str, values: Sequence[Any]) ->
         if w.frame != WORLD and w.frame not in model.link_names:
             raise UnknownNameError("frame", w.frame, (WORLD, *model.link_names), where=where)
         if poses is None:
-            poses = link_poses(model, q)
+            poses = evaluator(model, "link_poses")(q)
         own = poses[..., model.link_index(link), :, :]
         other = np.eye(4) if w.frame not in model.link_names else poses[..., model.link_index(w.frame), :, :]
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)

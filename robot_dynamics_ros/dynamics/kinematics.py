@@ -1,6 +1,6 @@
 """Kinematics as people ask for it: placements, motions and Jacobians of named links.
 
-Conventions as in :mod:`robot_dynamics_ros.dynamics.api`.  World axes are those of the root link unless the model has a
+Conventions as in :mod:`robot_dynamics_ros.dynamics`.  World axes are those of the root link unless the model has a
 base placement.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -152,8 +153,6 @@ def operational_space_inertia(
 
     Source: Khatib, *A unified approach for motion and force control of robot manipulators* (1987).
     """
-    from robot_dynamics_ros.dynamics.api import mass_matrix_inverse
-
     J = jacobian(model, q, link, offset=offset, expressed_in=expressed_in)
     mobility = J @ mass_matrix_inverse(model, q) @ np.swapaxes(J, -1, -2)
     if damping:

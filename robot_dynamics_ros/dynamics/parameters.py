@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.regressor import PARAMETERS
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import random_configuration
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BaseParameters", "base_parameters", "inertial_parameters", "parameter_names"]
+__all__ = ["BaseParameters", "base_parameters", "inertial_parameters", "joint_torque_regressor", "parameter_names"]
 
 
 def inertial_parameters(model: RobotModel) -> Array:
@@ -85,3 +87,14 @@ def base_parameters(
     if dependent.size and rank:
         combination[np.ix_(rows, dependent)] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
     return BaseParameters(keep, combination)
+
+
+def joint_torque_regressor(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+    """Y(q, v, a) with τ = Y π + rotor inertia · a, for π of :func:`inertial_parameters`.
+
+    Returns:
+        (..., nv, 10 nb).
+
+    Source: Atkeson, An and Hollerbach (1986).
+    """
+    return call(model, "joint_torque_regressor", (q, v, a))

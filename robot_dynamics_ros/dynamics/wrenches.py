@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
-from robot_dynamics_ros.dynamics.api import _call, _finite, _named
+from robot_dynamics_ros.dynamics.call import call, finite, named
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
@@ -22,7 +22,15 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench
 
-__all__ = ["WRENCH_PARTS", "WrenchBalance", "all_joint_names", "joint_wrench", "wrench_balance", "wrench_on_link"]
+__all__ = [
+    "WRENCH_PARTS",
+    "WrenchBalance",
+    "all_joint_names",
+    "joint_wrench",
+    "joint_wrenches",
+    "wrench_balance",
+    "wrench_on_link",
+]
 
 WRENCH_PARTS = PARTS[1:]
 """Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint
@@ -34,7 +42,46 @@ def all_joint_names(model: RobotModel) -> tuple[str, ...]:
     return link_tree(model).joint_names
 
 
-def wrenches_of_joints(
+def joint_wrenches(
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    joints: str | Sequence[str] | None = None,
+    expressed_in: FrameLike = "child",
+    reduced_at: PointLike = "joint",
+) -> np.ndarray:
+    """What each joint carries: the wrench that the parent side exerts on the child link.
+
+    Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
+    the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
+    carries everything behind it.
+
+    Args:
+        joints: which ones, by name, fixed and mimic joints too; ``"all"``: every joint, in the order of
+            :func:`all_joint_names`; not given: ``model.joint_names``.
+        expressed_in: whose axes: ``"child"`` or ``"parent"`` link of each joint, the name of a link, ``"world"``, or a
+            :class:`Frame`.
+        reduced_at: about which point: ``"joint"``, each joint's own origin; the origin of a link by name, of the
+            ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
+
+    Returns:
+        (..., number of joints, 6), [moment; force] in N m and N.
+
+    Raises:
+        ArgumentError: also for states that are not finite.
+    """
+    if joints is None and expressed_in == "child" and reduced_at == "joint":
+        rows = call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+    else:
+        rows = _wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
+    return finite(rows, q=q, v=v, a=a, **named(external))
+
+
+def _wrenches_of_joints(
     model: RobotModel,
     state: tuple[Any, Any, Any],
     external: Wrenches,
@@ -44,13 +91,13 @@ def wrenches_of_joints(
     reduced_at: PointLike,
 ) -> np.ndarray:
     """What :func:`joint_wrenches` does beyond the joints' own frames."""
-    options, more = axes_and_point(model, expressed_in, reduced_at)
-    return _call(
-        model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", chosen(model, joints))), more
+    options, more = _axes_and_point(model, expressed_in, reduced_at)
+    return call(
+        model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", _chosen(model, joints))), more
     )
 
 
-def chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
+def _chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
     """Numbers of the child links of the joints named.
 
     Raises:
@@ -69,7 +116,7 @@ def chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, 
     return tuple(links.link_of[name] for name in names)
 
 
-def axes_and_point(
+def _axes_and_point(
     model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
 ) -> tuple[Options, tuple[Any, ...]]:
     """Options and inputs of a compiled function for the axes and the point wanted."""
@@ -117,8 +164,8 @@ def joint_wrench(
     Raises:
         UnknownNameError: no such joint or frame.
     """
-    (link,) = chosen(model, (joint,))
-    row = joint_wrenches_checked(model, (q, v, a), external, base, joint, expressed_in)
+    (link,) = _chosen(model, (joint,))
+    row = _one_state(model, (q, v, a), external, base, joint, expressed_in)
     names = model.link_names
     frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
     origin = link_pose(model, q, names[link])[:3, 3]
@@ -126,10 +173,10 @@ def joint_wrench(
     return Wrench.from_vector(row, pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
 
 
-def joint_wrenches_checked(
+def _one_state(
     model: RobotModel, state: tuple[Any, Any, Any], external: Wrenches, base: Any, joint: str, expressed_in: str
 ) -> np.ndarray:
-    rows = wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
+    rows = _wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
     if rows.ndim != 2:
         raise ArgumentError(
             f"expected one state, got a batch of shape {rows.shape[:-2]}",
@@ -220,15 +267,15 @@ def wrench_balance(
     own = {"child": link, "parent": model.link_names[links.parent[number]]}
     if isinstance(expressed_in, str) and expressed_in not in model.link_names:
         expressed_in = own.get(expressed_in, expressed_in)
-    options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
+    options, more = _axes_and_point(model, expressed_in, reduced_at, ("observer",))
     at, frame = frame_of(model, observer, "observer")
     options = (*options, ("link", number), ("observer", at))
     if frame is not None:
         options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
-    rows = _call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
-    _finite(rows, q=q, v=v, a=a, **_named(external))
-    named = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
-    return WrenchBalance(link, links.joint_of[number], named.pop("joint"), MappingProxyType(named))
+    rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
+    finite(rows, q=q, v=v, a=a, **named(external))
+    parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
+    return WrenchBalance(link, links.joint_of[number], parts.pop("joint"), MappingProxyType(parts))
 
 
 def wrench_on_link(

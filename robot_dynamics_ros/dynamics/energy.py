@@ -1,0 +1,28 @@
+"""Kinetic and potential energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["kinetic_energy", "potential_energy"]
+
+
+def kinetic_energy(model: RobotModel, q: Any, v: Any) -> Any:
+    """½ vᵀ M(q) v in joules, rotors included.
+
+    Returns:
+        a float, or (...) for a batch.
+    """
+    return call(model, "kinetic_energy", (q, v), None, None)
+
+
+def potential_energy(model: RobotModel, q: Any) -> Any:
+    """−Σ m gᵀ c in joules, zero for masses at the world origin; the root link counts.
+
+    Returns:
+        a float, or (...) for a batch.
+    """
+    return call(model, "potential_energy", (q,), None, None)

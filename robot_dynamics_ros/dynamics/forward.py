@@ -1,0 +1,51 @@
+"""Forward dynamics: how the robot accelerates under given efforts, and how that changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
+from robot_dynamics_ros.dynamics.inverse import inverse_dynamics_derivatives
+from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["forward_dynamics", "forward_dynamics_derivatives"]
+
+
+def forward_dynamics(
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    tau: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): how the robot accelerates under given efforts.
+
+    Returns:
+        (..., nv) accelerations, rad/s² or m/s².
+
+    Source: Featherstone (2008), table 7.1; for robots with mimic joints, table 6.2 and a sparse factorization.
+    """
+    return call(model, "forward_dynamics", (q, v, tau), external, out, base)
+
+
+def forward_dynamics_derivatives(
+    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`.
+
+    Returns:
+        three (..., nv, nv) arrays.
+
+    Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
+    """
+    a = forward_dynamics(model, q, v, tau, external=external)
+    by_q, by_v = inverse_dynamics_derivatives(model, q, v, a, external=external)
+    inverse = mass_matrix_inverse(model, q)
+    return -inverse @ by_q, -inverse @ by_v, inverse

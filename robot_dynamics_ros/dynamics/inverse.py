@@ -1,0 +1,80 @@
+"""Inverse dynamics: the efforts that a motion needs, and how they change with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["bias_forces", "external_efforts", "gravity_forces", "inverse_dynamics", "inverse_dynamics_derivatives"]
+
+
+def inverse_dynamics(
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    *,
+    external: Wrenches = None,
+    base: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that make the robot move so.
+
+    Joint friction is no part of it; rotor inertia is.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+
+    Source: Featherstone, *Rigid Body Dynamics Algorithms* (2008), table 5.1.
+    """
+    return call(model, "inverse_dynamics", (q, v, a), external, out, base)
+
+
+def bias_forces(
+    model: RobotModel, q: Any, v: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
+) -> np.ndarray:
+    """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that leave every joint unaccelerated.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+    """
+    return call(model, "bias_forces", (q, v), external, out, base)
+
+
+def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """g(q) = ∂U/∂q: the efforts that hold the robot still against gravity.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+    """
+    return call(model, "gravity_forces", (q,), None, out)
+
+
+def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.ndarray | None = None) -> np.ndarray:
+    """Σ Jᵀ f_ext: what wrenches from the surroundings do at the joints.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+    """
+    return call(model, "external_efforts", (q,), external, out)
+
+
+def inverse_dynamics_derivatives(
+    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`; ∂τ/∂a is :func:`mass_matrix`.
+
+    External wrenches keep their components in the link's axes.  For a floating joint the derivative by q is along the
+    tangent q ⊕ δ of :func:`integrate`.
+
+    Returns:
+        (∂τ/∂q, ∂τ/∂v), each (..., nv, nv).
+
+    Source: Singh, Russo and Wensing (2022).
+    """
+    return call(model, "inverse_dynamics_derivatives", (q, v, a), external)

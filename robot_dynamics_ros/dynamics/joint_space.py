@@ -1,0 +1,54 @@
+"""The matrices of the joint-space equation τ = M(q) a + C(q, v) v + g(q)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["coriolis_matrix", "mass_matrix", "mass_matrix_factors", "mass_matrix_inverse"]
+
+
+def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """M(q), the joint-space inertia matrix, rotor inertia on its diagonal.
+
+    Returns:
+        (..., nv, nv) symmetric positive-definite matrix.
+
+    Source: Featherstone (2008), table 6.2.
+    """
+    return call(model, "mass_matrix", (q,), None, out)
+
+
+def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """M(q)⁻¹, from the sparse factors.
+
+    Returns:
+        (..., nv, nv).
+    """
+    return call(model, "mass_matrix_inverse", (q,), out=out)
+
+
+def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    """M(q) = Lᵀ diag(D) L, with L unit lower triangular and as sparse as the tree: no entry is filled in.
+
+    Returns:
+        (L, D) of shapes (..., nv, nv) and (..., nv).
+
+    Source: Featherstone (2008), section 6.5.
+    """
+    return call(model, "mass_matrix_factors", (q,))
+
+
+def coriolis_matrix(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """C(q, v) with C v = velocity-dependent efforts and Ṁ − 2C skew-symmetric: the one of the Christoffel symbols.
+
+    Returns:
+        (..., nv, nv).
+
+    Source: Echeandia and Wensing (2021).
+    """
+    return call(model, "coriolis_matrix", (q, v), out=out)

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
 
-FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html"}
+FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html", ".c": "c", ".py": "python"}
 _MOTOR_WORDS = {
     "R": "resistance",
     "L": "inductance",
@@ -56,14 +56,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", metavar="PARTS", help="comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof"
     )
+    more = parser.add_argument_group("more quantities in symbols", "each is printed after the equations of motion")
+    more.add_argument("--joint-wrench", action="append", default=[], metavar="JOINT", help="what a joint carries")
+    more.add_argument(
+        "--balance", action="append", default=[], metavar="LINK", help="a link's wrenches as the observer sees them"
+    )
+    more.add_argument(
+        "--observer",
+        default="world",
+        metavar="FRAME",
+        help="of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin",
+    )
+    more.add_argument("--expressed-in", metavar="FRAME", help="axes: a link, world, child, parent or observer")
+    more.add_argument("--reduced-at", default="joint", metavar="POINT", help="joint, world or a link's origin")
+    more.add_argument(
+        "--motion", action="append", default=[], metavar="LINK", help="position, velocity, acceleration …"
+    )
+    more.add_argument("--jacobian", action="append", default=[], metavar="LINK", help="Jacobian and its rate")
+    more.add_argument("--tip-force", action="append", default=[], metavar="LINK", help="J' F of a wrench on a link")
+    more.add_argument("--friction", action="store_true", help="joint friction")
+    parser.add_argument(
+        "--along",
+        action="append",
+        default=[],
+        metavar="COORDINATE=EXPRESSION",
+        help="print these quantities along a motion instead, e.g. q1=t, q2=2*t+pi/3 (repeatable)",
+    )
     parser.add_argument("--unexpanded", action="store_true", help="steps instead of multiplied-out formulas")
     parser.add_argument("--no-simplify", action="store_true", help="plain sums of products: faster, longer")
     parser.add_argument("--max-terms", type=int, default=None, help="how many terms one expression may have")
-    parser.add_argument("--digits", type=int, default=6, help="figures of printed decimals")
+    parser.add_argument("--digits", type=int, help="figures that printed decimals are rounded to; exact if not given")
     parser.add_argument(
         "--format",
-        choices=("text", "latex", "tex", "html"),
+        choices=("text", "latex", "tex", "html", "c", "python"),
         help="text; latex: to be included; tex: a document that compiles; html: a page; "
+        "c, python: functions for the quantities below the equations of motion; "
         "default by the ending of --output, else text",
     )
     parser.add_argument("--output", "-o", metavar="FILE", help="write there instead of to the terminal")
@@ -80,13 +107,13 @@ def run(options: argparse.Namespace) -> int:
             print(f"{place:32} {value:<12.6g} {unit:6} {meaning}")
         return 0
     from robot_dynamics_ros.equations import symbolic
-    from robot_dynamics_ros.equations.document import PARTS, document_of
+    from robot_dynamics_ros.equations.document import PARTS, document_of, document_of_formulas
     from robot_dynamics_ros.equations.equations import MAX_TERMS
     from robot_dynamics_ros.equations.render_html import render_html
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
     from robot_dynamics_ros.equations.render_text import render_text
 
-    if not 1 <= options.digits <= 17:
+    if options.digits is not None and not 1 <= options.digits <= 17:
         raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
     if options.symbols and options.symbol:
         raise ArgumentError(
@@ -109,15 +136,98 @@ def run(options: argparse.Namespace) -> int:
         parts.append("operations")
     if equations.steps and "steps" not in parts:
         parts.insert(0, "steps")
-    document = document_of(equations, parts, options.digits)
+    formulas = _formulas(equations, options)
     kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
-    render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
-    written = render(document)
+    if kind in ("c", "python"):
+        written = _code(formulas, kind)
+    else:
+        if formulas and not options.only:
+            document = document_of_formulas(formulas, options.digits)
+        else:
+            document = document_of(equations, parts, options.digits, formulas)
+        render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
+        written = render(document)
     if options.output:
         Path(options.output).write_text(written, encoding="utf-8")
     else:
         sys.stdout.write(written)
     return 0
+
+
+def _formulas(equations: Any, options: argparse.Namespace) -> list[Any]:
+    """The quantities asked for beside the equations of motion."""
+    link, at, joint = options.observer.partition("@")
+    observer: Any = (link, joint) if at else link
+    axes, point = options.expressed_in, options.reduced_at
+    found = [
+        equations.joint_wrench(name, expressed_in=axes or "child", reduced_at=point) for name in options.joint_wrench
+    ]
+    for name in options.balance:
+        found.append(
+            equations.wrench_balance(name, observer=observer, expressed_in=axes or "observer", reduced_at=point)
+        )
+    found += [equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion]
+    found += [equations.jacobian(name) for name in options.jacobian]
+    found += [equations.external_efforts(name) for name in options.tip_force]
+    if options.friction:
+        found.append(equations.friction())
+    if options.along:
+        from dataclasses import replace
+
+        motion = _motion(options.along)
+        found = [replace(f, matrices=f.along(motion), steps=(), traced=()) for f in found]
+    return found
+
+
+def _motion(given: Iterable[str]) -> dict[str, Any]:
+    """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few functions alone."""
+    import re
+
+    import sympy
+
+    found: dict[str, Any] = {}
+    known = {"t": sympy.Symbol("t", real=True), "pi": sympy.pi, "sin": sympy.sin, "cos": sympy.cos, "exp": sympy.exp}
+    for text in given:
+        name, equals, expression = text.partition("=")
+        words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\d+\.?\d*[eE][+-]?\d+", "0", expression)))
+        legal = re.fullmatch(r"[\w\s.+\-*/()]+", expression) and words <= set(known)
+        try:
+            if not equals or not legal:
+                raise ValueError
+            found[name.strip()] = sympy.parse_expr(expression, local_dict=known)
+        except (ValueError, SyntaxError, TypeError):
+            raise ArgumentError(
+                f"expected COORDINATE=EXPRESSION, got {text!r}",
+                where="--along",
+                got=text,
+                remedy=f"For example q2=2*t+0.5; known: {', '.join(known)}.",
+            ) from None
+    return found
+
+
+def _code(formulas: list[Any], kind: str) -> str:
+    """Functions named after what they compute."""
+    from robot_dynamics_ros.equations.names import identifier_of
+
+    written = []
+    for f in formulas:
+        if not f.traced:
+            raise ArgumentError(
+                f"there is no code for {f.title.lower()}",
+                where=f"--format {kind}",
+                got=f.title,
+                remedy="Leave out --along and --friction.",
+            )
+        name = identifier_of(f.title.lower())
+        written.append(f.c(name) if kind == "c" else f.python(name))
+    if not written:
+        raise ArgumentError(
+            "nothing to make code of",
+            where=f"--format {kind}",
+            remedy="Name quantities (--joint-wrench, --jacobian, …); the equations of motion are exported by "
+            "'robot_dynamics export'.",
+        )
+    return "\n\n".join(written)
 
 
 def parse_symbols(given: Iterable[str]) -> dict[str, str]:

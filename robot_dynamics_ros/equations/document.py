@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.equations.equations import Equations
+from robot_dynamics_ros.equations.formulas import Formulas
 from robot_dynamics_ros.equations.places import Definition
 from robot_dynamics_ros.errors import UnknownNameError
 
-__all__ = ["PARTS", "Document", "Line", "Section", "document_of", "rounded"]
+if TYPE_CHECKING:
+    from robot_dynamics_ros.equations.equations import Equations
+
+__all__ = ["PARTS", "Document", "Line", "Section", "document_of", "document_of_formulas", "rounded"]
 
 PARTS = ("steps", "M", "D", "G", "coriolis", "B", "C", "K", "U", "motors", "definitions", "proof", "operations")
 """Parts of a document, in order."""
@@ -48,15 +51,22 @@ class Document:
     coordinates: str
 
 
-def rounded(expression: Any, digits: int) -> Any:
-    """Fractions turned into decimals of ``digits`` figures, but for halves of small numbers."""
+def rounded(expression: Any, digits: int | None) -> Any:
+    """Fractions turned into decimals, but for halves of small numbers.
+
+    Args:
+        digits: figures; ``None`` for as many as bring each number back to the last bit.
+    """
     import sympy
 
     def decimal(x: Any) -> Any:
-        if x.q == 1 and abs(x.p) < 10**digits:
+        if x.q == 1 and abs(x.p) < 10 ** (digits or 15):
             return x
         if x.q == 2 and abs(x.p) < 10:
             return x
+        if digits is None:
+            text = repr(float(x))
+            return sympy.Float(text, max(15, len(text.split("e")[0].replace(".", "").lstrip("-0"))))
         return sympy.Float(x, digits)
 
     numbers = {x: decimal(x) for x in expression.atoms(sympy.Rational)} if hasattr(expression, "atoms") else {}
@@ -64,12 +74,56 @@ def rounded(expression: Any, digits: int) -> Any:
     return expression.xreplace({x: y for x, y in numbers.items() if x is not y and x not in powers})
 
 
-def document_of(equations: Equations, parts: Iterable[str] | None = None, digits: int = 6) -> Document:
+def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
+    """Formulas as sections: intermediate steps, if there are any, then the matrices."""
+    found = []
+    if formulas.steps:
+        steps = [Line(str(s), (), rounded(x, digits)) for s, x in formulas.steps]
+        found.append(Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps)))
+    lines, zero = [], []
+    for name, matrix in formulas.matrices.items():
+        if len(formulas) > 1 and matrix.is_zero_matrix:
+            zero.append(name)
+            continue
+        letter, index = formulas.rows.get(name, (name, ()))
+        columns = matrix.shape[1]
+        for k, x in enumerate(matrix):
+            if index:
+                at = index[k]
+            else:
+                at = (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
+            word = letter or at[0]
+            dots = int(word.endswith("dot"))
+            lines.append(Line(word[:-3] if dots else word, at if letter else at[1:], rounded(x, digits), dots))
+    said = f"{formulas.said} Zero throughout: {', '.join(zero)}." if zero else formulas.said
+    return [*found, Section(formulas.title, said, tuple(lines))]
+
+
+def document_of_formulas(given: Iterable[Formulas], digits: int | None = None) -> Document:
+    """A document of formulas alone, with the symbols that they use."""
+    formulas = list(given)
+    sections = [section for f in formulas for section in section_of(f, digits)]
+    there = {str(s) for f in formulas for m in f.matrices.values() for s in m.free_symbols}
+    there |= {str(s) for f in formulas for _, x in f.steps for s in x.free_symbols}
+    definitions = {d.symbol: d for f in formulas for d in f.definitions if d.symbol in there}
+    if definitions:
+        sections.append(Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values())))
+    title = f"Formulas of {formulas[0].model_name}" if formulas else "Formulas"
+    return Document(title, "", tuple(sections), formulas[0].coordinates if formulas else "q")
+
+
+def document_of(
+    equations: Equations,
+    parts: Iterable[str] | None = None,
+    digits: int | None = None,
+    formulas: Iterable[Formulas] = (),
+) -> Document:
     """Gather what is to be printed.
 
     Args:
         parts: some of :data:`PARTS`; all if not given.
-        digits: figures that decimals are rounded to in print.
+        digits: figures that decimals are rounded to in print; if not given they are exact to the last bit.
+        formulas: printed after the equations of motion.
 
     Raises:
         UnknownNameError: there is no such part.
@@ -129,8 +183,11 @@ def document_of(equations: Equations, parts: Iterable[str] | None = None, digits
     put("K", "Kinetic energy", "", [Line("K", (), equations.K)])
     put("U", "Potential energy", "Zero where the world's origin is.", [Line("U", (), equations.U)])
     _motors(equations, put)
+    given = list(formulas)
+    for f in given:
+        sections += section_of(f, digits)
     if "definitions" in chosen:
-        sections.append(Section("Symbols", "SI units throughout.", definitions=_needed(equations)))
+        sections.append(Section("Symbols", "SI units throughout.", definitions=_needed(equations, given)))
     if "proof" in chosen and equations.proof is not None:
         rows = tuple((statement, str(count), str(terms)) for statement, count, terms in equations.proof.identities)
         sections.append(
@@ -190,15 +247,19 @@ def document_of(equations: Equations, parts: Iterable[str] | None = None, digits
     return Document(f"Equations of motion of {model.name}", said, tuple(sections), letter)
 
 
-def _needed(equations: Equations) -> tuple[Definition, ...]:
+def _needed(equations: Equations, formulas: Iterable[Formulas]) -> tuple[Definition, ...]:
     """The definitions of variables, and of those parameters that occur."""
     there: set[str] = set()
     written = [*equations.named().values(), *(value for _, value in equations.steps)]
+    known = {d.symbol: d for d in equations.definitions}
+    for f in formulas:
+        written += [*f.matrices.values(), *(value for _, value in f.steps)]
+        known |= {d.symbol: d for d in f.definitions}
     if equations.motors is not None:
         written += [equations.motors.M, equations.motors.effort, equations.motors.current_rates]
     for x in written:
         there |= {str(s) for s in getattr(x, "free_symbols", ())}
-    return tuple(d for d in equations.definitions if d.value is None or d.symbol in there)
+    return tuple(d for d in known.values() if d.value is None or d.symbol in there)
 
 
 def _motors(equations: Equations, put: Any) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
 from robot_dynamics_ros.equations.motors import MotorEquations, motor_equations, motor_names
 from robot_dynamics_ros.equations.places import Definition, Symbols
 from robot_dynamics_ros.equations.proof import Proof, prove
+from robot_dynamics_ros.equations.quantities import SymbolicQuantities
 from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
 from robot_dynamics_ros.equations.simplify import Writer
 from robot_dynamics_ros.equations.sympy_or_error import require_sympy
@@ -30,7 +32,7 @@ MAX_TERMS = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class Equations(SymbolicQuantities):
     """Equations of motion as SymPy matrices and expressions.
 
     Attributes:
@@ -47,6 +49,9 @@ class Equations:
         proof: the identities that were proved, or ``None`` if not multiplied out.
         operations: additions, multiplications, sines, … of each function in unexpanded form.
         motors: the electro-mechanical equations, if motors were given.
+
+    :meth:`joint_wrench`, :meth:`wrench_balance`, :meth:`jacobian` and the other methods derive more quantities of the
+    same robot in the same symbols.
     """
 
     model: RobotModel
@@ -67,6 +72,33 @@ class Equations:
     proof: Proof | None = None
     operations: Mapping[str, int] = field(default_factory=dict)
     motors: MotorEquations | None = None
+    derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
+
+    def text(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
+        """Plain text that SymPy and NumPy read.
+
+        Args:
+            parts: some of :data:`robot_dynamics_ros.equations.document.PARTS`; all if not given.
+            digits: figures that decimals are rounded to; if not given they are exact to the last bit.
+        """
+        from robot_dynamics_ros.equations.document import document_of
+        from robot_dynamics_ros.equations.render_text import render_text
+
+        return render_text(document_of(self, parts, digits))
+
+    def latex(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
+        """LaTeX to be included in a paper (needs amsmath and longtable); arguments as for :meth:`text`."""
+        from robot_dynamics_ros.equations.document import document_of
+        from robot_dynamics_ros.equations.render_latex import render_latex
+
+        return render_latex(document_of(self, parts, digits))
+
+    def html(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
+        """One page of HTML that needs nothing else; arguments as for :meth:`text`."""
+        from robot_dynamics_ros.equations.document import document_of
+        from robot_dynamics_ros.equations.render_html import render_html
+
+        return render_html(document_of(self, parts, digits))
 
     @property
     def values(self) -> dict[Any, float]:
@@ -196,16 +228,21 @@ def symbolic(
         terms = _expanded(geometry, recursive, Writer, (names, q, v, a, simplify), max_terms)
     else:
         terms = unexpanded_terms(geometry, recursive, names, q, v, a)
-    definitions = [
-        *(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True)),
-        *geometry.definitions,
-    ]
-    found = Equations(model, q, v, a, tau, **terms, definitions=tuple(definitions), operations=recursive.operations())
+    own = tuple(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True))
+    found = Equations(
+        model,
+        q,
+        v,
+        a,
+        tau,
+        **terms,
+        definitions=(*own, *geometry.definitions),
+        operations=recursive.operations(),
+        derivation=Derivation(geometry, own, taken, coordinates, expand, simplify, max_terms),
+    )
     if motors:
         electric = motor_equations(found, motors, motor_symbols)
-        found = Equations(
-            **{**found.__dict__, "motors": electric, "definitions": (*found.definitions, *electric.definitions)}
-        )
+        found = replace(found, motors=electric, definitions=(*found.definitions, *electric.definitions))
     return found
 
 

@@ -146,7 +146,7 @@ def render_html(document: Document) -> str:
         "</head>",
         "<body>",
         f"<h1>{title}</h1>",
-        f"<p>{escape(document.said)}</p>",
+        *([f"<p>{escape(document.said)}</p>"] if document.said else []),
     ]
     for section in document.sections:
         out.append(f"<h2>{escape(section.title)}</h2>")

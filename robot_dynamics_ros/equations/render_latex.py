@@ -67,8 +67,12 @@ def _left(line: Line, coordinates: str) -> str:
     if not line.index:
         return symbol_latex(notation_of(line.name, coordinates))
     short = all(len(x) == 1 for x in line.index)
-    index = "".join(line.index) if short else ",".join(line.index)
-    base = _DOTS[line.dots].format(line.name)
+    index = (
+        "".join(line.index)
+        if short
+        else ",".join(x if len(x) == 1 or x.isdigit() else f"\\mathrm{{{x}}}" for x in line.index)
+    )
+    base = _DOTS[line.dots].format(f"\\{line.name}" if line.name in GREEK else line.name)
     return f"{base}_{{{index}}}"
 
 

@@ -18,7 +18,7 @@ def render_text(document: Document) -> str:
     """The whole document."""
     from sympy import sstr
 
-    out = [document.title, "=" * len(document.title), "", document.said]
+    out = [document.title, "=" * len(document.title), *(["", document.said] if document.said else [])]
     for section in document.sections:
         out += ["", section.title, "-" * len(section.title)]
         if section.said:
@@ -27,7 +27,8 @@ def render_text(document: Document) -> str:
             name = ("d" * line.dots) + line.name
             index = f"[{', '.join(line.index)}]" if line.index else ""
             if line.dots:
-                name, index = f"d({line.name}{''.join(line.index)})/dt", ""
+                short = all(len(x) == 1 for x in line.index)
+                name, index = f"d({line.name}{('' if short else ',').join(line.index)})/dt", ""
             out.append(f"{name}{index} = {sstr(line.value, full_prec=False)}")
         if section.definitions:
             out += _columns([(d.symbol, number_text(d.value), d.unit, d.meaning) for d in section.definitions])

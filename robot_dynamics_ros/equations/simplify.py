@@ -66,20 +66,34 @@ class Writer:
         return self._settled(self._shortest(plain)) if self.simplify else plain
 
     def _settled(self, x: Any) -> Any:
-        """Fractions in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000."""
+        """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000.
+
+        Fractions of hundreds of digits, which factoring leaves in front of sums of equally long integers, overflow in
+        print; moved in, every number is of the size that it has in the robot.
+        """
         S = self.S
         if not x.args:
             return x
+        if isinstance(x, S.Pow) and isinstance(x.base, S.Add) and x.exp.is_Integer:
+            scale = max(abs(term.as_coeff_Mul()[0]) for term in x.base.args)
+            if _plain(scale) and all(_plain(term.as_coeff_Mul()[0]) for term in x.base.args):
+                return x
+            base = S.Add(*(self._settled(term / scale) for term in x.base.args))
+            return S.Mul(scale**x.exp, base**x.exp, evaluate=False)
         coefficient, rest = x.as_coeff_Mul()
-        if not isinstance(x, S.Mul) or coefficient.is_Integer or abs(coefficient) == S.Rational(1, 2):
+        if not isinstance(x, S.Mul) or _plain(coefficient):
             return x.func(*map(self._settled, x.args))
         rates = set(self._rates)
-        factors = S.Mul.make_args(rest)
-        for k, factor in enumerate(factors):
-            if isinstance(factor, S.Add) and not factor.free_symbols <= rates:
-                terms = S.Add(*(self._settled(coefficient * term) for term in factor.args))
-                return S.Mul(*factors[:k], terms, *factors[k + 1 :])
-        return x
+        factors = list(S.Mul.make_args(rest))
+        sums = [k for k, factor in enumerate(factors) if isinstance(factor, S.Add)]
+        sums.sort(key=lambda k: factors[k].free_symbols <= rates)
+        long = max(len(str(abs(coefficient.p))), len(str(coefficient.q))) > 20
+        for k in sums:
+            if long or not factors[k].free_symbols <= rates:
+                terms = S.Add(*(self._settled(coefficient * term) for term in factors[k].args))
+                others = [self._settled(f) for m, f in enumerate(factors) if m != k]
+                return S.Mul(*others[:k], terms, *others[k:])
+        return S.Mul(coefficient, *map(self._settled, factors))
 
     def _shortest(self, plain: Any) -> Any:
         """The shortest of several groupings; the plain sum wins a tie."""
@@ -100,6 +114,11 @@ class Writer:
             if isinstance(whole, S.Mul):
                 forms.append(S.Mul(*(self._shortest(f) if isinstance(f, S.Add) else f for f in whole.args)))
         return min(forms, key=S.count_ops)
+
+
+def _plain(x: Any) -> bool:
+    """A small integer, or a half: it may stand in front of a sum."""
+    return bool(x.is_Rational and abs(x.p) < 10**6 and (x.q == 1 or (x.q == 2 and abs(x.p) == 1)))
 
 
 def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:

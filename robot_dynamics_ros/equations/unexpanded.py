@@ -11,7 +11,7 @@ from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.recursive import RecursiveTerms
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
 
-__all__ = ["unexpanded_terms"]
+__all__ = ["unexpanded_terms", "write_steps"]
 
 
 def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: Any, v: Any, a: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: 
     }
     shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
     outputs = [x for values in flat.values() for x in values]
-    steps, value = _written(S, outputs, {"q": q, "v": v, "a": a}, names)
+    steps, value = write_steps(S, outputs, {"q": q, "v": v, "a": a}, names)
     terms: dict[str, Any] = {"steps": tuple(steps)}
     for name, values in flat.items():
         written = [value[x.id] for x in values]
@@ -47,7 +47,8 @@ def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: 
     return terms
 
 
-def _written(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any) -> tuple[list[Any], dict[int, Any]]:
+def write_steps(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any) -> tuple[list[Any], dict[int, Any]]:
+    """Traced expressions as steps (symbol, expression), for values used twice, and the outputs' values by node."""
     order = reachable(outputs)
     uses: dict[int, int] = {}
     for node in order:

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
+from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
@@ -19,6 +21,7 @@ from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
 from robot_dynamics_ros.equations.render_text import render_text
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model import DCMotor
+from robot_dynamics_ros.model.description import JointType
 
 S = pytest.importorskip("sympy")
 
@@ -170,3 +173,41 @@ def test_output_is_the_same_on_every_run(tmp_path):
         )
         texts.append(out.read_bytes())
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("seed", [1, 11, 13, 28, 40, 53])
+def test_every_printed_form_pasted_back_gives_the_numbers(seed):
+    """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of digits."""
+    model = random_model(seed, 3 if seed % 2 else 2, types=(JointType.PRISMATIC, JointType.REVOLUTE))
+    equations = rd.symbolic(model)
+    q, v = np.random.default_rng(seed).normal(size=(2, model.nv))
+    space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}
+    for k in range(model.nv):
+        space |= {f"q{k + 1}": q[k], f"dq{k + 1}": v[k]}
+    expected = {}
+    gravity, M, C = rd.gravity_forces(model, q), rd.mass_matrix(model, q), rd.coriolis_matrix(model, q, v)
+    for i in range(model.nv):
+        expected[f"D[{i + 1}]"] = (rd.bias_forces(model, q, v) - gravity)[i]
+        expected[f"G[{i + 1}]"] = gravity[i]
+        for j in range(model.nv):
+            expected |= {f"M[{i + 1}, {j + 1}]": M[i, j]} if j >= i else {}
+            expected[f"N[{i + 1}, {j + 1}]"] = C[i, j]
+    expected |= {"K": rd.kinetic_energy(model, q, v), "U": rd.potential_energy(model, q)}
+    scale = max(1.0, *(abs(x) for x in expected.values()))
+    text, page = equations.text(), equations.html(["M", "D", "G", "coriolis", "K", "U"])
+    said = dict(re.findall(r"^([A-Z](?:\[[\d, ]+\])?) = (.*)$", text, re.MULTILINE))
+    for name, value in expected.items():
+        assert abs(eval(said[name], dict(space)) - value) < 1e-12 * scale, name
+    root = ET.fromstring(page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', ""))
+    formulas = ["".join(_read(row[1]) for row in math.find("mtable")) for math in root.findall(".//math")]
+    for formula, (name, value) in zip(formulas, _printed_order(expected), strict=True):
+        number = S.sympify(formula).subs({k: x for k, x in space.items() if not callable(x)})
+        assert abs(float(number) - value) < 1e-12 * scale, name
+    for printed in (text, page, equations.latex()):
+        assert not re.search(r"\b(nan|oo|inf)\b|\\infty|\\text\{NaN\}|e[+-]\d{3}", printed)
+    for formula in (equations.joint_wrench(rd.all_joint_names(model)[0]), equations.jacobian(model.link_names[-1])):
+        assert not re.search(r"\b(nan|oo)\b|e[+-]\d{3}", formula.text())
+
+
+def _printed_order(expected):
+    return [(name, expected[name]) for letter in "MDGNKU" for name in expected if name.startswith(letter)]

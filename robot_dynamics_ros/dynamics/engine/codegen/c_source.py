@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ def c_number(value: float, real: str) -> str:
 
 def c_comment(text: str) -> str:
     """Text that may stand in a comment, whatever names it holds: ASCII, no comment marks, no trigraphs."""
-    plain = text.encode("ascii", "backslashreplace").decode("ascii")
+    plain = unicodedata.normalize("NFKC", text).encode("ascii", "backslashreplace").decode("ascii")
     plain = "".join(c if c.isprintable() else " " for c in plain)
     for mark in ("*/", "/*", "??"):
         while mark in plain:

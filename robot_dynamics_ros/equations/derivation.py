@@ -1,0 +1,211 @@
+"""From functions of the table to formulas: run one on symbols, reduce, write."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+from robot_dynamics_ros.dynamics.engine.functions import TABLE
+from robot_dynamics_ros.dynamics.engine.registry import Function
+from robot_dynamics_ros.equations.formulas import Formulas, frozen
+from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.equations.names import check_identifiers
+from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
+from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.symbol_tree import Lift, SymbolTree, exact_leaves, float_leaves
+from robot_dynamics_ros.equations.trig_ring import TrigRing
+from robot_dynamics_ros.equations.unexpanded import write_steps
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.spatial import Vec3
+
+__all__ = ["Derivation", "Given"]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new symbols."""
+
+    entries: tuple[Entry | str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """How the equations of a robot were asked for, to derive more of the same kind.
+
+    Attributes:
+        geometry: the robot in exact numbers and symbols.
+        letters: (name, meaning) of coordinates, rates and efforts; taken: other names in use → what for.
+    """
+
+    geometry: Geometry
+    letters: tuple[Definition, ...]
+    taken: Mapping[str, str]
+    coordinates: str
+    expand: bool
+    simplify: bool
+    max_terms: int
+
+    def formulas(
+        self,
+        entry: str,
+        options: Mapping[str, Any],
+        inputs: Mapping[str, Given],
+        outputs: Mapping[str, tuple[int, int]],
+        *,
+        title: str,
+        said: str,
+        pick: Any = None,
+        variables: tuple[Definition, ...] = (),
+        rows: Any = None,
+    ) -> Formulas:
+        """A function of the table in symbols.
+
+        Args:
+            entry: name in the table.
+            inputs: constant inputs by name.
+            outputs: name and shape of the matrices.
+            pick: from the flat outputs to one flat list a matrix; the outputs in order if not given.
+            variables: definitions of the names among the inputs.
+        """
+        import sympy as S
+
+        geometry = self.geometry
+        if variables:
+            known = [*self.taken.items(), *((d.symbol, d.meaning) for d in geometry.definitions)]
+            check_identifiers([*known, *((d.symbol, d.meaning) for d in variables)])
+            geometry = copy.copy(geometry)
+            geometry.definitions = [*geometry.definitions, *variables]
+        n = geometry.model.nv
+        graph = Graph()
+        flat = self._run(graph, exact_leaves(graph), geometry, entry, options, inputs)
+        flat = flat if pick is None else pick(flat)
+        names = {d.symbol: S.Symbol(d.symbol, real=True) for d in geometry.definitions}
+        words = [S.Symbol(d.symbol, real=True) for d in self.letters]
+        q, v, a = (tuple(words[k * n : (k + 1) * n]) for k in range(3))
+        lifted = [[graph.lift(x) for x in part] for part in flat]
+        steps: list[Any] = []
+        if self.expand:
+            ring = TrigRing(geometry, self.max_terms)
+            write = Writer(ring, names, q, v, a, self.simplify)
+            done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
+        else:
+            steps, value = write_steps(S, [x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
+            done = [[value[x.id] for x in part] for part in lifted]
+        matrices = {name: S.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
+        number_graph = Graph()
+        numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)
+        numbers = numbers if pick is None else pick(numbers)
+        used = {str(s) for m in matrices.values() for s in m.free_symbols}
+        used |= {str(s) for _, x in steps for s in x.free_symbols}
+        return Formulas(
+            title,
+            said,
+            frozen(matrices),
+            (*self.letters[: 3 * n], *(d for d in geometry.definitions if d.symbol in used or d in variables)),
+            tuple(steps),
+            rows or {},
+            self.coordinates,
+            geometry.model.name,
+            tuple(tuple(number_graph.lift(x) for x in part) for part in numbers),
+            (geometry.model.nq, n),
+        )
+
+    def written(
+        self,
+        matrices: Mapping[str, Any],
+        definitions: Sequence[Definition],
+        *,
+        title: str,
+        said: str,
+        steps: tuple[Any, ...] = (),
+        rows: Any = None,
+    ) -> Formulas:
+        """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols beside the robot's own."""
+        n = self.geometry.model.nv
+        known = [*self.geometry.definitions, *definitions]
+        used = {str(s) for m in matrices.values() for s in m.free_symbols}
+        used |= {str(s) for _, x in steps for s in x.free_symbols}
+        return Formulas(
+            title,
+            said,
+            frozen(matrices),
+            (*self.letters[: 3 * n], *(d for d in known if d.symbol in used)),
+            steps,
+            rows or {},
+            self.coordinates,
+            self.geometry.model.name,
+            (),
+            (self.geometry.model.nq, n),
+        )
+
+    @staticmethod
+    def _run(
+        graph: Graph,
+        lift: Lift,
+        geometry: Geometry,
+        entry: str,
+        options: Mapping[str, Any],
+        inputs: Mapping[str, Given],
+    ) -> list[list[Any]]:
+        tree = SymbolTree(geometry, lift)
+        n = geometry.model.nv
+        given: dict[str, list[Any]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
+        for word, constant in inputs.items():
+            given[word] = [graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries]
+        function = TABLE[entry] if entry in TABLE else _OWN[entry]
+        results: list[list[Any]] = function.run(tree, dict(options), *(given.get(w, []) for w, _ in function.inputs))
+        return results
+
+
+def _jacobian_and_rate(tree: Any, options: Any, q: Any, v: Any, point: Any) -> list[list[Any]]:
+    both = jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
+    return [[x for row in rows for x in row] for rows in both]
+
+
+def _external_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) -> list[list[Any]]:
+    J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
+    efforts = []
+    for column in zip(*J, strict=True):
+        total: Any = 0.0
+        for x, f in zip(column, wrench, strict=True):
+            total = total + x * f
+        efforts.append(total)
+    return [efforts]
+
+
+_OWN = {
+    "jacobian_and_rate": Function("jacobian_and_rate", (("q", ()), ("v", ()), ("point", ())), (), _jacobian_and_rate),
+    "external_efforts": Function("external_efforts", (("q", ()), ("point", ()), ("wrench", ())), (), _external_efforts),
+}
+"""Functions that only formulas need."""
+
+
+def numbers(values: Any, where: str) -> Given:
+    """Numbers as the decimals they are written as.
+
+    Raises:
+        ArgumentError: a batch, or a number that is not finite.
+    """
+    array = np.asarray(values, dtype=float)
+    if not np.isfinite(array).all():
+        raise ArgumentError("expected finite numbers", where=where, got=values)
+    return Given(tuple(fraction_of(x) for x in array.ravel()))
+
+
+def rotation(R: Any, where: str) -> Given:
+    """A rotation matrix, exactly orthogonal.
+
+    Raises:
+        ArgumentError: a batch of them.
+    """
+    R = np.asarray(R, dtype=float)
+    if R.shape != (3, 3):
+        raise ArgumentError(f"expected one rotation, got shape {R.shape}", where=where, got=R.shape)
+    return Given(tuple(x for row in exact_rotation(R) for x in row))

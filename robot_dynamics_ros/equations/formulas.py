@@ -1,0 +1,305 @@
+"""Quantities of one robot in symbols: joint wrenches and their parts, Jacobians, motion of points, friction.
+
+Each is the function of the same name of :mod:`robot_dynamics_ros.dynamics`, run once on symbols and brought to normal
+form; so whatever holds for the numbers holds for the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+
+__all__ = ["Formulas"]
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas(Mapping[str, Any]):
+    """Named SymPy matrices, with what is needed to print them and to make code of them.
+
+    Attributes:
+        title: what they are, in words.
+        said: conventions: axes, point, order.
+        matrices: name → SymPy matrix.
+        definitions: what every symbol stands for.
+        steps: intermediate variables (symbol, expression), if the equations are not multiplied out.
+    """
+
+    title: str
+    said: str
+    matrices: Mapping[str, Any]
+    definitions: tuple[Definition, ...]
+    steps: tuple[tuple[Any, Any], ...] = ()
+    rows: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = field(default_factory=dict, repr=False)
+    """Name → (letter, index of every entry), for print."""
+    coordinates: str = field(default="q", repr=False)
+    model_name: str = field(default="", repr=False)
+    traced: tuple[tuple[Expr, ...], ...] = field(default=(), repr=False)
+    """The matrices' entries as a graph in floating-point constants, for code."""
+    sizes: tuple[int, int] = field(default=(0, 0), repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """A matrix by name.
+
+        Raises:
+            UnknownNameError: there is no such matrix.
+        """
+        if name not in self.matrices:
+            raise UnknownNameError("matrix", name, tuple(self.matrices), where=self.title)
+        return self.matrices[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.matrices)
+
+    def __len__(self) -> int:
+        return len(self.matrices)
+
+    @property
+    def matrix(self) -> Any:
+        """The matrix, where there is just one.
+
+        Raises:
+            ArgumentError: there are several.
+        """
+        if len(self.matrices) != 1:
+            raise ArgumentError(
+                f"there are {len(self.matrices)} matrices",
+                where=self.title,
+                got=tuple(self.matrices),
+                remedy="Choose one by name: formulas['joint'], say.",
+            )
+        return next(iter(self.matrices.values()))
+
+    def along(self, motion: Mapping[Any, Any], *, values: bool = True) -> dict[str, Any]:
+        """The matrices along a motion given in symbols, products of sines and cosines written as sums.
+
+        >>> import sympy, robot_dynamics_ros as rd
+        >>> t = sympy.Symbol("t", real=True)
+        >>> arm = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0, 0, 0))
+        >>> wrench = rd.symbolic(arm, "auto").joint_wrench("joint1")
+        >>> wrench.along({"q1": 3 * t})["joint"][4]
+        -9
+
+        Args:
+            motion: coordinate (by name or symbol) → expression in one symbol, the time; velocities and accelerations
+                are its derivatives.  Coordinates that are left out stay at zero.
+            values: put in the robot's numbers for its symbols, as fractions.
+
+        Raises:
+            ArgumentError: no such coordinate, or more than one time.
+        """
+        import sympy as S
+        from sympy.simplify.fu import TR8
+
+        from robot_dynamics_ros.equations.numbers import fraction_of
+
+        letter, (n, _) = self.coordinates, self.sizes
+        words = [f"{letter}{k + 1}" for k in range(n)]
+        given = {str(k): S.sympify(x) for k, x in motion.items()}
+        for word in given:
+            if word not in words:
+                raise ArgumentError(
+                    f"there is no coordinate {word!r}", where="motion", got=word, remedy=f"One of {', '.join(words)}."
+                )
+        times = sorted(set().union(*(x.free_symbols for x in given.values()), set()), key=str)
+        if len(times) > 1:
+            raise ArgumentError(
+                "expected expressions in one symbol, the time",
+                where="motion",
+                got=tuple(map(str, times)),
+                remedy="Put numbers in for all others first.",
+            )
+        t = times[0] if times else S.Symbol("t", real=True)
+        put: dict[Any, Any] = {}
+        for word in words:
+            x = given.get(word, S.Integer(0))
+            for dots in ("", "d", "dd"):
+                put[S.Symbol(f"{dots}{word}", real=True)] = x
+                x = x.diff(t)
+        if values:
+            for d in self.definitions:
+                if d.value is not None:
+                    number = fraction_of(d.value)
+                    put[S.Symbol(d.symbol, real=True)] = S.Rational(number.numerator, number.denominator)
+        steps: dict[Any, Any] = {}
+        for symbol, value in self.steps:
+            steps[symbol] = value.xreplace(put | steps)
+        put |= steps
+
+        def done(x: Any) -> Any:
+            x = S.expand(S.sympify(x).xreplace(put))
+            return S.expand(TR8(x)) if x.has(S.sin, S.cos) else x
+
+        return {name: matrix.applyfunc(done) for name, matrix in self.matrices.items()}
+
+    # -- print ---------------------------------------------------------------------------------------------------
+
+    def text(self, digits: int | None = None) -> str:
+        """Plain text that SymPy and NumPy read; ``digits`` rounds decimals, which else are exact to the last bit."""
+        from robot_dynamics_ros.equations.document import document_of_formulas
+        from robot_dynamics_ros.equations.render_text import render_text
+
+        return render_text(document_of_formulas([self], digits))
+
+    def latex(self, digits: int | None = None) -> str:
+        """LaTeX to be included in a paper (needs amsmath and longtable)."""
+        from robot_dynamics_ros.equations.document import document_of_formulas
+        from robot_dynamics_ros.equations.render_latex import render_latex
+
+        return render_latex(document_of_formulas([self], digits))
+
+    def html(self, digits: int | None = None) -> str:
+        """One page of HTML that needs nothing else."""
+        from robot_dynamics_ros.equations.document import document_of_formulas
+        from robot_dynamics_ros.equations.render_html import render_html
+
+        return render_html(document_of_formulas([self], digits))
+
+    # -- code ----------------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> list[Definition]:
+        """Symbols beside coordinates and their rates, in order."""
+        letter = self.coordinates
+        own = {f"{d}{letter}{k + 1}" for d in ("", "d", "dd") for k in range(self.sizes[1])}
+        own |= {f"tau{k + 1}" for k in range(self.sizes[1])}
+        return [d for d in self.definitions if d.symbol not in own]
+
+    def python(self, name: str = "f") -> str:
+        """Source of a NumPy function ``name(q, v=None, a=None, **values)`` on batches of states.
+
+        ``values`` are the robot's symbols by name; those that have a value need not be given.
+        """
+        from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
+        from robot_dynamics_ros.equations.names import check_identifier
+
+        check_identifier(name, "name")
+        flat = [x for entries in self.traced for x in entries]
+        raw = python_source(f"_{name}", ["q", "v", "a", "p"], flat, _python_leaf)
+        defaults = "".join(f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None)
+        at, results = 0, []
+        for word, matrix in self.matrices.items():
+            size = len(matrix)
+            results.append(f"{word!r}: out[..., {at}:{at + size}].reshape(lead + {tuple(matrix.shape)!r})")
+            at += size
+        one = len(results) == 1
+        returned = results[0].split(": ", 1)[1] if one else "{" + ", ".join(results) + "}"
+        nq, nv = self.sizes
+        return (
+            "import numpy as np\nfrom numpy import cos, sin, sqrt\n\n\n"
+            + raw
+            + f'\n\ndef {name}(q, v=None, a=None, **values):\n    """{_plain(self.title)}: {_plain(self.said)}"""\n'
+            + f"    p = {{**{{{defaults}}}, **values}}\n"
+            + f"    q = np.moveaxis(np.asarray(q, float).reshape(np.shape(q)[:-1] + ({nq},)), -1, 0)\n"
+            + f"    v, a = (np.zeros({nv}) if x is None else np.moveaxis(np.asarray(x, float), -1, 0) for x in (v, a))\n"
+            + f"    t = _{name}(q, v, a, p)\n"
+            + "    lead = np.broadcast_shapes(*(np.shape(x) for x in (*q, *v, *a, *p.values())))\n"
+            + "    out = np.stack([np.broadcast_to(x, lead) for x in t], axis=-1)\n"
+            + f"    return {returned}\n"
+        )
+
+    def function(self) -> Callable[..., Any]:
+        """The NumPy function that :meth:`python` writes."""
+        space: dict[str, Any] = {}
+        exec(compile(self.python("f"), f"<{self.title}>", "exec"), space)
+        made: Callable[..., Any] = space["f"]
+        return made
+
+    def c(self, name: str = "f") -> str:
+        """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order that is said."""
+        from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body
+        from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
+        from robot_dynamics_ros.equations.names import check_identifier
+
+        check_identifier(name, "name")
+        number = {d.symbol: k for k, d in enumerate(self.parameters)}
+
+        def leaf(key: Any) -> str:
+            kind, what = key
+            return f"p[{number[what]}]" if kind == "parameter" else f"{kind}[{what}]"
+
+        words = [f"out_{word}" for word in self.matrices] if len(self.matrices) > 1 else ["out"]
+        body = c_function_body(list(zip(words, self.traced, strict=True)), leaf, "double")
+        used = {x.a[0] for x in reachable([x for e in self.traced for x in e]) if x.op == "leaf"}
+        body += [f"(void){w};" for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter")) if k not in used]
+        outputs = ", ".join(f"double {w}[{len(e)}]" for w, e in zip(words, self.traced, strict=True))
+        nq, nv = self.sizes
+        said = [self.title, self.said, f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)"]
+        said += [
+            f"p[{k}]: {d.symbol}, {d.meaning}, {d.unit}{'' if d.value is None else f' (here {d.value!r})'}"
+            for k, d in enumerate(self.parameters)
+        ]
+        head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in said), " */"])
+        p = f"const double p[{len(number)}]" if number else "const double *p"
+        given = f"const double q[{nq}], const double v[{nv}], const double a[{nv}], {p}"
+        lines = "\n".join(f"    {x}" for x in body)
+        declared = f"void {name}({given}, {outputs})"
+        return f"{head}\n#include <math.h>\n\n{declared};\n\n{declared}\n{{\n{lines}\n}}\n"
+
+
+def _python_leaf(key: Any) -> str:
+    kind, what = key
+    return f"p[{what!r}]" if kind == "parameter" else f"{kind}[{what}]"
+
+
+def _plain(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', "'")
+
+
+def frozen(matrices: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A read-only copy."""
+    return MappingProxyType(dict(matrices))
+
+
+def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """Print indices of a [moment; force] column."""
+    of = (part,) if part else ()
+    return "", tuple((letter, *of, axis) for letter in "nf" for axis in "xyz")
+
+
+def check_offset(values: Any, where: str) -> list[float]:
+    """Three finite numbers.
+
+    Raises:
+        ArgumentError: they are not.
+    """
+    import numpy as np
+
+    from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
+
+    done = np.asarray(as_input(values, (3,), where))
+    if done.shape != (3,):
+        raise ArgumentError(f"expected three numbers, got shape {done.shape}", where=where, got=values)
+    check_finite(**{where: done})
+    return [float(x) for x in done]
+
+
+def names_of_wrench(
+    external: Mapping[str, Sequence[Any]] | Sequence[str] | str,
+) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """(link, six names or numbers) of the wrenches on links, [moment; force].
+
+    Raises:
+        ArgumentError: not six of them.
+    """
+    if isinstance(external, Mapping):
+        for link, parts in external.items():
+            if isinstance(parts, str) or len(parts) != 6:
+                raise ArgumentError(
+                    "expected six names or numbers: moment x, y, z, then force x, y, z",
+                    where=f"external[{link!r}]",
+                    got=parts,
+                    remedy="For example {'tip': (0, 0, 0, 'Fx', 'Fy', 0)}.",
+                )
+        return tuple((link, tuple(parts)) for link, parts in external.items())
+    links = (external,) if isinstance(external, str) else tuple(external)
+    suffix = [""] if len(links) == 1 else [f"_{k + 1}" for k in range(len(links))]
+    return tuple(
+        (link, tuple(f"{letter}{axis}{end}" for letter in "NF" for axis in "xyz"))
+        for link, end in zip(links, suffix, strict=True)
+    )

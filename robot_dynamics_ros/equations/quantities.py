@@ -1,0 +1,390 @@
+"""Joint wrenches, their parts, Jacobians, motion and friction in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
+from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen
+from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
+from robot_dynamics_ros.equations.formulas import Formulas, check_offset, names_of_wrench, wrench_rows
+from robot_dynamics_ros.equations.numbers import fraction_of
+from robot_dynamics_ros.equations.places import AXES, Definition
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["SymbolicQuantities"]
+
+External = Mapping[str, Sequence[Any]] | Sequence[str] | str
+Observer = FrameLike | tuple[str, str]
+
+
+class SymbolicQuantities:
+    """What :class:`~robot_dynamics_ros.equations.Equations` can give beside the equations of motion."""
+
+    model: RobotModel
+    derivation: Derivation
+
+    def joint_wrench(
+        self,
+        joint: str,
+        *,
+        expressed_in: FrameLike = "child",
+        reduced_at: PointLike = "joint",
+        external: External = (),
+    ) -> Formulas:
+        """The wrench that the parent side of a joint exerts on its child link, (6, 1) [moment; force].
+
+        >>> import robot_dynamics_ros as rd
+        >>> arm = rd.limb(1, inertia="point", gravity=(0, -9.81, 0))
+        >>> rd.symbolic(arm, "auto").joint_wrench("joint1")["joint"][3]
+        -ddq1*lc1*m1 + g*m1*sin(q1)
+
+        Args:
+            joint: any joint, fixed and mimic ones too.
+            expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
+            reduced_at: ``"joint"``, a link, ``"world"``, (link, offset) or a :class:`Frame`.
+            external: links on which the surroundings press with an unknown wrench (symbols Nx … Fz), or link → six
+                names or numbers, [moment; force] about the link's origin in its axes.
+
+        Returns:
+            a matrix named ``"joint"``.
+
+        Raises:
+            UnknownNameError: no such joint, link or frame.
+            TooLargeToExpand: too many terms; derive the equations with ``expand=False``.
+        """
+        model = self.model
+        options, inputs, said = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
+        loads, variables = self._external(external, options, inputs)
+        options["joints_of"] = chosen(model, (joint,))
+        return self.derivation.formulas(
+            "joint_wrenches",
+            options,
+            inputs,
+            {"joint": (6, 1)},
+            title=f"Wrench of joint {joint}",
+            said=f"Moment n and force f that the parent side exerts on the child link{said}{loads}.",
+            variables=variables,
+            rows={"joint": wrench_rows()},
+        )
+
+    def wrench_balance(
+        self,
+        link: str,
+        *,
+        observer: Observer = WORLD,
+        expressed_in: FrameLike = "observer",
+        reduced_at: PointLike = "joint",
+        external: External = (),
+    ) -> Formulas:
+        """The balance of wrenches of a link as a moving observer sets it up, each (6, 1) [moment; force].
+
+        dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
+
+        Args:
+            observer: a link, ``"world"``, a :class:`Frame` (which may move), or a pair (link, joint): the axes of the
+                link with their origin where that joint is.
+            expressed_in: ``"observer"``, ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
+            reduced_at, external: as for :meth:`joint_wrench`.
+
+        Returns:
+            matrices ``"joint"`` and those of :data:`robot_dynamics_ros.WRENCH_PARTS`; see
+            :func:`robot_dynamics_ros.wrench_balance`.
+
+        Raises:
+            ArgumentError: the root link, which no joint carries.
+            ModelError: the mass properties of the link are part of those that symbols stand for.
+        """
+        model = self.model
+        number = model.link_index(link)
+        if number == 0:
+            raise ArgumentError(f"link {link!r} is the root: no joint carries it", where="link", got=link)
+        own = {"child": link, "parent": model.link_names[link_tree(model).parent[number]]}
+        if isinstance(expressed_in, str) and expressed_in not in model.link_names:
+            expressed_in = own.get(expressed_in, expressed_in)
+        options, inputs, said = self._axes_and_point(expressed_in, reduced_at, ("observer",))
+        loads, variables = self._external(external, options, inputs)
+        options |= {"link": number} | self._observer(observer, inputs)
+        seen = observer if isinstance(observer, str) else " at ".join(observer) if isinstance(observer, tuple) else "it"
+        return self.derivation.formulas(
+            "wrench_balance",
+            options,
+            inputs,
+            dict.fromkeys(PARTS, (6, 1)),
+            title=f"Balance of wrenches of link {link}",
+            said="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external: moments n "
+            f"and forces f as an observer sees them who rides on {seen}{said}{loads}.",
+            pick=lambda flat: [flat[0][6 * k : 6 * k + 6] for k in range(len(PARTS))],
+            variables=variables,
+            rows={part: wrench_rows(part) for part in PARTS},
+        )
+
+    def jacobian(self, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world") -> Formulas:
+        """Jacobian of a point of a link, and its rate: J v = [angular velocity; velocity of the point].
+
+        Args:
+            offset: (3,) the point in the link's frame; its origin if not given.
+            expressed_in: ``"world"`` or ``"link"`` axes.
+
+        Returns:
+            matrices ``"J"`` and ``"Jdot"``, both (6, nv).
+        """
+        options = {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)}
+        n = self.model.nv
+        index = tuple((str(i + 1), str(j + 1)) for i in range(6) for j in range(n))
+        return self.derivation.formulas(
+            "jacobian_and_rate",
+            options,
+            {"point": numbers(check_offset(offset, "offset"), "offset")},
+            {"J": (6, n), "Jdot": (6, n)},
+            title=f"Jacobian of {link}",
+            said=f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in {expressed_in} axes, and dJ/dt.",
+            rows={"J": ("J", index), "Jdot": ("Jdot", index)},
+        )
+
+    def external_efforts(
+        self, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world", names: Sequence[Any] = ()
+    ) -> Formulas:
+        """Jᵀ F: what a wrench on a point of a link adds to the efforts; τ = M q̈ + D + G − Jᵀ F.
+
+        Args:
+            offset: (3,) the point in the link's frame, which the moment is about.
+            expressed_in: axes of the wrench, ``"world"`` or ``"link"``.
+            names: six names or numbers, [moment; force]; Nx … Fz if not given.
+
+        Returns:
+            a matrix ``"efforts"``, (nv, 1).
+        """
+        ((_, six),) = names_of_wrench({link: names} if names else link)
+        variables = _variables(((link, six),), f"in {expressed_in} axes")
+        given = {"wrench": Given(tuple(x if isinstance(x, str) else fraction_of(x) for x in six))}
+        n = self.model.nv
+        return self.derivation.formulas(
+            "external_efforts",
+            {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)},
+            {"point": numbers(check_offset(offset, "offset"), "offset"), **given},
+            {"efforts": (n, 1)},
+            title=f"Efforts of a wrench on {link}",
+            said=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
+            "tau = M a + D + G - J' F.",
+            variables=variables,
+            rows={"efforts": ("Q", tuple((str(k + 1),) for k in range(n)))},
+        )
+
+    def motion(
+        self,
+        point_on: str,
+        *,
+        offset: Any = (0.0, 0.0, 0.0),
+        relative_to: Observer = WORLD,
+        expressed_in: FrameLike | None = None,
+    ) -> Formulas:
+        """Motion of a point of a link relative to a moving frame; see :func:`robot_dynamics_ros.motion`.
+
+        Returns:
+            ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``, ``"angular_acceleration"``, all
+            (3, 1), and ``"rotation"`` (3, 3) from the link's axes to those of ``relative_to``.
+        """
+        inputs: dict[str, Given] = {"point": numbers(check_offset(offset, "offset"), "offset")}
+        options: dict[str, Any] = {"link": self.model.link_index(point_on), "axes": "observer"}
+        if expressed_in is not None:
+            to, turned = frame_of(self.model, expressed_in, "expressed_in")
+            options["axes"] = to
+            if turned is not None:
+                options["own_axes"] = True
+                inputs["axes"] = rotation(turned.rotation, "expressed_in")
+        options |= self._observer(relative_to, inputs)
+        words = ("position", "rotation", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
+        letters = ("p", "R", "v", "a", "omega", "alpha")
+        square = tuple((f"{i}", f"{j}") for i in AXES for j in AXES)
+        seen = relative_to if isinstance(relative_to, str) else "the frame given"
+        return self.derivation.formulas(
+            "point_motion",
+            options,
+            inputs,
+            {word: (3, 3) if word == "rotation" else (3, 1) for word in words},
+            title=f"Motion of {point_on}",
+            said=f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides on {seen}.",
+            pick=lambda flat: flat[:6],
+            rows={
+                word: (letter, square if word == "rotation" else tuple((axis,) for axis in AXES))
+                for word, letter in zip(words, letters, strict=True)
+            },
+        )
+
+    def inertia_about(self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None) -> Formulas:
+        """Inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ)) Rᵀ.
+
+        Args:
+            point: ``"com"``, or a point as for :meth:`joint_wrench`.
+            frame: whose axes; the link's own if not given.
+
+        Returns:
+            a matrix ``"I"``, (3, 3).
+        """
+        options, inputs, _ = self._axes_and_point(link if frame is None else frame, "joint", ())
+        if not (isinstance(point, str) and point == "com"):
+            more, at, _ = self._axes_and_point(link, point, ())
+            options |= {k: x for k, x in more.items() if k in ("about", "own_point")}
+            inputs |= {k: x for k, x in at.items() if k == "about"}
+        else:
+            options["about"] = "com"
+        options["link"] = self.model.link_index(link)
+        index = tuple((i, j) for i in AXES for j in AXES)
+        return self.derivation.formulas(
+            "link_inertia",
+            options,
+            inputs,
+            {"I": (3, 3)},
+            title=f"Inertia of {link}",
+            said=f"About {point if isinstance(point, str) else 'the point given'}.",
+            rows={"I": ("I", index)},
+        )
+
+    def friction(self) -> Formulas:
+        """Joint friction as the simulator has it: what it takes off the efforts, d q̇ + F_c sign(q̇), (nv, 1).
+
+        The symbols are d1 …, Fc1 … where friction is not zero.  τ = M q̈ + D + G + friction.
+        """
+        import sympy as S
+
+        model, base = self.model, self.derivation
+        v = [S.Symbol(d.symbol, real=True) for d in base.letters[model.nv : 2 * model.nv]]
+        definitions, rows = [], []
+        for k in range(model.nv):
+            total: Any = S.Integer(0)
+            for letter, word, values, factor in (
+                ("d", "viscous friction", model.damping, v[k]),
+                ("Fc", "dry friction", model.friction, S.sign(v[k])),
+            ):
+                if values[k]:
+                    unit = "N m s/rad or N s/m" if letter == "d" else "N m or N"
+                    definitions.append(
+                        Definition(f"{letter}{k + 1}", f"{word} of degree of freedom {k + 1}", unit, float(values[k]))
+                    )
+                    total += S.Symbol(f"{letter}{k + 1}", real=True) * factor
+            rows.append(total)
+        return base.written(
+            {"friction": S.Matrix(model.nv, 1, rows)},
+            definitions,
+            title="Joint friction",
+            said="What friction takes off the efforts: tau = M a + D + G + friction.",
+            rows={"friction": ("F", tuple((str(k + 1),) for k in range(model.nv)))},
+        )
+
+    def configuration_space_form(self) -> Formulas:
+        """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products that B multiplies."""
+        return self.derivation.written(
+            {
+                "M": self.M,  # type: ignore[attr-defined]
+                "B": self.B,  # type: ignore[attr-defined]
+                "C": self.C,  # type: ignore[attr-defined]
+                "G": self.G,  # type: ignore[attr-defined]
+                "products": self.velocity_products(),  # type: ignore[attr-defined]
+            },
+            [],
+            title="Configuration-space form",
+            said="tau = M a + B [products of two velocities] + C [squares of the velocities] + G.",
+            steps=self.steps,  # type: ignore[attr-defined]
+        )
+
+    # -- frames --------------------------------------------------------------------------------------------------
+
+    def _axes_and_point(
+        self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str]
+    ) -> tuple[dict[str, Any], dict[str, Given], str]:
+        options, more = axes_and_point(self.model, expressed_in, reduced_at, words)
+        chosen_options = dict(options)
+        rest = list(more)
+        inputs: dict[str, Given] = {}
+        if chosen_options.get("own_axes"):
+            inputs["axes"] = rotation(rest.pop(0), "expressed_in")
+        if chosen_options.get("own_point"):
+            point = np.asarray(rest.pop(0))
+            if point.shape != (1, 3):
+                raise ArgumentError(f"expected one point, got shape {point.shape}", where="reduced_at", got=point.shape)
+            inputs["about"] = numbers(point, "reduced_at")
+        axes = expressed_in if isinstance(expressed_in, str) else "the given"
+        at = reduced_at if isinstance(reduced_at, str) else "the given point"
+        where = "the joint's origin" if at == "joint" else at
+        return chosen_options, inputs, f", about {where}, in {axes} axes"
+
+    def _observer(self, observer: Observer, inputs: dict[str, Given]) -> dict[str, Any]:
+        if isinstance(observer, tuple):
+            return self._observer_at_joint(observer, inputs)
+        at, frame = frame_of(self.model, observer, "observer")
+        if frame is not None:
+            rows = frame.rows()
+            if rows.shape != (8, 3):
+                raise ArgumentError(
+                    f"expected one frame, got shape {rows.shape[:-2]}", where="observer", got=rows.shape
+                )
+            turned, rest = rotation(rows[:3], "observer"), numbers(rows[3:], "observer")
+            inputs["observer"] = Given((*turned.entries, *rest.entries))
+            return {"observer": at, "own_observer": True}
+        return {"observer": at}
+
+    def _observer_at_joint(self, observer: tuple[str, str], inputs: dict[str, Given]) -> dict[str, Any]:
+        if len(observer) != 2 or not all(isinstance(x, str) for x in observer):
+            raise ArgumentError(
+                "expected a pair (link, joint) of names", where="observer", got=observer, remedy="Or a Frame."
+            )
+        link, joint = observer
+        model, geometry = self.model, self.derivation.geometry
+        (child,) = chosen(model, (joint,))
+        at = frame_of(model, link, "observer")[0]
+        parent = model.link_names[link_tree(model).parent[child]]
+        if parent != link:
+            raise ArgumentError(
+                f"joint {joint!r} begins at link {parent!r}, not at {link!r}",
+                where="observer",
+                got=observer,
+                remedy="Name the link that carries the joint, or use a Frame.",
+            )
+        place = next((b for b in geometry.bodies if b.joint == joint), None)
+        owner = "" if place is None or place.parent < 0 else geometry.bodies[place.parent].link
+        if place is not None and link == (owner or model.root_link):
+            position = tuple(place.position)
+        else:
+            origin = next(j for j in model.description.joints if j.name == joint).origin.position
+            position = tuple(fraction_of(x) for x in origin)
+        unit = tuple(fraction_of(float(i == j)) for i in range(3) for j in range(3))
+        inputs["observer"] = Given((*unit, *position, *(fraction_of(0.0) for _ in range(12))))
+        return {"observer": at, "own_observer": True}
+
+    def _external(
+        self, external: External, options: dict[str, Any], inputs: dict[str, Given]
+    ) -> tuple[str, tuple[Definition, ...]]:
+        loads = names_of_wrench(external)
+        if not loads:
+            return "", ()
+        options["external"] = tuple(self.model.link_index(link) for link, _ in loads)
+        inputs["external"] = Given(tuple(x if isinstance(x, str) else fraction_of(x) for _, six in loads for x in six))
+        links = ", ".join(link for link, _ in loads)
+        return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
+
+
+def _variables(loads: Sequence[tuple[str, tuple[Any, ...]]], how: str) -> tuple[Definition, ...]:
+    found = {}
+    for link, six in loads:
+        for k, x in enumerate(six):
+            if isinstance(x, str):
+                word, unit = ("moment", "N m") if k < 3 else ("force", "N")
+                found[x] = Definition(x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit)
+    return tuple(found.values())
+
+
+def _axes_word(frame: object) -> str:
+    if frame not in ("world", "link"):
+        raise ArgumentError("expected 'world' or 'link'", where="expressed_in", got=frame)
+    return str(frame)
+
+
+def _point(offset: Any) -> str:
+    return "(" + ", ".join(f"{float(x):g}" for x in offset) + ")"

@@ -91,13 +91,20 @@ def _wrenches_of_joints(
     reduced_at: PointLike,
 ) -> np.ndarray:
     """What :func:`joint_wrenches` does beyond the joints' own frames."""
-    options, more = _axes_and_point(model, expressed_in, reduced_at)
+    options, more = axes_and_point(model, expressed_in, reduced_at)
     return call(
-        model, "joint_wrenches", state, external, None, base, (*options, ("joints_of", _chosen(model, joints))), more
+        model,
+        "joint_wrenches",
+        state,
+        external,
+        None,
+        base,
+        (*options, ("joints_of", chosen_links(model, joints))),
+        more,
     )
 
 
-def _chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
+def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
     """Numbers of the child links of the joints named.
 
     Raises:
@@ -116,7 +123,7 @@ def _chosen(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int,
     return tuple(links.link_of[name] for name in names)
 
 
-def _axes_and_point(
+def axes_and_point(
     model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
 ) -> tuple[Options, tuple[Any, ...]]:
     """Options and inputs of a compiled function for the axes and the point wanted."""
@@ -164,7 +171,7 @@ def joint_wrench(
     Raises:
         UnknownNameError: no such joint or frame.
     """
-    (link,) = _chosen(model, (joint,))
+    (link,) = chosen_links(model, (joint,))
     row = _one_state(model, (q, v, a), external, base, joint, expressed_in)
     names = model.link_names
     frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
@@ -267,7 +274,7 @@ def wrench_balance(
     own = {"child": link, "parent": model.link_names[links.parent[number]]}
     if isinstance(expressed_in, str) and expressed_in not in model.link_names:
         expressed_in = own.get(expressed_in, expressed_in)
-    options, more = _axes_and_point(model, expressed_in, reduced_at, ("observer",))
+    options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
     at, frame = frame_of(model, observer, "observer")
     options = (*options, ("link", number), ("observer", at))
     if frame is not None:

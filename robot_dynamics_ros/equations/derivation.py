@@ -169,7 +169,7 @@ def _jacobian_and_rate(tree: Any, options: Any, q: Any, v: Any, point: Any) -> l
     return [[x for row in rows for x in row] for rows in both]
 
 
-def _external_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) -> list[list[Any]]:
+def _tip_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) -> list[list[Any]]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
     efforts = []
     for column in zip(*J, strict=True):
@@ -182,7 +182,7 @@ def _external_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) 
 
 _OWN = {
     "jacobian_and_rate": Function("jacobian_and_rate", (("q", ()), ("v", ()), ("point", ())), (), _jacobian_and_rate),
-    "external_efforts": Function("external_efforts", (("q", ()), ("point", ()), ("wrench", ())), (), _external_efforts),
+    "tip_efforts": Function("tip_efforts", (("q", ()), ("point", ()), ("wrench", ())), (), _tip_efforts),
 }
 """Functions that only formulas need."""
 

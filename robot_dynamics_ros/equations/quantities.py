@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
-from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen
+from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.formulas import Formulas, check_offset, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.numbers import fraction_of
@@ -62,7 +62,7 @@ class SymbolicQuantities:
         model = self.model
         options, inputs, said = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
         loads, variables = self._external(external, options, inputs)
-        options["joints_of"] = chosen(model, (joint,))
+        options["joints_of"] = chosen_links(model, (joint,))
         return self.derivation.formulas(
             "joint_wrenches",
             options,
@@ -166,7 +166,7 @@ class SymbolicQuantities:
         given = {"wrench": Given(tuple(x if isinstance(x, str) else fraction_of(x) for x in six))}
         n = self.model.nv
         return self.derivation.formulas(
-            "external_efforts",
+            "tip_efforts",
             {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)},
             {"point": numbers(check_offset(offset, "offset"), "offset"), **given},
             {"efforts": (n, 1)},
@@ -337,7 +337,7 @@ class SymbolicQuantities:
             )
         link, joint = observer
         model, geometry = self.model, self.derivation.geometry
-        (child,) = chosen(model, (joint,))
+        (child,) = chosen_links(model, (joint,))
         at = frame_of(model, link, "observer")[0]
         parent = model.link_names[link_tree(model).parent[child]]
         if parent != link:
@@ -364,8 +364,12 @@ class SymbolicQuantities:
         loads = names_of_wrench(external)
         if not loads:
             return "", ()
-        options["external"] = tuple(self.model.link_index(link) for link, _ in loads)
-        inputs["external"] = Given(tuple(x if isinstance(x, str) else fraction_of(x) for _, six in loads for x in six))
+        flat: list[Any] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
+        for link, six in loads:
+            at = 6 * self.model.link_index(link)
+            flat[at : at + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
+        options["external"] = True
+        inputs["link_external"] = Given(tuple(flat))
         links = ", ".join(link for link, _ in loads)
         return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
 

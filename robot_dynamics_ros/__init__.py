@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.dynamics import *  # noqa: F403
     from robot_dynamics_ros.errors import *  # noqa: F403
     from robot_dynamics_ros.model import *  # noqa: F403
+    from robot_dynamics_ros.view import draw as draw
 
-_HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export")
+_HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export", "view")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "view":  # a package that can be called
+        return _import_module(f"{__name__}.view")
     if not name.startswith("_"):
         for home in _HOMES:
             module = _import_module(f"{__name__}.{home}")

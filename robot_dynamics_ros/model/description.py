@@ -285,6 +285,7 @@ class RobotDescription:
         findings: what its reader found odd but usable, one sentence each.
         inertia_check: ``"warn"`` if bodies that cannot exist and massless moving subtrees are taken as they are, else
             ``"error"``.
+        path: the file it was read from, where relative mesh addresses start; ``""`` if it was no file.
     """
 
     name: str
@@ -294,6 +295,7 @@ class RobotDescription:
     source: str = ""
     findings: tuple[str, ...] = ()
     inertia_check: str = "error"
+    path: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", tuple(self.links))
@@ -310,4 +312,5 @@ class RobotDescription:
             self.source,
             self.findings,
             self.inertia_check,
+            self.path,
         )

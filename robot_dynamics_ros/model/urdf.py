@@ -134,6 +134,7 @@ def _read(
         source=data if isinstance(data, str) else data.decode("utf-8", "replace"),
         findings=tuple(findings),
         inertia_check=inertia_check,
+        path="" if label == "URDF text" else label,
     )
     return description, {
         inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)

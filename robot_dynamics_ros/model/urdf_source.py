@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
 
-__all__ = ["UrdfInput", "read_source"]
+__all__ = ["UrdfInput", "path_of_address", "read_source"]
 
 UrdfInput = str | bytes | os.PathLike[str]
 
@@ -35,7 +35,7 @@ def read_source(
         head = source[:64].lstrip("\ufeff \t\r\n")
         if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
             return source.lstrip("\ufeff \t\r\n"), "URDF text"
-        path = _path_of_address(source)
+        path = path_of_address(source)
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
@@ -51,7 +51,12 @@ def read_source(
     return data, str(path)
 
 
-def _path_of_address(text: str) -> Path:
+def path_of_address(text: str) -> Path:
+    """The file of a path or of a ``file://`` or ``package://`` address (looked up in ``AMENT_PREFIX_PATH``).
+
+    Raises:
+        UrdfError: there is no such package.
+    """
     if text.startswith("file://"):
         return Path(unquote(urlparse(text).path))
     if text.startswith("package://"):

@@ -7,44 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import BackendError
+from robot_dynamics_ros.figures import STYLE, XYZ, legend, pyplot, thinned, without_noise
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.compute import WrenchHistory
 
 __all__ = ["draw_parts", "draw_paths", "draw_wrenches"]
 
-_STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-}
 _AXES = "xyz"
-_COLOURS = ("#c1272d", "#4e9a06", "#2b5fad")  # x red, y green, z blue, as everywhere in robotics
-_MOST_POINTS = 4000
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise BackendError(
-            "pictures need the package matplotlib, which is not installed",
-            where="picture",
-            remedy="pip install matplotlib, or leave pictures out.",
-        ) from None
-    return plt
-
-
-def _thinned(history: WrenchHistory) -> slice:
-    return slice(None, None, max(1, len(history.t) // _MOST_POINTS))
+_FORCE, _MOMENT = slice(3, 6), slice(0, 3)
 
 
 def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
@@ -53,18 +23,19 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = _pyplot()
-    k = _thinned(history)
+    plt = pyplot()
+    k = thinned(len(history.t))
     t = history.t[k] - history.t[0]
     rows = len(history.joints)
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, 2, figsize=(11.0, 1.2 + 1.7 * rows), sharex=True, squeeze=False, layout="constrained"
         )
+        forces, moments = without_noise(history.wrenches[k, :, 3:]), without_noise(history.wrenches[k, :, :3])
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
-            _components(axes[i, 0], t, history.wrenches[k, i, 3:], f"{name}: force [N]")
-            _components(axes[i, 1], t, history.wrenches[k, i, :3], f"moment [N m], axes of {frame}")
-        axes[0, 0].legend(loc="upper right", ncol=3, frameon=False)
+            _components(axes[i, 0], t, forces[:, i], f"{name}: force [N]")
+            _components(axes[i, 1], t, moments[:, i], f"moment [N m], axes of {frame}")
+        legend(figure, axes[0])
         for axis in axes[-1]:
             axis.set_xlabel("time [s]")
         figure.savefig(path, dpi=120)
@@ -73,33 +44,47 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
 
 def _components(axis: Any, t: Array, vectors: Array, title: str) -> None:
     for c in range(3):
-        axis.plot(t, vectors[:, c], color=_COLOURS[c], lw=1.0, label=_AXES[c])
+        axis.plot(t, vectors[:, c], color=XYZ[c], lw=1.0, label=_AXES[c])
     axis.set_title(title)
 
 
 def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     """Each part of the balance of one joint's wrench over time, a row a part.
 
+    Forces share one scale, and so do moments, so that parts can be compared; what is rounding beside the largest is
+    drawn as zero, and parts that are zero throughout are named in the title instead of drawn.
+
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = _pyplot()
-    k = _thinned(history)
+    plt = pyplot()
+    k = thinned(len(history.t))
     t = history.t[k] - history.t[0]
-    with plt.rc_context(_STYLE):
+    largest = [max(float(np.abs(p[:, half]).max()) for p in history.parts.values()) for half in (_FORCE, _MOMENT)]
+    tables = {
+        name: [without_noise(p[k, half], top) for half, top in zip((_FORCE, _MOMENT), largest, strict=True)]
+        for name, p in history.parts.items()
+    }
+    drawn = {name: halves for name, halves in tables.items() if any(x.any() for x in halves)} or tables
+    zero = [name for name in tables if name not in drawn]
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            len(history.parts),
+            len(drawn),
             2,
-            figsize=(11.0, 1.2 + 1.5 * len(history.parts)),
+            figsize=(11.0, 1.2 + 1.5 * len(drawn)),
             sharex=True,
+            sharey="col",
             squeeze=False,
             layout="constrained",
         )
-        figure.suptitle(f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others")
-        for row, (name, table) in zip(axes, history.parts.items(), strict=True):
-            _components(row[0], t, table[k, 3:], f"{name}: force [N]")
-            _components(row[1], t, table[k, :3], "moment [N m]")
-        axes[0, 0].legend(loc="upper right", ncol=3, frameon=False)
+        figure.suptitle(
+            f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
+            + (f"\n(zero throughout: {', '.join(zero)})" if zero else "")
+        )
+        for row, (name, (force, moment)) in zip(axes, drawn.items(), strict=True):
+            _components(row[0], t, force, f"{name}: force [N]")
+            _components(row[1], t, moment, "moment [N m]")
+        legend(figure, axes[0])
         for axis in axes[-1]:
             axis.set_xlabel("time [s]")
         figure.savefig(path, dpi=110)
@@ -124,14 +109,14 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = _pyplot()
-    k = _thinned(history)
+    plt = pyplot()
+    k = thinned(len(history.t))
     everything = np.concatenate([p[k] for p in history.paths.values()])
     spread = np.ptp(everything, axis=0)
     planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
     planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
     fastest = max(max(float(s[k].max()) for s in history.speeds.values()), 1e-12)
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, (axes,) = plt.subplots(
             1, len(planes), figsize=(1.5 + 5.0 * len(planes), 5.4), squeeze=False, layout="constrained"
         )

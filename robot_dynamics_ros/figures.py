@@ -1,0 +1,124 @@
+"""One style for all figures: colours for many joints and for colour-blind readers, units that people use, no noise.
+
+Colours: Okabe and Ito (2008), "Color universal design"; black and yellow, which vanish on one ground or the other, are
+left out.  From the seventh curve on dashes tell curves apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["SERIES", "STYLE", "XYZ", "curve", "joint_kinds", "legend", "pyplot", "save", "unit_of", "without_noise"]
+
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+"""Colours of curves that belong to joints."""
+
+XYZ = ("#c1272d", "#4e9a06", "#2b5fad")
+"""Colours of components: x red, y green, z blue, as everywhere in robotics."""
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+}
+
+_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+_MOST_POINTS = 4000
+
+
+def pyplot() -> Any:
+    """``matplotlib.pyplot``.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise BackendError(
+            "figures need the package matplotlib, which is not installed",
+            where="figure",
+            remedy="pip install 'robot_dynamics_ros[viz]', or leave figures out.",
+        ) from None
+    return plt
+
+
+def curve(number: int) -> dict[str, Any]:
+    """Colour and dashes of the curve of the joint with this number; twenty-four are all different."""
+    return {"color": SERIES[number % len(SERIES)], "linestyle": _DASHES[number // len(SERIES) % len(_DASHES)]}
+
+
+def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
+    """Kind of motion, ``"angle"`` or ``"length"`` → the joints of that kind, as numbers in ``model.joint_names``; only
+    those with one coordinate."""
+    kinds: dict[str, list[int]] = {}
+    for number, name in enumerate(model.joint_names):
+        joint = model.joint(name)
+        if joint.type.nq == 1:
+            kinds.setdefault("length" if joint.type is JointType.PRISMATIC else "angle", []).append(number)
+    return dict(sorted(kinds.items()))
+
+
+def unit_of(quantity: str, kind: str) -> tuple[str, float]:
+    """The unit people read, and the factor from SI: degrees and mm for positions, N m and N for efforts."""
+    angle = kind == "angle"
+    if quantity == "effort":
+        return ("N m", 1.0) if angle else ("N", 1.0)
+    unit, factor = ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
+    return {"position": unit, "velocity": f"{unit}/s", "acceleration": f"{unit}/s²"}[quantity], factor
+
+
+def without_noise(table: Array, largest: float | None = None) -> Array:
+    """The numbers with what is below 1e-9 of the largest set to zero: rounding is no signal.
+
+    Args:
+        largest: what they are compared with; the largest of the table if not given.
+    """
+    table = np.asarray(table, dtype=float)
+    top = float(np.abs(table).max(initial=0.0)) if largest is None else largest
+    return np.where(np.abs(table) > 1e-9 * top, table, 0.0)
+
+
+def thinned(n: int) -> slice:
+    """Rows of n that are drawn."""
+    return slice(None, None, max(1, n // _MOST_POINTS))
+
+
+def legend(figure: Any, axes: Sequence[Any]) -> None:
+    """One legend for all axes, beside them, where it covers no curve."""
+    found: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(found.values(), found.keys(), loc="outside right upper", frameon=False)
+
+
+def save(figure: Any, path: str | Path | None, dpi: int = 120) -> Any:
+    """Write a figure where a path is given; returns it.
+
+    Raises:
+        ArgumentError: it cannot be written.
+    """
+    if path is not None:
+        try:
+            figure.savefig(path, dpi=dpi)
+        except (OSError, ValueError) as error:
+            raise ArgumentError(
+                f"cannot be written: {error}", where=str(path), remedy="Choose another place."
+            ) from None
+    return figure

@@ -1,0 +1,101 @@
+"""Figures of a run: positions, velocities, efforts, energy, joint wrenches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, legend, pyplot, save, thinned, unit_of, without_noise
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.simulate import SimulationResult
+
+__all__ = ["plot_run"]
+
+
+def plot_run(run: SimulationResult, path: str | Path | None = None, reference: Any = None) -> Any:
+    """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.
+
+    Args:
+        run: what :func:`~robot_dynamics_ros.simulation.simulate.simulate` returned.
+        path: file to write, too; its ending chooses the format.
+        reference: (N, nv) where the joints should have been: the tracking error is then drawn as well.
+
+    Returns:
+        the ``matplotlib`` figure.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+        ArgumentError: ``reference`` has the wrong shape, the robot has no joint to draw, or the file cannot be written.
+    """
+    model = run.model
+    kinds = joint_kinds(model)
+    if not kinds:
+        raise ArgumentError("has no joint with one coordinate", where=f"robot {model.name!r}")
+    wanted = None if reference is None else np.asarray(reference, dtype=float)
+    if wanted is not None and wanted.shape != run.q.shape:
+        raise ArgumentError(f"expected {run.q.shape}, got {wanted.shape}", where="reference", got=wanted.shape)
+    plt = pyplot()
+    k = thinned(len(run.t))
+    t = run.t[k]
+    rows = ["position", *(["error"] if wanted is not None else []), "velocity", "effort", "energy"]
+    if run.wrenches is not None:
+        rows += ["force", "moment"]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            len(rows), len(kinds), figsize=(2.2 + 5.5 * len(kinds), 0.8 + 1.6 * len(rows)), sharex=True, squeeze=False,
+            layout="constrained",
+        )  # fmt: skip
+        for column, (kind, joints) in enumerate(kinds.items()):
+            for row, quantity in enumerate(rows):
+                axis = axes[row, column]
+                if quantity == "energy":
+                    if column:
+                        axis.set_visible(False)
+                    else:
+                        _energy(axis, run, k)
+                    continue
+                _joints(axis, run, kind, joints, quantity, wanted, k, t)
+            axes[-1, column].set_xlabel("time [s]")
+        legend(figure, axes.ravel())
+        return save(figure, path)
+
+
+def _energy(axis: Any, run: SimulationResult, k: slice) -> None:
+    for values, name, colour, dashes in (
+        (run.kinetic_energy, "kinetic", "#888888", "solid"),
+        (run.potential_energy, "potential", "#888888", "dashed"),
+        (run.energy, "total energy", "black", "solid"),
+    ):
+        axis.plot(run.t[k], values[k], color=colour, linestyle=dashes, lw=1.2, label=name)
+    axis.set_title("energy [J]")
+
+
+def _joints(
+    axis: Any, run: SimulationResult, kind: str, joints: list[int], quantity: str, wanted: Any, k: slice, t: Any
+) -> None:
+    model = run.model
+    unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
+    if not unit:
+        unit, factor = unit_of("position" if quantity == "error" else quantity, kind)
+    for number in joints:
+        name = model.joint_names[number]
+        q, v = model.q_slice(name).start, model.v_slice(name).start
+        if quantity == "position":
+            values = run.q[:, q]
+        elif quantity == "error":
+            values = wanted[:, q] - run.q[:, q]
+        elif quantity == "velocity":
+            values = run.v[:, v]
+        elif quantity == "effort":
+            values = run.tau[:, v]
+        else:
+            assert run.wrenches is not None
+            half = slice(3, 6) if quantity == "force" else slice(0, 3)
+            values = np.linalg.norm(run.wrenches[:, number, half], axis=1)
+        axis.plot(t, factor * without_noise(values)[k], lw=1.2, label=name, **curve(number))
+    title = {"error": "tracking error", "force": "force in the joint, size", "moment": "moment in the joint, size"}
+    axis.set_title(f"{title.get(quantity, quantity)} [{unit}]")

@@ -1,0 +1,193 @@
+"""Forces and moments as arrows in the world: where they act, how long they are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import WRENCH_PARTS, joint_wrenches, link_poses, wrench_balance
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = [
+    "ArrowScale",
+    "Arrows",
+    "balance_arrows",
+    "external_arrows",
+    "joint_arrows",
+    "nice_scale",
+    "robot_size",
+    "sensible_scale",
+    "world_arrows",
+]
+
+_NOISE = 1e-9
+"""Share of the weight (times the size, for moments) below which an arrow is rounding noise and has no length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Wrenches in the world.
+
+    Attributes:
+        names: of the joints, links or parts, one per row.
+        points: (n, 3) where they act, m.
+        forces, moments: (n, 3) N and N m, world axes; the moment about the point.
+    """
+
+    names: tuple[str, ...]
+    points: Array
+    forces: Array
+    moments: Array
+
+    def segments(self, what: str, scale: float, noise: float = 0.0) -> Array:
+        """(n, 2, 3) start and end of the arrows, m.
+
+        Args:
+            what: ``"forces"`` or ``"moments"``.
+            scale: m per N or per N m.
+            noise: N or N m; what is not larger is drawn without length.
+        """
+        vectors = self.forces if what == "forces" else self.moments
+        size = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = np.where(size > noise, vectors, 0.0)
+        return np.stack([self.points, self.points + scale * vectors], axis=1)
+
+
+@dataclass(frozen=True)
+class ArrowScale:
+    """How long wrenches are drawn.
+
+    Attributes:
+        force: m per N.
+        moment: m per N m.
+    """
+
+    force: float
+    moment: float
+
+    def text(self) -> str:
+        """The scale in words, e.g. ``0.1 m = 50 N, 20 N m``."""
+        return f"0.1 m = {0.1 / self.force:.3g} N, {0.1 / self.moment:.3g} N m"
+
+    def times(self, force: float, moment: float) -> ArrowScale:
+        """The scale with both lengths multiplied."""
+        return ArrowScale(self.force * force, self.moment * moment)
+
+
+def robot_size(model: RobotModel, q: Any = None) -> float:
+    """How large the robot is, m: the length of the longest chain from the root to a link or its centre of mass."""
+    links = link_tree(model)
+    reach = [0.0] * len(model.link_names)
+    longest = 0.0
+    for k, name in enumerate(model.link_names):
+        if k:
+            step = model.joint(links.joint_of[k]).origin.position
+            reach[k] = reach[links.parent[k]] + float(np.linalg.norm(step))
+        longest = max(longest, reach[k], reach[k] + float(np.linalg.norm(model.link(name).inertia.com)))
+    return longest if longest > 1e-6 else 1.0
+
+
+def nice_scale(longest: float, largest: float) -> float:
+    """A length per unit of 1, 2 or 5 times a power of ten, so that ``largest`` is drawn no longer than ``longest``."""
+    if not (largest > 0.0 and math.isfinite(largest)):
+        largest = 1.0
+    exact = longest / largest
+    power = 10.0 ** math.floor(math.log10(exact))
+    return next(step * power for step in (5.0, 2.0, 1.0) if step * power <= exact * (1.0 + 1e-9))
+
+
+def sensible_scale(model: RobotModel, forces: Any = None, moments: Any = None) -> ArrowScale:
+    """A scale by which the largest of the wrenches given is some 40 % of the robot's size.
+
+    Args:
+        forces, moments: (..., 3) N, N m that are going to be drawn; where there are none, the weight of the robot.
+    """
+    size = robot_size(model)
+    weight = model.total_mass * float(np.linalg.norm(model.gravity)) or model.total_mass * 9.81
+
+    def largest(vectors: Any, least: float) -> float:
+        if vectors is None or not np.size(vectors):
+            return least
+        lengths = np.linalg.norm(np.asarray(vectors), axis=-1)
+        lengths = lengths[np.isfinite(lengths)]
+        return max(float(lengths.max(initial=0.0)), 0.05 * least)
+
+    return ArrowScale(
+        nice_scale(0.4 * size, largest(forces, weight)), nice_scale(0.4 * size, largest(moments, 0.3 * weight * size))
+    )
+
+
+def world_arrows(names: tuple[str, ...], poses: Array, wrenches: Array) -> Arrows:
+    """Arrows of wrenches in link axes about link origins.
+
+    Args:
+        names: n names.
+        poses: (n, 4, 4) of those links.
+        wrenches: (n, 6) [moment; force].
+    """
+    R = poses[:, :3, :3]
+    return Arrows(
+        names,
+        poses[:, :3, 3],
+        np.einsum("nij,nj->ni", R, wrenches[:, 3:]),
+        np.einsum("nij,nj->ni", R, wrenches[:, :3]),
+    )
+
+
+def joint_arrows(
+    model: RobotModel, q: Any, v: Any, a: Any, external: Mapping[str, Any] | None = None, joints: Any = None
+) -> Arrows:
+    """The wrench in every joint, as the parent side exerts it on the child link, at the joint's origin.
+
+    Args:
+        joints: names; the moving ones if not given; ``"all"`` for fixed ones too.
+    """
+    links = link_tree(model)
+    names = links.joint_names if joints == "all" else tuple(joints) if joints is not None else model.joint_names
+    if not names:
+        return Arrows((), np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 3)))
+    rows = joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world")
+    points = link_poses(model, q)[[links.link_of[name] for name in names], :3, 3]
+    return Arrows(names, points, rows[:, 3:], rows[:, :3])
+
+
+def balance_arrows(
+    model: RobotModel,
+    q: Any,
+    v: Any,
+    a: Any,
+    joint: str,
+    observer: str = "world",
+    external: Mapping[str, Any] | None = None,
+) -> Arrows:
+    """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin.
+
+    Raises:
+        UnknownNameError: no such joint or observer.
+    """
+    link = model.joint(joint).child
+    balance = wrench_balance(model, q, v, a, link, observer=observer, external=external, expressed_in="world")
+    names = ("joint", *WRENCH_PARTS)
+    rows = np.stack([balance[name] for name in names])
+    point = link_poses(model, q)[model.link_index(link), :3, 3]
+    return Arrows(names, np.broadcast_to(point, (len(names), 3)), rows[:, 3:], rows[:, :3])
+
+
+def external_arrows(model: RobotModel, q: Any, external: Mapping[str, Any] | None) -> Arrows:
+    """Wrenches on links (link name → (6,) [moment; force] in link axes about the link's origin)."""
+    names = tuple(external or ())
+    poses = link_poses(model, q)[[model.link_index(name) for name in names]].reshape(-1, 4, 4)
+    rows = np.array([external[name] for name in names], dtype=float).reshape(-1, 6) if external else np.empty((0, 6))
+    return world_arrows(names, poses, rows)
+
+
+def noise_of(model: RobotModel) -> tuple[float, float]:
+    """Force in N and moment in N m below which what was computed for this robot is rounding."""
+    weight = model.total_mass * max(float(np.linalg.norm(model.gravity)), 1.0)
+    return _NOISE * weight, _NOISE * weight * robot_size(model)

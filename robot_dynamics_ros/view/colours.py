@@ -1,0 +1,67 @@
+"""Colours of what is drawn in space, and one scale for speeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.figures import SERIES
+from robot_dynamics_ros.model.description import Array
+
+__all__ = [
+    "EXTERNAL",
+    "FORCE",
+    "GHOST",
+    "MOMENT",
+    "PAPER",
+    "PARTS",
+    "SERIES",
+    "by_speed",
+    "rgb255",
+]
+
+FORCE = (0.84, 0.15, 0.10)
+MOMENT = (0.10, 0.30, 0.85)
+EXTERNAL = (0.85, 0.10, 0.75)
+GHOST = (0.95, 0.60, 0.10, 0.35)
+PAPER = (0.55, 0.70, 0.85, 0.55)
+
+#: part of a wrench balance → colour
+PARTS: dict[str, tuple[float, float, float]] = {
+    "joint": FORCE,
+    "dynamic": (0.00, 0.45, 0.70),
+    "dalembert": (0.34, 0.71, 0.91),
+    "euler": (0.00, 0.62, 0.45),
+    "centrifugal": (0.90, 0.62, 0.00),
+    "coriolis": (0.80, 0.47, 0.65),
+    "gravity": (0.20, 0.20, 0.20),
+    "distal": (0.55, 0.40, 0.20),
+    "external": EXTERNAL,
+}
+
+# Eight samples of viridis (matplotlib, CC0), so that a speed can be coloured without matplotlib.
+_VIRIDIS = np.array(
+    [
+        (0.267, 0.005, 0.329),
+        (0.275, 0.195, 0.496),
+        (0.213, 0.359, 0.552),
+        (0.153, 0.497, 0.558),
+        (0.122, 0.633, 0.531),
+        (0.290, 0.759, 0.428),
+        (0.622, 0.854, 0.226),
+        (0.993, 0.906, 0.144),
+    ]
+)
+
+
+def by_speed(speed: Any, fastest: float) -> Array:
+    """(…, 3) colours of speeds from zero (dark) to ``fastest`` (bright)."""
+    share = np.clip(np.asarray(speed, dtype=float) / max(fastest, 1e-12), 0.0, 1.0) * (len(_VIRIDIS) - 1)
+    return np.stack([np.interp(share, np.arange(len(_VIRIDIS)), channel) for channel in _VIRIDIS.T], axis=-1)
+
+
+def rgb255(colour: Any) -> tuple[int, int, int]:
+    """Red, green, blue in 0 … 255 of a colour in 0 … 1."""
+    r, g, b = (round(255 * float(c)) for c in tuple(colour)[:3])
+    return r, g, b

@@ -1,0 +1,207 @@
+"""``rd.draw``: the mechanism in 3-D with matplotlib, for papers and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import link_poses
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.engine.arguments import check_finite
+from robot_dynamics_ros.figures import STYLE, pyplot, save
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.view.arrows import external_arrows, joint_arrows, noise_of, robot_size, sensible_scale
+from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
+
+__all__ = ["draw"]
+
+
+def draw(
+    model: RobotModel,
+    q: Any = None,
+    v: Any = None,
+    a: Any = None,
+    *,
+    wrenches: bool = True,
+    external: Mapping[str, Any] | None = None,
+    names: bool = True,
+    frames: bool = False,
+    axes: Any = None,
+    path: str | Path | None = None,
+) -> Any:
+    """Draw a robot as a mechanism: links as bars, joints by their kind, centres of mass, the wrench in every joint.
+
+    Revolute joints are barrels along their axis, prismatic ones squares, fixed ones dots.  Where joints lie on one
+    point, their names share a label.
+
+    Args:
+        model: the robot.
+        q, v, a: one configuration (nq,), velocity and acceleration (nv,); the initial one, and zero, if not given.
+        wrenches: draw forces (red) and moments (blue) in the moving joints.
+        external: link name → (6,) wrench on it, [moment; force] in link axes; drawn in purple.
+        names: write the joints' names.
+        frames: draw the links' frames, x red, y green, z blue.
+        axes: three-dimensional axes to draw into, e.g. ``figure.add_subplot(projection="3d")``; new ones if not given.
+        path: file to write, too; its ending chooses the format.
+
+    Returns:
+        the axes; ``axes.figure`` is the figure.
+
+    Raises:
+        BackendError: matplotlib is not installed.
+        ArgumentError: wrong shapes, numbers that are not finite, or the file cannot be written.
+
+    >>> import robot_dynamics_ros as rd
+    >>> axes = rd.draw(rd.limb(3), [0.3, 0.4, 0.5])
+    >>> axes.get_zlabel()
+    'z [m]'
+    """
+    plt = pyplot()
+    q = model.initial_configuration() if q is None else np.asarray(q, dtype=float)
+    v = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
+    a = np.zeros(model.nv) if a is None else np.asarray(a, dtype=float)
+    poses = np.asarray(link_poses(model, q))
+    check_finite(q=q, v=v, a=a)
+    size = robot_size(model)
+    with plt.rc_context(STYLE):
+        if axes is None:
+            axes = plt.figure(figsize=(8.0, 7.0), layout="constrained").add_subplot(projection="3d")
+        points = [poses[:, :3, 3], _bars(axes, model, poses)]
+        ends = _joints(axes, model, poses, size)
+        points.append(_centres(axes, model, poses))
+        if frames:
+            for k, colour in enumerate(("#c1272d", "#4e9a06", "#2b5fad")):
+                _quiver(axes, poses[:, :3, 3], 0.1 * size * poses[:, :3, k], colour)
+        points += _wrenches(axes, model, (q, v, a), wrenches, external)
+        everything = np.concatenate([p for p in points if len(p)])
+        _room(axes, everything, size)
+        if names:
+            _names(axes, ends, size)
+        return axes if path is None else (save(axes.figure, path), axes)[1]
+
+
+def _bars(axes: Any, model: RobotModel, poses: Array) -> Array:
+    """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends."""
+    links = link_tree(model)
+    ends = []
+    for k, name in enumerate(model.link_names):
+        children = links.children[k]
+        targets = [poses[c, :3, 3] for c in children]
+        if not children and model.link(name).inertia.mass > 0.0:
+            targets = [poses[k, :3, :3] @ model.link(name).inertia.com + poses[k, :3, 3]]
+        for end in targets:
+            if np.linalg.norm(end - poses[k, :3, 3]) > 1e-9:
+                line = np.stack([poses[k, :3, 3], end])
+                axes.plot(*line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1)
+                ends.append(end)
+    return np.array(ends).reshape(-1, 3)
+
+
+def _joints(axes: Any, model: RobotModel, poses: Array, size: float) -> dict[str, Array]:
+    """Joints by kind; name → where."""
+    ends = {}
+    for joint in model.description.joints:
+        pose = poses[model.link_index(joint.child)]
+        at = pose[:3, 3]
+        if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS):
+            half = 0.035 * size * (pose[:3, :3] @ joint.axis)
+            axes.plot(*np.stack([at - half, at + half]).T, color="#30363f", lw=9.0, solid_capstyle="butt", zorder=2)
+        elif joint.type is JointType.PRISMATIC:
+            half = 0.05 * size * (pose[:3, :3] @ joint.axis)
+            axes.plot(*np.stack([at - half, at + half]).T, color="#30363f", lw=2.0, zorder=2)
+            axes.plot(*at[:, None], "s", color="#30363f", ms=8.0, zorder=2)
+        elif joint.type is JointType.FIXED:
+            axes.plot(*at[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
+            continue
+        else:
+            axes.plot(*at[:, None], "D", color="#30363f", ms=7.0, zorder=2)
+        ends[joint.name] = at
+    return ends
+
+
+def _centres(axes: Any, model: RobotModel, poses: Array) -> Array:
+    masses = np.array([model.link(name).inertia.mass for name in model.link_names])
+    heavy = masses > 0.0
+    if not heavy.any():
+        return np.empty((0, 3))
+    coms = np.array([model.link(name).inertia.com for name in model.link_names])
+    points = (np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3])[heavy]
+    robot = masses[heavy] @ points / masses[heavy].sum()
+    axes.plot(
+        *points.T, "o", color="white", markeredgecolor="black", ms=4.5, ls="none", label="centres of mass", zorder=3
+    )
+    axes.plot(
+        *robot[:, None],
+        "o",
+        color="#f5c211",
+        markeredgecolor="black",
+        ms=8.0,
+        ls="none",
+        label="of the robot",
+        zorder=3,
+    )
+    return points
+
+
+def _wrenches(
+    axes: Any, model: RobotModel, state: tuple[Any, Any, Any], wanted: bool, external: Mapping[str, Any] | None
+) -> list[Array]:
+    inside = joint_arrows(model, *state, external=external) if wanted and model.nv else None
+    outside = external_arrows(model, state[0], external) if external else None
+    found = [x for x in (inside, outside) if x is not None]
+    if not found:
+        return []
+    scale = sensible_scale(model, np.concatenate([x.forces for x in found]), np.concatenate([x.moments for x in found]))
+    noise = noise_of(model)
+    ends = []
+    for arrows, colours, whose in (
+        (inside, (FORCE, MOMENT), "joint"),
+        (outside, (EXTERNAL, (0.45, 0.05, 0.65)), "external"),
+    ):
+        if arrows is None:
+            continue
+        for what, length, least, colour, unit in (
+            ("forces", scale.force, noise[0], colours[0], "N"),
+            ("moments", scale.moment, noise[1], colours[1], "N m"),
+        ):
+            segments = arrows.segments(what, length, least)
+            segments = segments[np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1) > 0.0]
+            if len(segments):
+                label = f"{whose} {what}, 0.1 m = {0.1 / length:.3g} {unit}"
+                _quiver(axes, segments[:, 0], segments[:, 1] - segments[:, 0], colour, label)
+                ends.append(segments[:, 1])
+    return ends
+
+
+def _quiver(axes: Any, starts: Array, vectors: Array, colour: Any, label: str | None = None) -> None:
+    axes.quiver(*starts.T, *vectors.T, color=colour, lw=1.6, arrow_length_ratio=0.18, label=label, zorder=4)
+
+
+def _room(axes: Any, points: Array, size: float) -> None:
+    """Equal scales, everything inside, the legend below."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = 0.5 * (low + high), 0.55 * max(float((high - low).max()), 0.2 * size)
+    for k, axis in enumerate("xyz"):
+        getattr(axes, f"set_{axis}lim")(middle[k] - half, middle[k] + half)
+        getattr(axes, f"set_{axis}label")(f"{axis} [m]")
+    axes.set_box_aspect((1.0, 1.0, 1.0))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncol=2, frameon=False, fontsize=8)
+
+
+def _names(axes: Any, ends: dict[str, Array], size: float) -> None:
+    groups: list[tuple[list[str], Array]] = []
+    for name, at in ends.items():
+        near = next((names for names, place in groups if np.linalg.norm(place - at) < 0.07 * size), None)
+        if near is None:
+            groups.append(([name], at))
+        else:
+            near.append(name)
+    for names, at in groups:
+        axes.text(
+            *(at - (0.0, 0.0, 0.05 * size)), "\n".join(names), fontsize=7, zorder=5, ha="center", va="top",
+            bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip

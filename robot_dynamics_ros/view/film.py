@@ -1,0 +1,151 @@
+"""Pictures and films of a scene, drawn by a browser without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.view.arrows import sensible_scale
+from robot_dynamics_ros.view.headless import Browser
+from robot_dynamics_ros.view.motion import Motion, centre_paths
+from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.replay import show
+from robot_dynamics_ros.view.visuals import Looks, read_looks
+from robot_dynamics_ros.view.window import Window
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.view.viewer import Viewer
+
+__all__ = ["FILMS", "write_picture", "write_video"]
+
+FILMS = (".mp4", ".gif")
+_PATIENCE = 60.0  # s for one picture; drawing without a graphics processor is slow
+
+
+def need_imageio() -> Any:
+    """The package imageio.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    try:
+        import imageio.v2 as imageio
+    except ImportError:
+        raise BackendError(
+            "films need the package imageio, which is not installed",
+            where="video",
+            remedy="pip install 'robot_dynamics_ros[view]'.",
+        ) from None
+    return imageio
+
+
+def _client(window: Window, browser: Browser) -> Any:
+    """The page, as the server sees it, once it shows the scene."""
+    browser.go(window.address)
+    clients = window.server.get_clients
+    if not browser.wait(lambda: bool(clients()), _PATIENCE):
+        raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
+    return next(iter(clients().values()))
+
+
+def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800) -> Path:
+    """Write what a viewer shows, without its controls, as PNG or JPEG.
+
+    Raises:
+        BackendError: there is no browser.
+        ArgumentError: the file cannot be written.
+    """
+    imageio = need_imageio()
+    with Browser(width // 2, height // 2) as browser:
+        client = _client(viewer.window, browser)
+        browser.rest(1.0)
+        image = client.get_render(height=height, width=width, timeout=_PATIENCE)
+    return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
+
+
+def write_video(
+    motion: Motion,
+    path: str | Path,
+    *,
+    rate: float = 24.0,
+    width: int = 960,
+    height: int = 640,
+    speed: float = 1.0,
+    looks: Looks | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """Write a film of a motion.
+
+    Args:
+        path: ending in ``.mp4`` or ``.gif``.
+        rate: pictures per second.
+        speed: how much faster than it was.
+        progress: called with the share done.
+
+    Raises:
+        BackendError: there is no browser, or imageio (with imageio-ffmpeg for mp4) is not installed.
+        ArgumentError: another ending, or the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix not in FILMS:
+        raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
+    imageio = need_imageio()
+    width, height = width // 16 * 16, height // 16 * 16
+    with Window(port=0) as window, Browser(240, 160) as browser:
+        model = motion.model
+        rows = motion.frames(rate, speed)
+        arrows = {int(k): motion.arrows(int(k)) for k in rows}
+        found = list(arrows.values())
+        scale = sensible_scale(model, np.stack([x.forces for x in found]), np.stack([x.moments for x in found]))
+        client = _client(window, browser)
+        # on the page's own scene, so that a state and the request for its picture stay in order
+        nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
+        nodes.ground()
+        if len(motion) > 2:
+            nodes.paths(centre_paths(motion))
+        middle = 0.5 * float(nodes.poses[:, 2, 3].max())
+        position = np.array([0.75, -0.95, 0.45]) * 2.0 * nodes.size + (0.0, 0.0, middle)
+        camera = {"position": position, "wxyz": _looking(position, np.array([0.0, 0.0, middle])), "fov": 0.8}
+
+        def draw(k: int) -> Any:
+            show(nodes, motion, k, arrows[k], scale)
+            client.flush()
+            return np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
+
+        draw(int(rows[0]))
+        browser.rest(1.0)
+
+        def write(target: Path) -> None:
+            options = (
+                {"fps": rate, "macro_block_size": 16} if path.suffix == ".mp4" else {"duration": 1e3 / rate, "loop": 0}
+            )
+            with imageio.get_writer(target, **options) as film:
+                for number, k in enumerate(rows):
+                    film.append_data(draw(int(k)))
+                    if progress is not None:
+                        progress((number + 1) / len(rows))
+
+        return _write(path, write)
+
+
+def _looking(position: Any, target: Any) -> Any:
+    """Orientation (w, x, y, z) of a camera, z forward, x to the right, y down."""
+    from scipy.spatial.transform import Rotation
+
+    forward = (target - position) / np.linalg.norm(target - position)
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    return np.roll(Rotation.from_matrix(np.stack([right, np.cross(forward, right), forward], axis=1)).as_quat(), 1)
+
+
+def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:
+    path = Path(path)
+    try:
+        write(path)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+    return path

@@ -1,0 +1,224 @@
+"""A browser without a screen, driven over its debugging protocol: pictures, films, and the tests of the pages."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
+
+__all__ = ["Browser", "find_browser"]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+
+_FLAGS = (
+    "--headless=new",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--remote-debugging-port=0",
+    # nothing but this machine can be reached, whatever a page asks for
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+)
+
+
+def find_browser() -> str | None:
+    """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the path."""
+    wanted = os.environ.get("ROBOT_DYNAMICS_BROWSER")
+    return shutil.which(wanted) if wanted else next((p for p in map(shutil.which, BROWSERS) if p), None)
+
+
+class Browser:
+    """One page in a browser without a screen.  Use as a context manager.
+
+    Args:
+        width, height: of the page, pixels.
+
+    Attributes:
+        errors: what the page wrote to its console as errors, and exceptions nobody caught.
+        requests: address of every request that the page made.
+
+    Raises:
+        BackendError: there is no browser, or it does not start.
+    """
+
+    def __init__(self, width: int = 1280, height: int = 800) -> None:
+        program = find_browser()
+        if program is None:
+            raise BackendError(
+                "there is no browser to draw with",
+                where="browser",
+                remedy="Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER.",
+            )
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self._number = 0
+        self._folder = tempfile.mkdtemp(prefix="robot_dynamics_view_")
+        # a browser run by root, as in most containers, does not start with its sandbox
+        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        self._process = subprocess.Popen(
+            [
+                program,
+                *_FLAGS,
+                *sandbox,
+                f"--user-data-dir={self._folder}",
+                f"--window-size={width},{height}",
+                "about:blank",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            self._connect(width, height)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, width: int, height: int) -> None:
+        from urllib.request import ProxyHandler, build_opener
+
+        from websockets.sync.client import connect
+
+        told = Path(self._folder) / "DevToolsActivePort"
+        deadline = time.monotonic() + 60.0
+        while not (told.is_file() and len(told.read_text().split()) == 2):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise BackendError("the browser does not start", where="browser", remedy="Run it by hand to see why.")
+            time.sleep(0.02)
+        port = told.read_text().split()[0]
+        opener = build_opener(ProxyHandler({}))
+        while True:
+            with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:
+                pages = [page for page in json.load(answer) if page["type"] == "page"]
+            if pages:
+                break
+            time.sleep(0.02)
+        self._socket = connect(pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, proxy=None)
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def call(self, method: str, timeout: float = 60.0, **parameters: Any) -> dict[str, Any]:
+        """One command of the debugging protocol, and its answer.
+
+        Raises:
+            RobotDynamicsError: it is refused, or there is no answer in time.
+        """
+        self._number += 1
+        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        deadline = time.monotonic() + timeout
+        while True:
+            message = self._next(deadline - time.monotonic())
+            if message is None:
+                raise RobotDynamicsError(f"no answer to {method} within {timeout:g} s", where="browser")
+            if message.get("id") == self._number:
+                if "error" in message:
+                    raise RobotDynamicsError(f"{method}: {message['error'].get('message')}", where="browser")
+                return dict(message["result"])
+
+    def _next(self, timeout: float) -> dict[str, Any] | None:
+        try:
+            message = json.loads(self._socket.recv(max(timeout, 0.0)))
+        except TimeoutError:
+            return None
+        values = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.consoleAPICalled" if values["type"] in ("error", "assert"):
+                self.errors.append(" ".join(str(a.get("value", a.get("description", ""))) for a in values["args"]))
+            case "Runtime.exceptionThrown":
+                detail = values["exceptionDetails"]
+                self.errors.append(str(detail.get("exception", {}).get("description", detail["text"])))
+            case "Log.entryAdded" if values["entry"]["level"] == "error":
+                self.errors.append(f"{values['entry']['text']} {values['entry'].get('url', '')}")
+            case "Network.requestWillBeSent":
+                self.requests.append(values["request"]["url"])
+            case "Network.webSocketCreated":
+                self.requests.append(values["url"])
+        return dict(message)
+
+    def go(self, address: str) -> None:
+        """Open an address."""
+        self.call("Page.navigate", url=address)
+
+    def run(self, script: str) -> Any:
+        """The value of an expression in the page; promises are waited for.
+
+        Raises:
+            RobotDynamicsError: it throws.
+        """
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RobotDynamicsError(str(answer["exceptionDetails"]), where="browser")
+        return answer["result"].get("value")
+
+    def wait(self, condition: str | Callable[[], Any], timeout: float = 30.0) -> bool:
+        """Wait until an expression in the page, or a function, is true; ``False`` if time is up before."""
+        deadline = time.monotonic() + timeout
+        while not (self.run(condition) if isinstance(condition, str) else condition()):
+            if time.monotonic() > deadline:
+                return False
+            self._next(0.03)
+        return True
+
+    def rest(self, seconds: float) -> None:
+        """Let the page go on for a while."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0.0:
+            self._next(left)
+
+    def offline(self) -> None:
+        """Cut the page off from every network, this machine's included."""
+        self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+
+    def picture(self) -> bytes:
+        """What the page shows, as PNG."""
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 8, hold: float = 0.0) -> None:
+        """Press the left button at one pixel, move to another, wait, release."""
+        mouse = "Input.dispatchMouseEvent"
+        self.call(mouse, type="mouseMoved", x=start[0], y=start[1])
+        self.call(mouse, type="mousePressed", x=start[0], y=start[1], button="left", buttons=1, clickCount=1)
+        for k in range(1, steps + 1):
+            x, y = (a + (b - a) * k / steps for a, b in zip(start, end, strict=True))
+            self.call(mouse, type="mouseMoved", x=x, y=y, button="left", buttons=1)
+            self.rest(0.05)
+        self.rest(hold)
+        self.call(mouse, type="mouseReleased", x=end[0], y=end[1], button="left", buttons=0, clickCount=1)
+
+    def close(self) -> None:
+        """End the browser."""
+        if hasattr(self, "_socket"):
+            self._socket.close()
+        self._process.terminate()
+        try:
+            self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

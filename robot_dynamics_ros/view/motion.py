@@ -1,0 +1,211 @@
+"""A motion to be shown: states over time, from whatever holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import (
+    inverse_dynamics,
+    link_poses,
+    link_velocities,
+)
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
+from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.simulation.simulate import SimulationResult
+from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
+
+__all__ = ["Motion", "Paths", "centre_paths"]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """States over time.
+
+    Attributes:
+        model: the robot.
+        t: (n,) s, increasing.
+        q: (n, nq).
+        v, a: (n, nv).
+        efforts: (n, nv) N m or N, or ``None``.
+        reference: (n, nq) where the robot should have been, or ``None``.
+        wrenches: (n, moving joints, 6) true joint wrenches in child axes, [moment; force]; ``None``: they are computed
+            from the motion.
+        external: link name → (n, 6) wrenches on links in link axes.
+        source: what it was made from, for titles.
+    """
+
+    model: RobotModel
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    efforts: Array | None = None
+    reference: Array | None = None
+    wrenches: Array | None = None
+    external: Mapping[str, Array] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        n, m = len(self.t), self.model
+        for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv)):
+            if getattr(self, name).shape != (n, size):
+                raise ArgumentError(
+                    f"expected {(n, size)}, got {getattr(self, name).shape}", where=f"motion {name}", remedy=_REMEDY
+                )
+        if n == 0 or not all(np.isfinite(x).all() for x in (self.t, self.q, self.v, self.a)):
+            raise ArgumentError("it is empty, or not every number is finite", where="motion", remedy=_REMEDY)
+        if (np.diff(self.t) <= 0.0).any():
+            raise ArgumentError("times do not increase", where="motion t", remedy=_REMEDY)
+        if self.reference is not None and self.reference.shape != (n, m.nq):
+            raise ArgumentError(
+                f"expected {(n, m.nq)}, got {self.reference.shape}", where="motion reference", remedy=_REMEDY
+            )
+        for link, rows in self.external.items():
+            m.link_index(link)
+            if np.shape(rows) != (n, 6):
+                raise ArgumentError(f"expected {(n, 6)}, got {np.shape(rows)}", where=f"motion external[{link!r}]")
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def duration(self) -> float:
+        """s from the first state to the last."""
+        return float(self.t[-1] - self.t[0])
+
+    @classmethod
+    def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> Motion:
+        """A motion from a run, a recording, or arrays.
+
+        Args:
+            model: the robot.
+            what: a :class:`SimulationResult`, a :class:`Recording`, a :class:`WrenchHistory`, a pair ``(t, q)`` of
+                arrays (n,) and (n, nq), or one configuration (nq,).
+            reference: (n, nq) where the robot should have been.
+            external: link name → (n, 6) wrenches on links, [moment; force] in link axes.
+
+        Raises:
+            ArgumentError: none of these, or of the wrong shape.
+        """
+        more = {
+            "reference": None if reference is None else np.asarray(reference, dtype=float),
+            "external": {name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()},
+        }
+        if isinstance(what, Motion):
+            return what
+        if isinstance(what, SimulationResult):
+            wrenches = None
+            if what.wrenches is not None and not model.has_mimic:
+                wrenches = what.wrenches
+            return cls(model, what.t, what.q, what.v, what.a, what.tau, wrenches=wrenches, source="simulation", **more)
+        if isinstance(what, Recording):
+            recorded = what
+            what = compute(model, what)
+            if recorded.effort is not None:
+                kept = np.isin(recorded.rows, what.rows)
+                more["efforts"] = recorded.effort[kept]
+        if isinstance(what, WrenchHistory):
+            efforts = more.pop("efforts", what.efforts)
+            return cls(model, what.t, what.q, what.v, what.a, efforts, source="recording", **more)
+        if isinstance(what, tuple | list) and len(what) == 2 and np.ndim(what[0]) == 1 and np.ndim(what[1]) == 2:
+            t, q = (np.asarray(x, dtype=float) for x in what)
+            zero = np.zeros((len(q), model.nv))
+            if len(t) == len(q) >= 3 and model.nq == model.nv:
+                v = np.gradient(q, t, axis=0, edge_order=2)
+                return cls(model, t, q, v, np.gradient(v, t, axis=0, edge_order=2), source="positions", **more)
+            return cls(model, t, q, zero, zero, source="positions", **more)
+        try:
+            q = np.asarray(what, dtype=float)
+        except (TypeError, ValueError):
+            q = np.empty(0)
+        if q.shape != (model.nq,):
+            raise ArgumentError(
+                f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}",
+                where="what to show",
+                got=what,
+                remedy=_REMEDY,
+            )
+        zero = np.zeros((1, model.nv))
+        return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
+
+    def index(self, t: float) -> int:
+        """Row of the newest state at ``t`` seconds after the start."""
+        return int(np.clip(np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1))
+
+    def external_at(self, k: int) -> dict[str, Array]:
+        """Wrenches on links in row k."""
+        return {link: rows[k] for link, rows in self.external.items()}
+
+    def arrows(self, k: int, joints: Any = None) -> Arrows:
+        """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
+        if self.wrenches is None or joints is not None:
+            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None, joints)
+        links = link_tree(self.model)
+        rows = [links.link_of[name] for name in self.model.joint_names]
+        return world_arrows(self.model.joint_names, link_poses(self.model, self.q[k])[rows], self.wrenches[k])
+
+    def effort_table(self) -> Array:
+        """(n, nv) efforts: recorded ones, else what the motion needs by the model."""
+        if self.efforts is not None:
+            return self.efforts
+        return np.asarray(inverse_dynamics(self.model, self.q, self.v, self.a))
+
+    def frames(self, rate: float, speed: float = 1.0) -> np.ndarray:
+        """Rows to show at ``rate`` pictures per second."""
+        count = max(int(np.ceil(self.duration * rate / speed)) + 1, 1)
+        return np.array([self.index(k * speed / rate) for k in range(count)])
+
+
+_REMEDY = "Give a run of simulate(), a recording, a pair (t, q), or one configuration."
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Paths of centres of mass through the world.
+
+    Attributes:
+        names: of the links at whose frames the moving bodies are, and ``"robot"`` for the whole one's.
+        points: (paths, n, 3) m.
+        speeds: (paths, n) m/s.
+    """
+
+    names: tuple[str, ...]
+    points: Array
+    speeds: Array
+
+
+def centre_paths(motion: Motion, most: int = 1000) -> Paths:
+    """Where the centre of mass of every moving segment goes, and how fast, in at most ``most`` points.
+
+    A segment is a moving link with all that is fixed to it; those without mass are left out.
+    """
+    model = motion.model
+    k = np.unique(np.linspace(0, len(motion) - 1, min(most, len(motion))).round().astype(int))
+    poses, twists = link_poses(model, motion.q[k]), link_velocities(model, motion.q[k], motion.v[k])
+    names, points, speeds, masses = [], [], [], []
+    for body, joint in enumerate(model.moving_joint_names):
+        mass = float(model.body_mass[body])
+        if mass <= 0.0:
+            continue
+        link = model.link_index(model.joint(joint).child)
+        arm = np.einsum("nij,j->ni", poses[:, link, :3, :3], model.body_com[body])
+        names.append(model.link_names[link])
+        points.append(poses[:, link, :3, 3] + arm)
+        speeds.append(twists[:, link, 3:] + np.cross(twists[:, link, :3], arm))
+        masses.append(mass)
+    if not names:
+        return Paths((), np.empty((0, len(k), 3)), np.empty((0, len(k))))
+    share = np.array(masses) / (sum(masses) + model.root_inertia.mass)
+    root = model.root_inertia
+    fixed = root.mass / (sum(masses) + root.mass) * (model.base.rotation @ root.com + model.base.position)
+    points.append(np.einsum("b,bnj->nj", share, np.array(points)) + fixed)
+    speeds.append(np.einsum("b,bnj->nj", share, np.array(speeds)))
+    return Paths((*names, "robot"), np.array(points), np.linalg.norm(np.array(speeds), axis=2))

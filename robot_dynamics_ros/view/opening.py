@@ -1,0 +1,82 @@
+"""``rd.view``: a robot in a browser, by one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf_source import UrdfInput
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.view.viewer import Viewer
+
+__all__ = ["view"]
+
+
+def view(
+    model: RobotModel,
+    what: Any = None,
+    *,
+    reference: Any = None,
+    external: Mapping[str, Any] | None = None,
+    urdf: UrdfInput | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open_browser: bool = False,
+    report: Callable[[str, str], None] | None = None,
+) -> Viewer:
+    """Show a robot in a browser.
+
+    Args:
+        model: the robot.
+        what: a configuration (nq,) to be changed with sliders, the initial one if not given; or a motion: a run of
+            ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n, nq).
+        reference: (n, nq) where the robot should have been, shown as a ghost.
+        external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link axes.
+        urdf: where the geometry is, if the model was made or edited and so has none.
+        directory: where relative mesh addresses start; by default the URDF's folder.
+        host: address to listen on; only this machine can reach the default.
+        port: TCP port; the next free one if it is taken, any free one if 0.
+        open_browser: open the page at once.
+        report: called with (cause, sentence) for what a browser sends and is not taken; the log by default.
+
+    Returns:
+        the viewer, which goes on in the background: ``address`` to open, ``show(q)``, ``picture(path)``, ``wait()``,
+        ``close()``.
+
+    Raises:
+        BackendError: viser is not installed.
+        ArgumentError: what is to be shown has the wrong shape, or the address is not this machine's.
+    """
+    import numpy as np
+
+    from robot_dynamics_ros.view.motion import Motion
+    from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
+    from robot_dynamics_ros.view.viewer import Viewer
+    from robot_dynamics_ros.view.visuals import read_looks
+    from robot_dynamics_ros.view.window import need_viser
+
+    need_viser()
+    source: Source
+    if what is None or (not isinstance(what, Motion) and np.ndim(_maybe(what)) == 1):
+        source = PoseSource(model, what, external=external)
+    else:
+        motion = Motion.of(model, what, reference=reference, external=external)
+        source = MotionSource(motion)
+    viewer = Viewer([source], looks=[read_looks(model, urdf, directory)], host=host, port=port, report=report)
+    if open_browser:
+        viewer.window.open()
+    return viewer
+
+
+def _maybe(what: Any) -> Any:
+    """``what`` if it is numbers, else something without dimensions."""
+    import numpy as np
+
+    try:
+        return np.asarray(what, dtype=float)
+    except (TypeError, ValueError):
+        return None

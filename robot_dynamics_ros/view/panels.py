@@ -1,0 +1,393 @@
+"""The controls beside a robot: joint sliders, what is shown, time, plots, and what can be done to it."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import WRENCH_PARTS
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, sensible_scale
+from robot_dynamics_ros.view.colours import PARTS, SERIES, rgb255
+from robot_dynamics_ros.view.nodes import LAYERS, RobotNodes
+from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
+
+__all__ = ["ControlPanel", "JointSliders", "LayerPanel", "Player", "PlotPanel"]
+
+
+class _Axis:
+    """One coordinate with a slider: degrees for angles, mm for lengths."""
+
+    def __init__(self, model: RobotModel, name: str) -> None:
+        self.name = name
+        self.index = model.q_slice(name).start
+        angle = model.joint(name).type is not JointType.PRISMATIC
+        self.factor, self.unit = (math.degrees(1.0), "°") if angle else (1e3, "mm")
+        lower, upper = float(model.lower[self.index]), float(model.upper[self.index])
+        widest = math.pi if angle else 1.0
+        self.lower = lower if math.isfinite(lower) else -widest
+        self.upper = upper if math.isfinite(upper) else widest
+        if not self.lower < self.upper:
+            self.upper = self.lower + 1e-6
+
+    def slider(self, gui: Any, value: float) -> Any:
+        low, high = self.lower * self.factor, self.upper * self.factor
+        value = min(max(value * self.factor, low), high)
+        return gui.add_slider(f"{self.name} [{self.unit}]", low, high, 0.1, value)
+
+    def show(self, handle: Any, value: float) -> None:
+        handle.value = float(min(max(value * self.factor, handle.min), handle.max))
+
+
+def _axes(model: RobotModel) -> list[_Axis]:
+    """Joints with one coordinate; floating and planar ones have no slider."""
+    return [_Axis(model, name) for name in model.joint_names if model.joint(name).type.nq == 1]
+
+
+class JointSliders:
+    """A slider for every joint of a robot that stands still."""
+
+    def __init__(self, gui: Any, model: RobotModel, source: PoseSource) -> None:
+        self._source = source
+        self._axes = _axes(model)
+        shown = source.state()
+        assert shown is not None
+        self._q = shown.q.copy()
+        with gui.add_folder("Joints", expand_by_default=len(self._axes) <= 12):
+            self._handles = [axis.slider(gui, self._q[axis.index]) for axis in self._axes]
+            self._home = gui.add_button("initial position")
+        self._asked = False
+
+        @self._home.on_click
+        def _(_event: Any) -> None:
+            self._asked = True
+
+        self._seen = [handle.value for handle in self._handles]
+
+    def apply(self) -> None:
+        """Put the robot where the sliders are."""
+        if self._asked:
+            self._asked = False
+            self._source.set(self._source.model.initial_configuration())
+            self.follow(self._source.model.initial_configuration())
+            return
+        values = [handle.value for handle in self._handles]
+        if values == self._seen:
+            return
+        self._seen = values
+        for axis, value in zip(self._axes, values, strict=True):
+            self._q[axis.index] = value / axis.factor
+        self._source.set(self._q)
+
+    def follow(self, q: Array) -> None:
+        """Put the sliders where the robot is."""
+        self._q = q.copy()
+        for axis, handle in zip(self._axes, self._handles, strict=True):
+            axis.show(handle, q[axis.index])
+        self._seen = [handle.value for handle in self._handles]
+
+
+class LayerPanel:
+    """What is shown, and how long arrows are."""
+
+    def __init__(self, gui: Any, nodes: RobotNodes, source: Source) -> None:
+        self._nodes, self._model = nodes, source.model
+        self._automatic = sensible_scale(source.model)
+        if isinstance(source, MotionSource):
+            m = source.motion
+            some = np.unique(np.linspace(0, len(m) - 1, min(len(m), 60)).astype(int))
+            found = [m.arrows(int(k)) for k in some]
+            self._automatic = sensible_scale(
+                source.model, np.stack([x.forces for x in found]), np.stack([x.moments for x in found])
+            )
+        self._boxes: dict[str, Any] = {}
+        with gui.add_folder("Wrenches"):
+            for name, label, on in (
+                ("forces", "forces in the joints", True),
+                ("moments", "moments in the joints", True),
+                ("external", "external wrenches", True),
+                ("estimated", "estimated contacts", True),
+            ):
+                self._boxes[name] = gui.add_checkbox(label, on)
+            self._force = gui.add_slider("length of forces ×", 0.1, 10.0, 0.1, 1.0)
+            self._moment = gui.add_slider("length of moments ×", 0.1, 10.0, 0.1, 1.0)
+            self._scale_text = gui.add_markdown("")
+        with gui.add_folder("Balance of one joint's wrench", expand_by_default=False):
+            self._joint = gui.add_dropdown("joint", ("none", *source.model.moving_joint_names), initial_value="none")
+            self._observer = gui.add_dropdown("observer", ("world", *source.model.link_names), initial_value="world")
+            self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
+            swatches = (
+                f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
+            )
+            gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>')
+        with gui.add_folder("Show", expand_by_default=False):
+            for layer, label in zip(
+                LAYERS, ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes"), strict=True
+            ):
+                if layer not in ("visuals", "collisions") or nodes.shapes(layer):
+                    self._boxes[layer] = gui.add_checkbox(label, layer in nodes.default_layers)
+            for name, label, on in (
+                ("frames", "link frames", False),
+                ("axes", "joint axes and limits", False),
+                ("centres", "centres of mass", True),
+                ("reference", "reference (ghost)", True),
+                ("paths", "paths of centres of mass", isinstance(source, MotionSource)),
+            ):
+                self._boxes[name] = gui.add_checkbox(label, on)
+        self._seen: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> bool:
+        return bool(self._boxes[name].value)
+
+    @property
+    def balanced(self) -> str:
+        """Which half of the balance is shown, ``"forces"`` or ``"moments"``."""
+        return str(self._what.value)
+
+    def apply(self) -> bool:
+        """Show and hide; whether anything has been changed since the last time."""
+        now = {name: box.value for name, box in self._boxes.items()}
+        now |= {"force": self._force.value, "moment": self._moment.value}
+        now |= {"joint": self._joint.value, "observer": self._observer.value, "what": self._what.value}
+        if now == self._seen:
+            return False
+        for layer in LAYERS:
+            if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.default_layers):
+                self._nodes.layer(layer, now[layer])
+        if now["frames"] != self._seen.get("frames", False):
+            self._nodes.frames(now["frames"])
+        if now["axes"] != self._seen.get("axes", False):
+            self._nodes.axes(now["axes"])
+        self._seen = now
+        self._scale_text.content = self._scale().text()
+        return True
+
+    def _scale(self) -> ArrowScale:
+        return self._automatic.times(self._force.value, self._moment.value)
+
+    def scale(self, _shown: Shown) -> ArrowScale:
+        """The scale of the arrows."""
+        return self._scale()
+
+    def balance(self, shown: Shown) -> Arrows | None:
+        """The parts of the balance that is asked for."""
+        if self._joint.value == "none":
+            return None
+        return balance_arrows(
+            self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None
+        )
+
+
+class Player:
+    """Time of a motion: play, pause, speed, loop."""
+
+    SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "8")
+
+    def __init__(self, gui: Any, source: MotionSource) -> None:
+        self._source = source
+        self._duration = max(source.motion.duration, 1e-6)
+        with gui.add_folder("Time"):
+            self._time = gui.add_slider("time [s]", 0.0, self._duration, self._duration / 1e4, 0.0)
+            self._play = gui.add_checkbox("play", True)
+            self._loop = gui.add_checkbox("loop", True)
+            self._speed = gui.add_dropdown("speed ×", self.SPEEDS, initial_value="1")
+        self._shown = 0.0
+        self._last: float | None = None
+
+    def advance(self, now: float) -> None:
+        """Let the time go on."""
+        passed = 0.0 if self._last is None else now - self._last
+        self._last = now
+        t = float(self._time.value)
+        if self._play.value and t == self._shown:  # else somebody has moved the slider
+            t += passed * float(self._speed.value)
+            if t > self._duration:
+                t = math.fmod(t, self._duration) if self._loop.value else self._duration
+            self._time.value = t
+            t = float(self._time.value)
+        self._shown = self._source.time = t
+
+
+class PlotPanel:
+    """Curves of one joint over the last seconds, or over the whole motion."""
+
+    KINDS = ("position", "error", "velocity", "effort", "wrench: force", "wrench: moment")
+    LIVE = 10.0  # s
+    MOST = 600  # points
+
+    def __init__(self, gui: Any, model: RobotModel, source: Source) -> None:
+        self._model, self._source = model, source
+        names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+        self._names = names
+        self._rows: deque[tuple[float, Array]] = deque(maxlen=int(self.LIVE * 30))
+        self._seen: tuple[Any, ...] = ()
+        self._tables: dict[str, Array] = {}
+        if not names:
+            return
+        with gui.add_folder("Plot", expand_by_default=False):
+            self._joint = gui.add_dropdown("joint ", names, initial_value=names[0])
+            self._kind = gui.add_dropdown("quantity", self.KINDS, initial_value=self.KINDS[0])
+            series = ({"label": "t"}, *({"label": axis, "stroke": SERIES[k]} for k, axis in enumerate("xyz")))
+            nothing = np.zeros(2)
+            self._plot = gui.add_uplot(
+                (np.array([0.0, 1.0]), nothing, nothing, nothing),
+                series,
+                scales={"x": {"time": False}},
+                legend={"show": True},
+                aspect=1.4,
+            )
+
+    def add(self, shown: Shown) -> None:
+        """Take a state in and draw."""
+        if not self._names:
+            return
+        live = not isinstance(self._source, MotionSource)
+        if live:
+            self._rows.append((shown.t, self._values(shown)))
+        choice = (self._joint.value, self._kind.value)
+        if not live and choice == self._seen:
+            return
+        self._seen = choice
+        t, table = self._live() if live else self._whole(self._source.motion)  # type: ignore[attr-defined]
+        if len(t) >= 2:
+            i, k = self._names.index(choice[0]), self.KINDS.index(choice[1])
+            self._draw(t, table[:, i, k])
+
+    def _draw(self, t: Array, columns: Array) -> None:
+        kind = self._kind.value
+        angle = self._model.joint(self._joint.value).type is not JointType.PRISMATIC
+        unit, factor = _unit(kind, angle)
+        labels = ("x", "y", "z") if kind.startswith("wrench") else (kind, "", "")
+        used = 3 if kind.startswith("wrench") else 1
+        self._plot.series = (
+            {"label": "t [s]"},
+            *(
+                {"label": f"{labels[c]} [{unit}]" if c < used else "", "stroke": SERIES[c], "show": c < used}
+                for c in range(3)
+            ),
+        )
+        self._plot.data = (t, *(np.ascontiguousarray(factor * columns[:, c]) for c in range(3)))
+
+    def _live(self) -> tuple[Array, Array]:
+        t = np.array([row[0] for row in self._rows])
+        good = np.concatenate([[True], np.diff(t) > 0.0])  # a clock that was set back
+        return t[good] - t[-1], np.stack([row[1] for row in self._rows])[good]
+
+    def _values(self, shown: Shown) -> Array:
+        """(joints, kinds, 3)."""
+        out = np.full((len(self._names), len(self.KINDS), 3), np.nan)
+        for i, name in enumerate(self._names):
+            q, v = self._model.q_slice(name).start, self._model.v_slice(name).start
+            out[i, 0, 0], out[i, 2, 0] = shown.q[q], shown.v[v]
+            if shown.reference is not None:
+                out[i, 1, 0] = shown.reference[q] - shown.q[q]
+            if shown.efforts is not None:
+                out[i, 3, 0] = shown.efforts[v]
+            if shown.wrenches is not None and name in shown.wrenches.names:
+                k = shown.wrenches.names.index(name)
+                out[i, 4], out[i, 5] = shown.wrenches.forces[k], shown.wrenches.moments[k]
+        return out
+
+    def _whole(self, motion: Any) -> tuple[Array, Array]:
+        k = np.unique(np.linspace(0, len(motion) - 1, min(len(motion), self.MOST)).astype(int))
+        if "all" not in self._tables:
+            rows = []
+            for row in k:
+                state = Shown(
+                    0.0, motion.q[row], motion.v[row], motion.a[row],
+                    None if motion.efforts is None else motion.efforts[row], motion.arrows(int(row)), {}, {},
+                    None if motion.reference is None else motion.reference[row],
+                )  # fmt: skip
+                rows.append(self._values(state))
+            self._tables["all"] = np.stack(rows)
+        return motion.t[k] - motion.t[0], self._tables["all"]
+
+
+def _unit(kind: str, angle: bool) -> tuple[str, float]:
+    if kind in ("position", "error"):
+        return ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
+    if kind == "velocity":
+        return ("°/s", math.degrees(1.0)) if angle else ("mm/s", 1e3)
+    if kind == "wrench: force" or (kind == "effort" and not angle):
+        return "N", 1.0
+    return "N m", 1.0
+
+
+class ControlPanel:
+    """Hold, reset, pause, step; set-points; gains and payload."""
+
+    def __init__(self, gui: Any, model: RobotModel, controls: Controls) -> None:
+        self._gui, self._model, self._controls = gui, model, controls
+        self._axes = _axes(model)
+        self._paused = False
+        self._adjusted: dict[str, Any] = {}
+        self._followed = False
+        with gui.add_folder("Robot"):
+            self._answer = gui.add_markdown("drag a link with the mouse to pull it")
+            for label, work in (
+                ("hold", controls.hold),
+                ("reset", controls.reset),
+                ("pause / go on", self._pause),
+                ("step", controls.step),
+            ):
+                gui.add_button(label).on_click(self._asked(work))
+        with gui.add_folder("Set-points", expand_by_default=False):
+            self._handles = [axis.slider(gui, 0.0) for axis in self._axes]
+            self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
+            gui.add_button("go there").on_click(self._asked(self._go))
+            gui.add_button("sliders to where the robot is").on_click(self._asked(self._where))
+        self._folder = gui.add_folder("Gains and payload", expand_by_default=False)
+        self._q = model.initial_configuration()
+
+    def _asked(self, work: Callable[[], str]) -> Callable[[Any], None]:
+        def clicked(_event: Any) -> None:
+            try:
+                self._answer.content = work()
+            except RobotDynamicsError as error:
+                self._answer.content = str(error)
+
+        return clicked
+
+    def _pause(self) -> str:
+        self._paused = not self._paused
+        return self._controls.pause(self._paused)
+
+    def _go(self) -> str:
+        q = self._q.copy()
+        for axis, handle in zip(self._axes, self._handles, strict=True):
+            q[axis.index] = handle.value / axis.factor
+        return self._controls.move_to(q, float(self._duration.value))
+
+    def _where(self) -> str:
+        for axis, handle in zip(self._axes, self._handles, strict=True):
+            axis.show(handle, self._q[axis.index])
+        return "the sliders are where the robot is"
+
+    def follow(self, shown: Shown) -> None:
+        """Take note of where the robot is, and of what can be adjusted."""
+        self._q = shown.q
+        if not self._followed:
+            self._followed = True
+            self._where()
+        for item in self._controls.adjustables():
+            if item.name not in self._adjusted:
+                self._adjusted[item.name] = self._add(item)
+
+    def _add(self, item: Any) -> Any:
+        with self._folder:
+            step = 10.0 ** math.floor(math.log10(max(item.upper - item.lower, 1e-9) / 500.0))
+            unit = f" [{item.unit}]" if item.unit else ""
+            value = min(max(item.value, item.lower), item.upper)
+            handle = self._gui.add_slider(f"{item.label}{unit}", item.lower, item.upper, step, value)
+
+            @handle.on_update
+            def _(_event: Any) -> None:
+                self._answer.content = self._controls.adjust(item.name, float(handle.value))
+
+        return handle

@@ -1,0 +1,109 @@
+"""A motion as one web page that needs neither a server nor a network."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.view.arrows import sensible_scale
+from robot_dynamics_ros.view.motion import Motion, centre_paths
+from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.visuals import Looks, read_looks
+from robot_dynamics_ros.view.window import Window, need_viser
+
+__all__ = ["write_replay"]
+
+_MOST_FRAMES = 3000
+# The page may run what is inside it and nothing else: no address of any kind can be reached.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob: data:"
+)
+
+
+def write_replay(
+    motion: Motion,
+    path: str | Path,
+    *,
+    rate: float = 30.0,
+    looks: Looks | None = None,
+    title: str = "",
+    paths: bool = True,
+) -> Path:
+    """Write a page that replays the motion in 3-D, opened from anywhere, network or not.
+
+    It holds the viser client (Apache-2.0, its parts MIT and BSD; their notices are inside) and the recorded scene: the
+    robot, joint wrenches, external wrenches, the reference as a ghost, paths of centres of mass.  A time slider, speed
+    and a list of what is shown are part of the page.
+
+    Args:
+        rate: pictures per second of the motion; lowered where that makes more than 3000.
+        looks: geometry; by default read from the robot's URDF.
+        title: of the page.
+
+    Returns:
+        the path.
+
+    Raises:
+        BackendError: viser is not installed.
+        ArgumentError: the file cannot be written.
+    """
+    need_viser()
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise ArgumentError("expected a positive rate", where="rate", got=rate)
+    rate = min(rate, _MOST_FRAMES / max(motion.duration, 1e-9))
+    with Window(port=0) as window:
+        html = _record(window, motion, rate, looks, paths)
+    name = title or f"{motion.model.name}: replay"
+    html = html.replace("<title>Viser</title>", f"<title>{_plain(name)}</title>", 1)
+    html = html.replace("<head>", f'<head>\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />', 1)
+    path = Path(path)
+    try:
+        path.write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+    return path
+
+
+def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool) -> str:
+    model, server = motion.model, window.server
+    nodes = RobotNodes(server.scene, model, looks if looks is not None else read_looks(model))
+    nodes.ground()
+    rows = motion.frames(rate)
+    arrows = {int(k): motion.arrows(int(k)) for k in rows}
+    everything = list(arrows.values())
+    scale = sensible_scale(model, np.stack([x.forces for x in everything]), np.stack([x.moments for x in everything]))
+    if paths and len(motion) > 2:
+        nodes.paths(centre_paths(motion))
+    show(nodes, motion, int(rows[0]), arrows[int(rows[0])], scale)
+    height = 0.5 * float(nodes.poses[:, 2, 3].max())
+    window.look_at((0.0, 0.0, height), 2.0 * nodes.size)
+    recorder: Any = server.get_scene_serializer()
+    for k in rows[1:]:
+        recorder.insert_sleep(1.0 / rate)
+        show(nodes, motion, int(k), arrows[int(k)], scale)
+    with redirect_stdout(io.StringIO()):
+        return str(recorder.as_html())
+
+
+def show(nodes: RobotNodes, motion: Motion, k: int, arrows: Any, scale: Any) -> None:
+    """Everything of one row of a motion."""
+    from robot_dynamics_ros.view.arrows import external_arrows
+
+    nodes.place(motion.q[k])
+    nodes.wrenches("joints", arrows, scale, True, True)
+    if motion.external:
+        pushed = external_arrows(motion.model, motion.q[k], motion.external_at(k))
+        nodes.wrenches("external", pushed, scale, True, True)
+    nodes.centres(True)
+    if motion.reference is not None:
+        nodes.ghost(motion.reference[k])
+
+
+def _plain(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

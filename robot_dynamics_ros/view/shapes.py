@@ -1,0 +1,112 @@
+"""The shapes that a robot is drawn with: plain values, one per piece of geometry, in the frame of a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.view.colours import PAPER
+
+__all__ = ["KINDS", "Shape", "equivalent_box", "equivalent_ellipsoid", "inertia_shapes", "skeleton"]
+
+KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """One piece of geometry.
+
+    Attributes:
+        link: the link it is fixed to.
+        kind: one of :data:`KINDS`.
+        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
+            between the centres of its ends); ellipsoid: three semi-axes; mesh: three scale factors.
+        pose: of the shape in the link's frame.
+        colour: red, green, blue, alpha in 0 … 1, or ``None`` where the description gives none.
+        file: the mesh, where the kind is ``"mesh"``.
+    """
+
+    link: str
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = field(default_factory=Pose)
+    colour: tuple[float, float, float, float] | None = None
+    file: Path | None = None
+
+
+def _principal(inertia: Inertia) -> tuple[Array, Array]:
+    """Principal moments, kg m², and (3, 3) right-handed axes as columns."""
+    moments, axes = np.linalg.eigh(inertia.rotational)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    return moments, axes
+
+
+def _squares(inertia: Inertia) -> tuple[Array, Array]:
+    """Sum of the other two principal moments less the own one, over the mass, m²; and the axes."""
+    moments, axes = _principal(inertia)
+    squares = (moments.sum() - 2.0 * moments) / inertia.mass
+    # a point mass or a rod has no thickness; something has to be seen
+    return np.maximum(squares, 1e-6 + 1e-3 * squares.max(initial=0.0)), axes
+
+
+def equivalent_ellipsoid(link: str, inertia: Inertia, colour: tuple[float, float, float, float] = PAPER) -> Shape:
+    """The solid ellipsoid of uniform density that has this inertia: a² = 5/(2m) (I₂ + I₃ − I₁)."""
+    squares, axes = _squares(inertia)
+    return Shape(link, "ellipsoid", tuple(np.sqrt(2.5 * squares).tolist()), Pose(axes, inertia.com), colour)
+
+
+def equivalent_box(link: str, inertia: Inertia, colour: tuple[float, float, float, float] = PAPER) -> Shape:
+    """The solid box of uniform density that has this inertia: edge² = 6/m (I₂ + I₃ − I₁)."""
+    squares, axes = _squares(inertia)
+    return Shape(link, "box", tuple(np.sqrt(6.0 * squares).tolist()), Pose(axes, inertia.com), colour)
+
+
+def inertia_shapes(model: RobotModel, as_: str = "ellipsoid") -> tuple[Shape, ...]:
+    """What stands for the mass properties of every link that has any: ``"ellipsoid"`` or ``"box"``."""
+    make = equivalent_box if as_ == "box" else equivalent_ellipsoid
+    links = (model.link(name) for name in model.link_names)
+    return tuple(make(link.name, link.inertia) for link in links if link.inertia.mass > 0.0)
+
+
+def skeleton(model: RobotModel) -> tuple[Shape, ...]:
+    """For a robot without geometry: capsules from joint to joint (or to the centre of mass, where no joint follows) and
+    a cylinder about the axis of each moving joint."""
+    links = link_tree(model)
+    lengths = [float(np.linalg.norm(joint.origin.position)) for joint in model.description.joints]
+    lengths += [float(np.linalg.norm(link.inertia.com)) for link in model.description.links]
+    size = max(sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3)
+    thick = 0.06 * size
+    shapes = []
+    for number, name in enumerate(model.link_names):
+        ends = [model.joint(links.joint_of[c]).origin.position for c in links.children[number]]
+        inertia = model.link(name).inertia
+        if not ends and inertia.mass > 0.0:
+            ends = [inertia.com]
+        for end in ends:
+            length = float(np.linalg.norm(end))
+            if length > 1e-6:
+                shapes.append(Shape(name, "capsule", (thick, length), _along(end), (0.72, 0.74, 0.78, 1.0)))
+        joint = model.joint(links.joint_of[number]) if number else None
+        if joint is not None and joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
+            pose = Pose(_rotation_to(joint.axis), np.zeros(3))
+            shapes.append(Shape(name, "cylinder", (1.5 * thick, 3.6 * thick), pose, (0.25, 0.32, 0.42, 1.0)))
+    return tuple(shapes)
+
+
+def _along(end: Array) -> Pose:
+    """Placement of a body whose z axis is its length, so that it lies between the origin and ``end``."""
+    return Pose(_rotation_to(end), 0.5 * np.asarray(end))
+
+
+def _rotation_to(direction: Array) -> Array:
+    """(3, 3) a rotation that takes z to ``direction``."""
+    z = np.asarray(direction) / np.linalg.norm(direction)
+    x = np.cross((0.0, 1.0, 0.0) if abs(z[1]) < 0.9 else (1.0, 0.0, 0.0), z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)

@@ -1,0 +1,201 @@
+"""Where the states that a viewer shows come from, and what a person can do to the robot behind them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.view.arrows import Arrows, joint_arrows
+from robot_dynamics_ros.view.motion import Motion
+
+__all__ = ["Adjustable", "Controls", "MotionSource", "PoseSource", "Shown", "Source"]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One state, as a viewer shows it.
+
+    Attributes:
+        t: s.
+        q, v, a: (nq,), (nv,), (nv,).
+        efforts: (nv,) or ``None``.
+        wrenches: in every joint, ready to draw; ``None`` where they are not known.
+        external: wrenches on links, link name → (6,) [moment; force] in link axes.
+        estimated: likewise, estimated ones.
+        reference: (nq,) where the robot should be, or ``None``.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    efforts: Array | None = None
+    wrenches: Arrows | None = None
+    external: Mapping[str, Array] = field(default_factory=dict)
+    estimated: Mapping[str, Array] = field(default_factory=dict)
+    reference: Array | None = None
+
+
+class Source:
+    """States of one robot, newest first.
+
+    Attributes:
+        model: the robot.
+        name: of the robot, for titles and nodes; unique in one viewer.
+    """
+
+    model: RobotModel
+    name: str = "robot"
+
+    def state(self) -> Shown | None:
+        """The newest state; the same object as before if nothing has changed; ``None`` if there is none yet."""
+        raise NotImplementedError
+
+    def status(self) -> str:
+        """One line about where the states come from and how fresh they are."""
+        return ""
+
+    def close(self) -> None:
+        """Let go of what the states come from."""
+
+
+@dataclass(frozen=True)
+class Adjustable:
+    """A number that can be changed while the robot moves.
+
+    Attributes:
+        name: of the parameter.
+        label: for people.
+        lower, upper: bounds that whoever owns it accepts.
+        value: now.
+        unit: SI.
+    """
+
+    name: str
+    label: str
+    lower: float
+    upper: float
+    value: float
+    unit: str = ""
+
+
+class Controls:
+    """What a person can do to a robot that moves.  Every method returns at once with a sentence for the person; what
+    cannot be done says so, nothing is raised."""
+
+    def hold(self) -> str:
+        """Stop and stay."""
+        return _NOT_HERE
+
+    def reset(self) -> str:
+        """Back to the start."""
+        return _NOT_HERE
+
+    def pause(self, paused: bool) -> str:
+        """Stop the time, or let it go on."""
+        return _NOT_HERE
+
+    def step(self) -> str:
+        """One step while paused."""
+        return _NOT_HERE
+
+    def move_to(self, q: Array, duration: float) -> str:
+        """Go to a configuration (nq,) in some seconds."""
+        return _NOT_HERE
+
+    def pull(self, link: str, wrench: Array | None) -> None:
+        """Exert a wrench (6,) [moment; force] in link axes on a link until told otherwise; ``None``: let go."""
+
+    def adjustables(self) -> Sequence[Adjustable]:
+        """Gains, payload and the like; empty while they are not known."""
+        return ()
+
+    def adjust(self, name: str, value: float) -> str:
+        """Change one of :meth:`adjustables`."""
+        return _NOT_HERE
+
+
+_NOT_HERE = "this robot cannot do that"
+
+
+class PoseSource(Source):
+    """A robot that stands still where it is put: for sliders."""
+
+    def __init__(
+        self, model: RobotModel, q: Any = None, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
+    ) -> None:
+        self.model, self.name = model, model.name
+        self._lock = threading.Lock()
+        self._shown: Shown | None = None
+        self.set(model.initial_configuration() if q is None else q, v, a, external)
+
+    def set(self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None) -> None:
+        """Put it somewhere else.
+
+        Raises:
+            ArgumentError: of the wrong shape, or not finite.
+        """
+        m = self.model
+        state = []
+        for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
+            row = np.zeros(size) if values is None else np.array(values, dtype=float)
+            if row.shape != (size,) or not np.isfinite(row).all():
+                raise ArgumentError(f"expected {size} finite numbers, got {values!r}", where=name, got=values)
+            state.append(row)
+        pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
+        if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
+            raise ArgumentError("expected six finite numbers for every link", where="external", got=external)
+        shown = Shown(time.monotonic(), *state, None, joint_arrows(m, *state, pushed or None), pushed)
+        with self._lock:
+            self._shown = shown
+
+    def state(self) -> Shown | None:
+        """See :class:`Source`."""
+        with self._lock:
+            return self._shown
+
+
+class MotionSource(Source):
+    """A motion, at the time that :attr:`time` says.
+
+    Attributes:
+        time: s after the start of the motion.
+    """
+
+    def __init__(self, motion: Motion, name: str = "") -> None:
+        self.motion, self.model = motion, motion.model
+        self.name = name or motion.model.name
+        self.time = 0.0
+        self._row = -1
+        self._shown: Shown | None = None
+
+    def state(self) -> Shown | None:
+        """See :class:`Source`."""
+        m = self.motion
+        k = m.index(self.time)
+        if k != self._row:
+            self._row = k
+            self._shown = Shown(
+                float(m.t[k] - m.t[0]),
+                m.q[k],
+                m.v[k],
+                m.a[k],
+                None if m.efforts is None else m.efforts[k],
+                m.arrows(k),
+                m.external_at(k),
+                {},
+                None if m.reference is None else m.reference[k],
+            )
+        return self._shown
+
+    def status(self) -> str:
+        """See :class:`Source`."""
+        return f"{self.motion.source}, {len(self.motion)} states, {self.motion.duration:.3g} s"

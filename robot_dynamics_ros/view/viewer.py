@@ -1,0 +1,239 @@
+"""Robots in a browser: one thread looks at the controls and the newest states and brings the scene up to date."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.view.arrows import external_arrows
+from robot_dynamics_ros.view.motion import centre_paths
+from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
+from robot_dynamics_ros.view.pull import Pulling
+from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
+from robot_dynamics_ros.view.visuals import Looks, read_looks
+from robot_dynamics_ros.view.window import DEFAULT_PORT, Window
+
+__all__ = ["RobotView", "Viewer"]
+
+_logger = logging.getLogger("robot_dynamics_ros.view")
+
+
+class RobotView:
+    """One robot of a viewer: its nodes and its panels.
+
+    Args:
+        window: the page.
+        source: its states.
+        controls: what can be done to it, or ``None``.
+        looks: its geometry; read from its URDF if not given.
+        offset: (3,) where its world stands in the scene.
+        alone: whether it is the only robot, whose panels then need no folder of their own.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        source: Source,
+        controls: Controls | None,
+        looks: Looks | None,
+        offset: Any,
+        alone: bool,
+    ) -> None:
+        self.source, self.controls = source, controls
+        model = source.model
+        self.looks = looks if looks is not None else read_looks(model)
+        for finding in self.looks.findings:
+            _logger.warning("%s: %s", source.name, finding)
+        gui, scene = window.server.gui, window.server.scene
+        root = "/robot" if alone else f"/{source.name.replace('/', '∕')}"
+        self.nodes = RobotNodes(scene, model, self.looks, root, offset)
+        self.nodes.ground()
+        folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
+        with folder:
+            self.status = gui.add_markdown("")
+            self.player = Player(gui, source) if isinstance(source, MotionSource) and len(source.motion) > 1 else None
+            self.sliders = JointSliders(gui, model, source) if isinstance(source, PoseSource) else None
+            self.panel = ControlPanel(gui, model, controls) if controls is not None else None
+            self.layers = LayerPanel(gui, self.nodes, source)
+            self.plots = PlotPanel(gui, model, source)
+        self.pulling = Pulling(self.nodes, controls) if controls is not None else None
+        self._shown: Shown | None = None
+        self._told = ""
+        self._paths = None
+
+    def update(self, now: float) -> bool:
+        """Bring the scene up to date; whether anything was changed."""
+        if self.player is not None:
+            self.player.advance(now)
+        if self.sliders is not None:
+            self.sliders.apply()
+        shown = self.source.state()
+        status = self.source.status()
+        if status != self._told:
+            self._told = self.status.content = status
+        changed = self.layers.apply() | (shown is not self._shown)
+        if shown is None or not changed:
+            return False
+        self._shown = shown
+        self._draw(shown)
+        self.plots.add(shown)
+        if self.panel is not None:
+            self.panel.follow(shown)
+        return True
+
+    def _draw(self, shown: Shown) -> None:
+        nodes, show = self.nodes, self.layers
+        scale = show.scale(shown)
+        nodes.place(shown.q)
+        nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
+        for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
+            arrows = external_arrows(nodes.model, shown.q, wrenches) if wrenches and show[name] else None
+            nodes.wrenches(name, arrows, scale, True, show["moments"])
+        nodes.balance(show.balance(shown), scale, show.balanced)
+        nodes.centres(show["centres"])
+        nodes.ghost(shown.reference if show["reference"] else None)
+        if isinstance(self.source, MotionSource) and len(self.source.motion) > 2:
+            if show["paths"] and self._paths is None:
+                self._paths = centre_paths(self.source.motion)
+            nodes.paths(self._paths if show["paths"] else None)
+        if self.pulling is not None:
+            self.pulling.follow(shown)
+
+
+class Viewer:
+    """A page that shows one or several robots.  Use as a context manager, or call :meth:`close`.
+
+    Args:
+        sources: one per robot.
+        controls: one per robot, or ``None`` where nothing can be done to it.
+        looks: geometry, one per robot; read from their URDFs if not given.
+        host, port: see :class:`~robot_dynamics_ros.view.window.Window`.
+        rate: pictures per second at most.
+        title: of the page.
+        report: called with (cause, sentence) for what a browser sends and is not taken.
+
+    Attributes:
+        robots: the robots shown.
+        pictures: how often the scene was changed.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        controls: Sequence[Controls | None] | None = None,
+        *,
+        looks: Sequence[Looks | None] | None = None,
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        rate: float = 30.0,
+        title: str = "",
+        report: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self.window = Window(title or ", ".join(source.name for source in sources) or "robots", host, port, report)
+        self.pictures = 0
+        self._period = 1.0 / rate
+        self._stop = threading.Event()
+        self._failed: str = ""
+        self.robots: list[RobotView] = []
+        try:
+            spacing = 0.0
+            for k, source in enumerate(sources):
+                view = RobotView(
+                    self.window,
+                    source,
+                    controls[k] if controls is not None else None,
+                    looks[k] if looks is not None else None,
+                    (0.0, spacing, 0.0),
+                    len(sources) == 1,
+                )
+                self.robots.append(view)
+                spacing += 2.2 * view.nodes.size
+            self._camera(spacing)
+            self.update()
+        except BaseException:
+            self.window.close()
+            raise
+        self._thread = threading.Thread(target=self._run, name="view", daemon=True)
+        self._thread.start()
+
+    def _camera(self, spacing: float) -> None:
+        if not self.robots:
+            return
+        nodes = self.robots[0].nodes
+        height = 0.5 * max(float(nodes.poses[:, 2, 3].max()), 0.0)
+        middle = 0.5 * (spacing - 2.2 * self.robots[-1].nodes.size)
+        self.window.look_at((0.0, middle, height), 2.0 * nodes.size + 1.2 * middle)
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return self.window.address
+
+    def update(self) -> None:
+        """Bring the scene up to date now."""
+        with self.window.server.atomic():
+            now = time.monotonic()
+            self.pictures += any([robot.update(now) for robot in self.robots])
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            try:
+                self.update()
+            except RobotDynamicsError as error:
+                if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
+                    self._failed = str(error)
+                    _logger.error("the picture cannot be brought up to date: %s", error)
+            due = max(due + self._period, time.monotonic() - self._period)
+            self._stop.wait(max(due - time.monotonic(), 0.002))
+
+    def show(self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0) -> None:
+        """Put a robot that stands still somewhere else.
+
+        Raises:
+            RobotDynamicsError: this robot follows a motion or a topic.
+        """
+        source = self.robots[robot].source
+        if not isinstance(source, PoseSource):
+            raise RobotDynamicsError("this robot follows something else", where="show", remedy="Open a view of a pose.")
+        source.set(q, v, a, external)
+        sliders = self.robots[robot].sliders
+        if sliders is not None:
+            sliders.follow(np.asarray(q, dtype=float))
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Go on until :meth:`close`, Ctrl-C or the time is up."""
+        self._stop.wait(seconds)
+
+    def close(self) -> None:
+        """Close the page and let go of the sources."""
+        self._stop.set()
+        self._thread.join(5.0)
+        for robot in self.robots:
+            robot.source.close()
+        self.window.close()
+
+    def picture(self, path: str | Path, width: int = 1280, height: int = 800) -> Path:
+        """Write a picture of the scene, drawn by a browser without a screen.
+
+        Raises:
+            BackendError: there is no browser.
+        """
+        from robot_dynamics_ros.view.film import write_picture
+
+        return write_picture(self, path, width, height)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

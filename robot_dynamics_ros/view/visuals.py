@@ -1,0 +1,182 @@
+"""What a URDF says about looks: ``<visual>`` and ``<collision>`` elements as shapes.
+
+Dynamics needs none of this, so the model does not carry it; it is read from the text of the URDF, which the
+description keeps.  Whatever is wrong with one element is a finding and costs that element only.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.description import Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf_source import UrdfInput, path_of_address, read_source
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
+from robot_dynamics_ros.view.shapes import Shape
+
+__all__ = ["Looks", "read_looks"]
+
+_GEOMETRY: dict[str, dict] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
+_PIECE: dict[str, dict] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
+_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"visual": _PIECE, "collision": _PIECE}}}
+Colour = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """The geometry of a robot.
+
+    Attributes:
+        visuals, collisions: shapes in the order of the text.
+        findings: what could not be drawn and why, one sentence each.
+    """
+
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+    findings: tuple[str, ...] = ()
+
+
+def read_looks(
+    model: RobotModel, urdf: UrdfInput | None = None, directory: str | os.PathLike[str] | None = None
+) -> Looks:
+    """The visual and collision geometry of a robot.
+
+    Args:
+        model: the robot; geometry of links that it does not have is passed over.
+        urdf: text or path to read the geometry from; by default the text that the model was read from.  A model that
+            was made or edited has none: give the original here.
+        directory: where relative mesh addresses start; by default the folder of the URDF file.
+
+    Raises:
+        UrdfError: ``urdf`` cannot be read.
+    """
+    text: bytes | str = model.description.source
+    where = model.description.path
+    if urdf is not None:
+        text, where = read_source(urdf, max_bytes=MAX_BYTES)
+    if not text:
+        return Looks()
+    if directory is None and where and Path(where).is_file():
+        directory = Path(where).parent
+    reader = _Reader(model, Path(directory) if directory is not None else None)
+    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
+
+
+class _Reader:
+    def __init__(self, model: RobotModel, directory: Path | None) -> None:
+        self.links = set(model.link_names)
+        self.directory = directory
+        self.materials: dict[str, Colour] = {}
+        self.findings: list[str] = []
+        self.lost_meshes: list[str] = []
+
+    def read(self, robot: Node) -> Looks:
+        links = [node for node in robot.children if node.tag == "link"]
+        for node in robot.children:
+            if node.tag == "material":
+                self.material(node)
+        pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
+        for link in links:  # a material defined inside one link may be named by another, wherever that stands
+            for piece in link.children:
+                for node in piece.children:
+                    if node.tag == "material":
+                        self.material(node)
+        for link in links:
+            name = link.attributes.get("name", "")
+            for piece in link.children if name in self.links else ():
+                pieces[piece.tag] += self.shapes(name, piece)
+        if self.lost_meshes:
+            shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
+            self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are not drawn: {shown}")
+        return Looks(tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings))
+
+    def material(self, node: Node) -> Colour | None:
+        name = node.attributes.get("name", "")
+        for child in node.children:
+            try:
+                r, g, b, a = _numbers(child.attributes.get("rgba", ""), 4)
+            except ValueError:
+                self.findings.append(f"line {child.line}: the colour of material {name!r} is not four numbers")
+                continue
+            colour = (_unit(r), _unit(g), _unit(b), _unit(a))
+            if name:
+                self.materials.setdefault(name, colour)
+            return colour
+        return self.materials.get(name)
+
+    def shapes(self, link: str, piece: Node) -> list[Shape]:
+        pose, colour, found = Pose(), None, []
+        try:
+            for node in piece.children:
+                if node.tag == "origin":
+                    xyz = _numbers(node.attributes.get("xyz", "0 0 0"), 3)
+                    pose = Pose.from_rpy(xyz, _numbers(node.attributes.get("rpy", "0 0 0"), 3))
+                elif node.tag == "material":
+                    colour = self.material(node)
+            for node in piece.children:
+                if node.tag == "geometry":
+                    found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+        except (KeyError, ValueError):
+            self.findings.append(
+                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is not drawn"
+            )
+        return found
+
+    def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
+        given = node.attributes
+        if node.tag == "mesh":
+            scale = _numbers(given.get("scale", "1 1 1"), 3)
+            file = self.mesh_file(given["filename"])
+            if file is None:
+                self.lost_meshes.append(given["filename"])
+                return None
+            return Shape(link, "mesh", scale, pose, colour, file)
+        if node.tag == "box":
+            size = _numbers(given["size"], 3)
+        elif node.tag == "sphere":
+            size = _numbers(given["radius"], 1)
+        else:
+            size = (*_numbers(given["radius"], 1), *_numbers(given["length"], 1))
+        if min(size) <= 0.0:
+            raise ValueError
+        return Shape(link, node.tag, size, pose, colour)
+
+    def mesh_file(self, address: str) -> Path | None:
+        """The file of ``package://``, ``file://``, absolute and relative addresses; ``None`` where there is none."""
+        address = address.strip()
+        scheme = address.partition("://")[0] if "://" in address else ""
+        if scheme not in ("", "file", "package"):
+            return None  # nothing is ever fetched from a network
+        try:
+            path = path_of_address(address)
+        except RobotDynamicsError:
+            return self.beside_package(address)
+        if not path.is_absolute():
+            if self.directory is None:
+                return None
+            path = self.directory / path
+        return path if path.is_file() else None
+
+    def beside_package(self, address: str) -> Path | None:
+        """A package that is not installed, but whose folder the URDF lies in."""
+        package, _, rest = address.removeprefix("package://").partition("/")
+        for folder in (self.directory, *self.directory.parents) if self.directory is not None else ():
+            for root in (folder, folder / package):
+                if root.name == package and (root / rest).is_file():
+                    return root / rest
+        return None
+
+
+def _unit(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def _numbers(text: str, count: int) -> tuple[float, ...]:
+    values = tuple(map(float, text.split()))
+    if len(values) != count or not all(map(math.isfinite, values)):
+        raise ValueError
+    return values

@@ -1,0 +1,124 @@
+"""The web server behind a view: on loopback unless asked otherwise, guarded, silent."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.view.guard import Guard, is_loopback
+
+__all__ = ["DEFAULT_PORT", "Window", "need_viser"]
+
+DEFAULT_PORT = 8080
+
+
+def need_viser() -> Any:
+    """The package viser.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    try:
+        import viser
+    except ImportError:
+        raise BackendError(
+            "the viewer needs the package viser, which is not installed",
+            where="view",
+            remedy="pip install 'robot_dynamics_ros[view]'.",
+        ) from None
+    return viser
+
+
+class Window:
+    """A page in a browser.  Use as a context manager, or call :meth:`close`.
+
+    Args:
+        title: shown above the controls.
+        host: address to listen on.  Anything but loopback lets others on the network see and move the robot.
+        port: TCP port; the next free one if it is taken, any free one if 0.
+        report: called with (cause, sentence) for what a browser sends and is not taken; the log by default.
+
+    Attributes:
+        server: the ``viser.ViserServer``.
+        guard: counts what was refused.
+
+    Raises:
+        BackendError: viser is not installed.
+        ArgumentError: the address is not one of this machine's.
+    """
+
+    def __init__(
+        self,
+        title: str = "robot",
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        report: Callable[[str, str], None] | None = None,
+    ) -> None:
+        viser = need_viser()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.bind((host, 0))
+        except (OSError, OverflowError) as error:
+            raise ArgumentError(
+                f"cannot listen there ({error})",
+                where="host",
+                got=host,
+                remedy="Use 127.0.0.1, or an address of this machine.",
+            ) from None
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
+            raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
+        with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
+            self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+        self.guard = Guard(self.server, host, report)
+        self.host = host
+        # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
+        self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+        self.server.gui.configure_theme(
+            control_layout="collapsible", control_width="medium", show_logo=False, show_share_button=False
+        )
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self.server.get_port())
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        shown = self.host if self.host not in ("0.0.0.0", "::") else "localhost"
+        return f"http://[{shown}]:{self.port}" if ":" in shown else f"http://{shown}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    def open(self) -> bool:
+        """Open the page in this machine's browser; whether there is one."""
+        return webbrowser.open(self.address)
+
+    def look_at(self, target: Any, distance: float) -> None:
+        """Put the camera of pages opened from now on."""
+        x, y, z = (float(c) for c in target)
+        self.server.initial_camera.look_at = (x, y, z)
+        self.server.initial_camera.position = (x + 0.75 * distance, y - 0.95 * distance, z + 0.45 * distance)
+        self.server.initial_camera.up = (0.0, 0.0, 1.0)
+        self.server.initial_camera.fov = 0.8
+
+    def close(self) -> None:
+        """Stop listening."""
+        self.guard.close()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -46,6 +46,8 @@ VIZ = ["matplotlib>=3.5"]
 XACRO = ["xacro>=2.0"]
 BAGS = ["rosbags>=0.9.16"]
 SYMBOLIC = ["sympy>=1.10"]
+# the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
+VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
 
 setup(
@@ -64,6 +66,7 @@ setup(
         "ros": [*ROS_JAZZY, *NATIVE],
         "ros-kilted": [*ROS_KILTED, *NATIVE],
         "native": NATIVE,
+        "view": VIEW,
         "viz": VIZ,
         "xacro": XACRO,
         "bags": BAGS,
@@ -80,6 +83,7 @@ setup(
             "pytest-xdist>=3.5",
             "setuptools>=70.1",
             *NATIVE,
+            *VIEW,
             *VIZ,
             *XACRO,
             *BAGS,

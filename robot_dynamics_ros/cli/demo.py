@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.plan import Motion, plan_motion
-from robot_dynamics_ros.cli.processes import NodeProcess
+from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import find_robot
 from robot_dynamics_ros.cli.table import table
@@ -55,12 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the demonstration; 0 if the robot arrived."""
-    if find_spec("rclpy") is None:
-        raise RobotDynamicsError(
-            "ROS 2 is not installed",
-            where="demo",
-            remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
-        )
+    need_ros("demo")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     path = find_robot(options.robot)

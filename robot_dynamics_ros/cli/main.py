@@ -23,6 +23,10 @@ COMMANDS = {
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
     "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),
     "monte_carlo": ("robot_dynamics_ros.cli.monte_carlo", "a motion on many robots that are not quite as drawn"),
+    "view": (
+        "robot_dynamics_ros.cli.view",
+        "a robot in a browser: standing, from a recording, or live; pictures and films",
+    ),
     "wrenches": ("robot_dynamics_ros.cli.wrenches", "joint efforts and wrenches of recorded joint states"),
 }
 

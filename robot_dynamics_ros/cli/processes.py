@@ -8,10 +8,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["NodeProcess"]
+from robot_dynamics_ros.errors import RobotDynamicsError
+
+__all__ = ["NodeProcess", "need_ros"]
+
+
+def need_ros(what: str) -> None:
+    """See that nodes can run.
+
+    Raises:
+        RobotDynamicsError: ROS 2 is not installed.
+    """
+    if find_spec("rclpy") is None:
+        raise RobotDynamicsError(
+            "ROS 2 is not installed",
+            where=what,
+            remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
+        )
 
 
 class NodeProcess:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -95,7 +97,7 @@ class Motion:
         Raises:
             ArgumentError: none of these, or of the wrong shape.
         """
-        more = {
+        more: dict[str, Any] = {
             "reference": None if reference is None else np.asarray(reference, dtype=float),
             "external": {name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()},
         }
@@ -135,6 +137,36 @@ class Motion:
             )
         zero = np.zeros((1, model.nv))
         return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
+
+    @classmethod
+    def load(cls, model: RobotModel, path: str | Path) -> Motion:
+        """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``, ``a``, ``tau`` and
+        ``reference``: what :meth:`save` writes.
+
+        Raises:
+            ArgumentError: the file cannot be read, or an array is missing or of the wrong shape.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                found = {name: np.asarray(file[name], dtype=float) for name in file.files}
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise ArgumentError(
+                f"cannot be read: {error}", where=str(path), remedy="Give a file of Motion.save."
+            ) from None
+        missing = [name for name in ("t", "q") if name not in found]
+        if missing:
+            raise ArgumentError(f"has no array {missing[0]!r}", where=str(path), remedy="t and q are the least.")
+        reference = found.get("reference")
+        if "v" not in found or "a" not in found:
+            return cls.of(model, (found["t"], found["q"]), reference=reference)
+        return cls(
+            model, found["t"], found["q"], found["v"], found["a"], found.get("tau"), reference, source=Path(path).name
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the arrays of the motion as ``.npz``."""
+        arrays = {"t": self.t, "q": self.q, "v": self.v, "a": self.a, "tau": self.efforts, "reference": self.reference}
+        np.savez(path, **{name: table for name, table in arrays.items() if table is not None})  # type: ignore[arg-type]
 
     def index(self, t: float) -> int:
         """Row of the newest state at ``t`` seconds after the start."""

@@ -24,6 +24,10 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
     "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob: data:"
 )
+_NOTICE = (
+    "This page contains the client of viser, https://github.com/viser-project/viser, Apache License 2.0, "
+    "https://www.apache.org/licenses/LICENSE-2.0, and with it three.js, React, Mantine, uPlot and others, MIT licence."
+)
 
 
 def write_replay(
@@ -37,9 +41,9 @@ def write_replay(
 ) -> Path:
     """Write a page that replays the motion in 3-D, opened from anywhere, network or not.
 
-    It holds the viser client (Apache-2.0, its parts MIT and BSD; their notices are inside) and the recorded scene: the
-    robot, joint wrenches, external wrenches, the reference as a ghost, paths of centres of mass.  A time slider, speed
-    and a list of what is shown are part of the page.
+    It holds viser's own page (Apache-2.0, named in a comment of the file) and the recorded scene: the robot, joint
+    wrenches, external wrenches, the reference as a ghost, paths of centres of mass.  A time slider, speed and a list of
+    what is shown are part of the page.
 
     Args:
         rate: pictures per second of the motion; lowered where that makes more than 3000.
@@ -61,7 +65,8 @@ def write_replay(
         html = _record(window, motion, rate, looks, paths)
     name = title or f"{motion.model.name}: replay"
     html = html.replace("<title>Viser</title>", f"<title>{_plain(name)}</title>", 1)
-    html = html.replace("<head>", f'<head>\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />', 1)
+    head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
+    html = html.replace("<head>", head, 1)
     path = Path(path)
     try:
         path.write_text(html, encoding="utf-8")

@@ -144,7 +144,7 @@ class PoseSource(Source):
             ArgumentError: of the wrong shape, or not finite.
         """
         m = self.model
-        state = []
+        state: list[Array] = []
         for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
             row = np.zeros(size) if values is None else np.array(values, dtype=float)
             if row.shape != (size,) or not np.isfinite(row).all():
@@ -153,7 +153,9 @@ class PoseSource(Source):
         pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
         if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
             raise ArgumentError("expected six finite numbers for every link", where="external", got=external)
-        shown = Shown(time.monotonic(), *state, None, joint_arrows(m, *state, pushed or None), pushed)
+        at, speed, acceleration = state
+        arrows = joint_arrows(m, at, speed, acceleration, pushed or None)
+        shown = Shown(time.monotonic(), at, speed, acceleration, None, arrows, pushed)
         with self._lock:
             self._shown = shown
 

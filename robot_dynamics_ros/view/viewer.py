@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.view.arrows import external_arrows
-from robot_dynamics_ros.view.motion import centre_paths
+from robot_dynamics_ros.view.motion import Paths, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
 from robot_dynamics_ros.view.pull import Pulling
@@ -68,7 +68,7 @@ class RobotView:
         self.pulling = Pulling(self.nodes, controls) if controls is not None else None
         self._shown: Shown | None = None
         self._told = ""
-        self._paths = None
+        self._paths: Paths | None = None
 
     def update(self, now: float) -> bool:
         """Bring the scene up to date; whether anything was changed."""

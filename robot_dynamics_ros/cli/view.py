@@ -1,0 +1,115 @@
+"""``robot_dynamics view``: a robot in a browser, standing, from a recording, or live; pictures, films and pages."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument(
+        "robot",
+        nargs="?",
+        metavar="ROBOT",
+        help="path to a URDF, or the name of a robot that ships with the package",
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--bag", metavar="FILE", help="replay joint states from an mcap file or a rosbag2 directory")
+    source.add_argument(
+        "--csv", metavar="FILE", help="replay a table: t, <joint>.position, and .velocity and .effort if known"
+    )
+    source.add_argument(
+        "--run", metavar="FILE", help="replay a run saved as .npz with the arrays t and q (and v, a, tau)"
+    )
+    parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
+    parser.add_argument("--q", type=float, nargs="+", metavar="X", help="show this configuration, rad and m")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument(
+        "--port", type=int, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
+    parser.add_argument("--picture", type=Path, metavar="OUT.png", help="write a picture and end")
+    parser.add_argument("--video", type=Path, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end")
+    parser.add_argument(
+        "--html", type=Path, metavar="OUT.html", help="write a page that replays the motion offline and end"
+    )
+    parser.add_argument("--speed", type=float, default=1.0, help="of the film (default: 1)")
+    parser.add_argument("--seconds", type=float, help="end by itself after so long")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show, or write, what was asked for."""
+    if options.robot is None:
+        raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis.")
+    model = load_urdf(str(find_robot(options.robot)))
+    what = _what(model, options)
+    written = _write(model, what, options)
+    if written:
+        return 0
+    from robot_dynamics_ros.view.opening import view
+
+    viewer = view(model, what, host=options.host, port=options.port, open_browser=options.open)
+    with viewer:
+        _announce(viewer)
+        viewer.wait(options.seconds)
+    return 0
+
+
+def _what(model: RobotModel, options: argparse.Namespace) -> Any:
+    """A motion, a configuration, or ``None`` for the initial one."""
+    from robot_dynamics_ros.view.motion import Motion
+
+    if options.bag:
+        from robot_dynamics_ros.recordings.read_bag import read_bag
+
+        with Progress("reading", 1.0) as bar:
+            return Motion.of(model, read_bag(options.bag, model, topic=options.topic, progress=bar.update))
+    if options.csv:
+        from robot_dynamics_ros.recordings.read_csv import read_csv
+
+        return Motion.of(model, read_csv(options.csv, model))
+    if options.run:
+        return Motion.load(model, options.run)
+    return options.q
+
+
+def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
+    """Write the files asked for; whether there were any."""
+    from robot_dynamics_ros.view.motion import Motion
+
+    if options.video or options.html:
+        from robot_dynamics_ros.view.film import write_video
+        from robot_dynamics_ros.view.replay import write_replay
+
+        motion = Motion.of(model, model.initial_configuration() if what is None else what)
+        if options.html:
+            print(f"page        {write_replay(motion, options.html).resolve()}")
+        if options.video:
+            with Progress("drawing", 1.0) as bar:
+                path = write_video(motion, options.video, speed=options.speed, progress=bar.update)
+            print(f"film        {path.resolve()}")
+    if options.picture:
+        from robot_dynamics_ros.view.opening import view
+
+        with view(model, what, port=0) as viewer:
+            print(f"picture     {viewer.picture(options.picture).resolve()}")
+    return bool(options.video or options.html or options.picture)
+
+
+def _announce(viewer: Any) -> None:
+    print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
+    if not viewer.window.loopback:
+        print(
+            "            everybody who can reach this address can see the robot, and move a live one", file=sys.stderr
+        )

@@ -1,0 +1,115 @@
+"""Figures for papers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.figures import curve, joint_kinds, without_noise
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_twelve_joints_have_twelve_different_curves():
+    styles = [(curve(k)["color"], str(curve(k)["linestyle"])) for k in range(24)]
+    assert len(set(styles)) == 24
+
+
+def test_rounding_is_drawn_as_zero_and_signals_are_kept():
+    np.testing.assert_array_equal(without_noise(np.array([1e-15, 1.0, -1e-12])), [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(without_noise(np.zeros(3)), np.zeros(3))
+
+
+def test_the_drawing_shows_joints_where_they_are(tmp_path):
+    model = rd.load_robot("six_axis")
+    q = [0.3, -1.2, 1.0, 0.4, 0.5, 0.0]
+    axes = rd.draw(model, q, external={"tool0": [0, 0, 0, 30, 0, -40]}, path=tmp_path / "robot.png")
+    assert (tmp_path / "robot.png").stat().st_size > 10_000
+    poses = rd.link_poses(model, q)
+    bars = [np.array(line.get_data_3d()).T for line in axes.lines if len(line.get_data_3d()[0]) == 2]
+    ends = np.concatenate(bars)
+    for joint in model.description.joints:
+        at = poses[model.link_index(joint.child), :3, 3]
+        assert np.linalg.norm(ends - at, axis=1).min() < 1e-9 or joint.type.name == "REVOLUTE"
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert any("external forces" in label for label in labels)
+    shown = "\n".join(text.get_text() for text in axes.texts)
+    assert all(name in shown for name in model.joint_names)
+
+
+def test_the_drawing_refuses_what_is_no_state():
+    for q in ([0.0], [float("nan")] * 6):
+        with pytest.raises(ArgumentError):
+            rd.draw(rd.load_robot("six_axis"), q)
+    with pytest.raises(ArgumentError, match="cannot be written"):
+        rd.draw(rd.limb(1), path="/nowhere/at/all.png")
+
+
+def test_the_figure_of_a_run_has_degrees_and_no_noise(tmp_path):
+    model = rd.load_robot("two_link")
+    run = rd.simulate(model, duration=0.2, record_wrenches=True)
+    figure = run.plot(tmp_path / "run.png", reference=run.q)
+    axes = {axis.get_title(loc="left"): axis for axis in figure.axes}
+    assert "position [°]" in axes
+    line = axes["position [°]"].lines[0]
+    np.testing.assert_allclose(line.get_ydata()[-1], np.degrees(run.q[-1, 0]), rtol=1e-6)
+    assert not np.any(axes["tracking error [°]"].lines[0].get_ydata())
+    for axis in figure.axes:
+        assert axis.get_legend() is None  # beside the curves, not on them
+    with pytest.raises(ArgumentError):
+        run.plot(reference=run.q[:5])
+
+
+def test_angles_and_lengths_are_not_mixed():
+    text = """<robot name="r"><link name="a"/>{}</robot>""".format(
+        "".join(
+            f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+            f'</inertial></link><joint name="j{k}" type="{kind}"><parent link="{parent}"/><child link="l{k}"/>'
+            f'<axis xyz="0 0 1"/><limit effort="9" velocity="9" lower="-1" upper="1"/></joint>'
+            for k, (kind, parent) in enumerate([("revolute", "a"), ("prismatic", "l0")])
+        )
+    )
+    model = rd.load_urdf(text)
+    assert joint_kinds(model) == {"angle": [0], "length": [1]}
+    figure = rd.simulate(model, duration=0.05).plot()
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert "position [°]" in titles
+    assert "position [mm]" in titles
+    assert "effort [N]" in titles
+
+
+def test_parts_that_are_zero_are_named_and_not_drawn(tmp_path):
+    from robot_dynamics_ros.recordings.compute import Settings, compute
+    from robot_dynamics_ros.recordings.pictures import draw_parts
+    from robot_dynamics_ros.recordings.recording import Recording
+
+    limb = rd.limb(3, inertia="point", gravity=(0.0, -9.81, 0.0))
+    t = np.linspace(0.0, 2.0, 300)
+    q = np.outer(t, (1.0, 2.0, 4.0))
+    swing = Recording("limb", limb.joint_names, t, q, np.broadcast_to((1.0, 2.0, 4.0), q.shape), None, np.arange(300))
+    history = compute(limb, swing, Settings(balance="joint3", observer="segment2"))
+    seen = []
+    from matplotlib.figure import Figure
+
+    original = Figure.savefig
+    try:
+        Figure.savefig = lambda self, *a, **k: seen.append(self)
+        draw_parts(history, tmp_path / "parts.png")
+    finally:
+        Figure.savefig = original
+    (figure,) = seen
+    assert "zero throughout: euler, distal, external" in figure.get_suptitle()
+    assert len(figure.axes) == 2 * (len(history.parts) - 3)
+    forces = figure.axes[::2]
+    assert len({axis.get_ylim() for axis in forces}) == 1  # one scale a column

@@ -1,0 +1,153 @@
+"""What a URDF says about looks, and what stands in for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.view.shapes import equivalent_box, equivalent_ellipsoid, inertia_shapes, skeleton
+from robot_dynamics_ros.view.visuals import read_looks
+
+trimesh = pytest.importorskip("trimesh")
+
+URDF = """<robot name="looks">
+  <link name="base">
+    <visual><origin xyz="0 0 0.5" rpy="0 0 1.5707963267948966"/><geometry><box size="1 2 3"/></geometry>
+      <material name="late"/></visual>
+    <visual><geometry>{mesh}</geometry><material name="red"><color rgba="1 0 0 0.5"/></material></visual>
+    <collision><geometry><sphere radius="0.25"/></geometry></collision>
+  </link>
+  <link name="arm"><inertial><mass value="2"/><origin xyz="0.1 0 0"/>
+      <inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><cylinder radius="0.1" length="0.4"/></geometry></visual>
+    <visual><geometry><cylinder radius="-1" length="0.4"/></geometry></visual>
+    <visual><geometry><box size="1 2"/></geometry></visual></link>
+  <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <material name="late"><color rgba="0 1 0 1"/></material>
+</robot>"""
+
+
+def model_with(mesh: str, **options):
+    return rd.load_urdf(URDF.format(mesh=mesh), **options)
+
+
+def test_visuals_colours_and_collisions_are_read_and_bad_ones_cost_themselves_only():
+    looks = read_looks(model_with('<sphere radius="0.3"/>'))
+    assert [(s.link, s.kind, s.size) for s in looks.visuals] == [
+        ("base", "box", (1.0, 2.0, 3.0)),
+        ("base", "sphere", (0.3,)),
+        ("arm", "cylinder", (0.1, 0.4)),
+    ]
+    assert looks.visuals[0].colour == (0.0, 1.0, 0.0, 1.0)  # defined after it is used
+    assert looks.visuals[1].colour == (1.0, 0.0, 0.0, 0.5)
+    assert looks.visuals[2].colour is None
+    np.testing.assert_allclose(looks.visuals[0].pose.position, (0.0, 0.0, 0.5))
+    assert [s.kind for s in looks.collisions] == ["sphere"]
+    assert len(looks.findings) == 2
+    assert all("link 'arm'" in finding for finding in looks.findings)
+
+
+@pytest.mark.parametrize("ending", ["stl", "obj", "glb", "dae"])
+@pytest.mark.parametrize("kind", ["relative", "absolute", "file", "package", "package beside"])
+def test_meshes_are_found_by_every_kind_of_address_and_read(tmp_path, monkeypatch, ending, kind):
+    from robot_dynamics_ros.view.meshes import triangles
+
+    if ending == "dae":
+        pytest.importorskip("collada")
+    folder = tmp_path / "share" / "my_robot" / "meshes"
+    folder.mkdir(parents=True)
+    file = folder / f"part.{ending}"
+    trimesh.creation.box(extents=(1.0, 2.0, 3.0)).export(file)
+    address = {
+        "relative": f"meshes/part.{ending}",
+        "absolute": str(file),
+        "file": f"file://{file}",
+        "package": f"package://my_robot/meshes/part.{ending}",
+        "package beside": f"package://my_robot/meshes/part.{ending}",
+    }[kind]
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path) if kind == "package" else "")
+    urdf = folder.parent / "robot.urdf"
+    urdf.write_text(URDF.format(mesh=f'<mesh filename="{address}" scale="0.1 0.1 0.2"/>'))
+    looks = read_looks(rd.load_urdf(urdf))
+    mesh = next(s for s in looks.visuals if s.kind == "mesh")
+    (part,) = triangles(mesh)
+    np.testing.assert_allclose(part.extents, (0.1, 0.2, 0.6), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "address", ["package://nowhere/a.stl", "gone.stl", "file:///gone.stl", "http://127.0.0.1/a.stl"]
+)
+def test_a_missing_mesh_is_one_finding_and_nothing_is_fetched(address):
+    looks = read_looks(model_with(f'<mesh filename="{address}"/>'))
+    assert sum("meshes were not found" in finding for finding in looks.findings) == 1
+    assert len(looks.visuals) == 2
+
+
+def test_a_collada_file_keeps_its_unit(tmp_path):
+    pytest.importorskip("collada")
+    from robot_dynamics_ros.view.meshes import read_mesh
+
+    file = tmp_path / "part.dae"
+    trimesh.creation.box(extents=(100.0, 200.0, 300.0)).export(file)
+    text = file.read_text()
+    unit = text.replace("<asset>", '<asset><unit name="centimeter" meter="0.01"/>', 1)
+    if "<unit" in text:
+        import re
+
+        unit = re.sub(r"<unit[^>]*/>", '<unit name="centimeter" meter="0.01"/>', text)
+    file.write_text(unit)
+    np.testing.assert_allclose(read_mesh(file)[0].extents, (1.0, 2.0, 3.0), atol=1e-6)
+
+
+def test_a_broken_mesh_says_so(tmp_path):
+    from robot_dynamics_ros.view.meshes import MeshError, read_mesh
+
+    file = tmp_path / "part.stl"
+    file.write_bytes(b"no mesh at all")
+    with pytest.raises(MeshError, match=r"part\.stl"):
+        read_mesh(file)
+
+
+def test_a_robot_made_without_a_file_has_no_looks_but_others_can_be_given():
+    made = rd.limb(2)
+    assert read_looks(made) == read_looks(made) or not read_looks(made).visuals
+    model = model_with('<sphere radius="0.3"/>')
+    edited = model.attach("arm", 1.0)
+    assert not read_looks(edited).visuals
+    assert len(read_looks(edited, URDF.format(mesh='<sphere radius="0.3"/>')).visuals) == 3
+
+
+def test_equivalent_box_and_ellipsoid_have_the_inertia_of_the_link():
+    for name in rd.load_robot("six_axis").link_names:
+        inertia = rd.load_robot("six_axis").link(name).inertia
+        if inertia.mass == 0.0:
+            continue
+        for shape, factors in ((equivalent_box(name, inertia), 1 / 12), (equivalent_ellipsoid(name, inertia), 1 / 5)):
+            x, y, z = np.square(shape.size)
+            own = inertia.mass * factors * np.diag([y + z, x + z, x + y])
+            R = shape.pose.rotation
+            np.testing.assert_allclose(R @ own @ R.T, inertia.rotational, rtol=0.0, atol=0.002 * own.max())
+            np.testing.assert_allclose(shape.pose.position, inertia.com)
+
+
+def test_shapes_have_the_extents_and_places_they_should():
+    from robot_dynamics_ros.view.meshes import triangles
+
+    for shape in (*skeleton(rd.load_robot("six_axis")), *inertia_shapes(rd.load_robot("six_axis"), "box")):
+        (part,) = triangles(shape)
+        own = np.linalg.inv(shape.pose.matrix())
+        part.apply_transform(own)
+        low, high = part.bounds
+        np.testing.assert_allclose(low + high, 0.0, atol=1e-6)
+        length = {"capsule": shape.size[-1] + 2 * shape.size[0], "cylinder": shape.size[-1], "box": shape.size[-1]}
+        assert high[2] - low[2] == pytest.approx(length[shape.kind], rel=1e-6)
+
+
+def test_a_capsule_of_the_skeleton_ends_where_the_next_joint_is():
+    model = rd.limb(2, lengths=[0.8, 0.6])
+    shape = next(s for s in skeleton(model) if s.kind == "capsule")
+    ends = shape.pose.position + np.outer((-0.5, 0.5), shape.size[1] * shape.pose.rotation[:, 2])
+    np.testing.assert_allclose(ends[0], 0.0, atol=1e-12)
+    assert any(np.allclose(ends[1], j.origin.position) for j in model.description.joints if j.parent == shape.link)

@@ -1,0 +1,212 @@
+"""A second line of safety between a controller and a driver: efforts pass only while they are fresh, finite and bounded.
+
+Many drivers hold the last effort for ever.  The gate stands before such a driver and knows nothing of the controller:
+it passes a command on, or it replaces it by a safe one.  It is a plain object without ROS; the node ``effort_gate``
+translates messages into its calls.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["EffortGate", "GateSettings", "GateState"]
+
+NANOSECONDS = 1_000_000_000
+
+
+class GateState(enum.Enum):
+    """What the gate does."""
+
+    WAITING = "waiting"
+    """No good command has arrived yet: the safe command is sent."""
+    OPEN = "open"
+    """Commands pass."""
+    STALE = "stale"
+    """Commands have stopped arriving: the safe command is sent until the next good one."""
+    STOPPED = "stopped"
+    """A violation was seen: the safe command is sent until :meth:`EffortGate.reset`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """Bounds of an :class:`EffortGate`; arrays are (n,) in the order of the joints.
+
+    Attributes:
+        effort_limit: largest effort, N m or N; finite.
+        effort_rate: largest change of the effort, N m/s or N/s; inf: any.
+        velocity_limit: largest measured speed, rad/s or m/s; a faster joint stops the gate; inf: any.
+        braking: effort per speed while braking, N m s/rad or N s/m; zero: the effort drops to zero.
+        command_timeout: s without a good command after which the safe command is sent.
+        state_timeout: s after which a measured velocity is too old to brake with.
+        clip: an effort beyond its limit or rate is cut to it; otherwise it stops the gate.
+    """
+
+    effort_limit: Array
+    effort_rate: Array
+    velocity_limit: Array
+    braking: Array
+    command_timeout: float = 0.1
+    state_timeout: float = 0.1
+    clip: bool = True
+
+    def __post_init__(self) -> None:
+        n = len(np.atleast_1d(self.effort_limit))
+        for name in ("effort_limit", "effort_rate", "velocity_limit", "braking"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.shape != (n,) or np.isnan(values).any() or (values < 0.0).any():
+                raise ArgumentError(
+                    f"expected {n} numbers that are not negative, got {values.tolist()}",
+                    where=f"effort gate, {name}",
+                    got=values,
+                    remedy="Give one for each joint.",
+                )
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+        for name in ("effort_limit", "braking"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ArgumentError(
+                    "must be finite",
+                    where=f"effort gate, {name}",
+                    got=getattr(self, name),
+                    remedy="Give the joints that have none a limit of their own.",
+                )
+        for name in ("command_timeout", "state_timeout"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ArgumentError(
+                    "must be positive and finite", where=f"effort gate, {name}", got=getattr(self, name), remedy="In s."
+                )
+
+
+class EffortGate:
+    """Decides for each command whether it passes.
+
+    Times are integers in nanoseconds of one steady clock.  Nothing here allocates or locks: calls belong to one thread.
+
+    Args:
+        settings: the bounds.
+        names: of the joints, for messages; in the order of the arrays.
+
+    Attributes:
+        state: a :class:`GateState`.
+        reason: why the gate is not open, in a sentence; empty while it is.
+        output: (n,) the effort to send; overwritten by the next call.
+        counts: cause → how often.
+    """
+
+    def __init__(self, settings: GateSettings, names: Sequence[str]) -> None:
+        n = len(names)
+        if settings.effort_limit.shape != (n,):
+            raise ArgumentError(
+                f"has bounds for {len(settings.effort_limit)} joints", where="effort gate", got=n, remedy=f"Give {n}."
+            )
+        self.settings, self.names = settings, tuple(names)
+        self.state, self.reason = GateState.WAITING, "no command has arrived yet"
+        self.output = np.zeros(n)
+        self.counts: Counter[str] = Counter()
+        self._velocity = np.zeros(n)
+        self._measured: int | None = None
+        self._last: int | None = None
+        self._candidate = np.zeros(n)
+        self._bound = np.zeros(n)
+        self._exceeds = np.zeros(n, dtype=bool)
+
+    def command(self, t: int, effort: Array) -> bool:
+        """Take one command of time ``t``.
+
+        Args:
+            effort: (n,) N m or N.
+
+        Returns:
+            whether it passes, cut to the bounds if need be; ``output`` is then the effort to send.  A command that is
+            not finite is dropped: the one before stands until ``command_timeout``.
+        """
+        if self.state is GateState.STOPPED:
+            self.counts["refused_while_stopped"] += 1
+            return False
+        if not np.isfinite(effort, out=self._exceeds).all():
+            self.counts["not_finite"] += 1
+            return False
+        s, new = self.settings, self._candidate
+        np.copyto(new, effort)
+        np.abs(new, out=self._bound)
+        if np.greater(self._bound, s.effort_limit, out=self._exceeds).any():
+            if not s.clip:
+                return self._violation(t, "effort_limit", "beyond its limit", effort)
+            self.counts["effort_limit"] += 1
+            np.clip(new, -s.effort_limit, s.effort_limit, out=new)
+        elapsed = (s.command_timeout if self._last is None else (t - self._last) / NANOSECONDS) or 0.0
+        np.multiply(s.effort_rate, min(max(elapsed, 0.0), s.command_timeout), out=self._bound)
+        new -= self.output
+        if np.greater(np.abs(new), self._bound, out=self._exceeds).any():
+            if not s.clip:
+                return self._violation(t, "effort_rate", "changed faster than allowed", effort)
+            self.counts["effort_rate"] += 1
+            np.clip(new, -self._bound, self._bound, out=new)
+        self.output += new
+        self._last = t
+        self.state, self.reason = GateState.OPEN, ""
+        return True
+
+    def measured(self, t: int, velocity: Array) -> bool:
+        """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate."""
+        if not np.isfinite(velocity, out=self._exceeds).all():
+            self.counts["velocity_not_finite"] += 1
+            return True
+        np.copyto(self._velocity, velocity)
+        self._measured = t
+        np.abs(velocity, out=self._bound)
+        if self.state is not GateState.STOPPED and np.greater(
+            self._bound, self.settings.velocity_limit, out=self._exceeds
+        ).any():
+            i = int(np.argmax(self._exceeds))
+            self.stop(t, "velocity_limit", f"joint {self.names[i]!r} moves at {velocity[i]:.4g}, faster than allowed")
+            return False
+        return True
+
+    def check(self, t: int) -> bool:
+        """To be called many times a second: whether the safe command, then in ``output``, must be sent at time ``t``."""
+        if self.state is GateState.OPEN:
+            assert self._last is not None
+            age = (t - self._last) / NANOSECONDS
+            if age <= self.settings.command_timeout:
+                return False
+            self.counts["stale_command"] += 1
+            self.state, self.reason = GateState.STALE, f"no good command for {age:.3g} s"
+        self._safe(t)
+        return True
+
+    def stop(self, t: int, cause: str, reason: str) -> None:
+        """Stop passing commands until :meth:`reset`; ``output`` becomes the safe command."""
+        self.counts[cause] += 1
+        self.state, self.reason = GateState.STOPPED, reason
+        self._safe(t)
+
+    def reset(self) -> None:
+        """Pass commands again from the next good one on; the effort starts from the last one sent, within the rate."""
+        if self.state is GateState.STOPPED:
+            self.state, self.reason = GateState.WAITING, "reset: waiting for a command"
+            self._last = None
+
+    def _violation(self, t: int, cause: str, what: str, effort: Array) -> bool:
+        i = int(np.argmax(self._exceeds))
+        self.stop(t, cause, f"the effort {effort[i]:.6g} of joint {self.names[i]!r} is {what}")
+        return False
+
+    def _safe(self, t: int) -> None:
+        s = self.settings
+        fresh = self._measured is not None and t - self._measured <= s.state_timeout * NANOSECONDS
+        if fresh:
+            np.multiply(s.braking, self._velocity, out=self.output)
+            np.negative(self.output, out=self.output)
+            np.clip(self.output, -s.effort_limit, s.effort_limit, out=self.output)
+        else:
+            self.output.fill(0.0)

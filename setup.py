@@ -101,6 +101,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"controller = {NAME}.ros.main:controller",
+            f"effort_gate = {NAME}.ros.main:effort_gate",
             f"simulator = {NAME}.ros.main:simulator",
             f"robot_dynamics = {NAME}.cli.main:main",
         ],

@@ -164,9 +164,10 @@ class EffortGate:
         np.copyto(self._velocity, velocity)
         self._measured = t
         np.abs(velocity, out=self._bound)
-        if self.state is not GateState.STOPPED and np.greater(
-            self._bound, self.settings.velocity_limit, out=self._exceeds
-        ).any():
+        if (
+            self.state is not GateState.STOPPED
+            and np.greater(self._bound, self.settings.velocity_limit, out=self._exceeds).any()
+        ):
             i = int(np.argmax(self._exceeds))
             self.stop(t, "velocity_limit", f"joint {self.names[i]!r} moves at {velocity[i]:.4g}, faster than allowed")
             return False

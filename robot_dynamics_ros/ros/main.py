@@ -10,7 +10,7 @@ import signal
 import sys
 from types import FrameType
 
-__all__ = ["StopRequest", "controller", "simulator"]
+__all__ = ["StopRequest", "controller", "effort_gate", "simulator"]
 
 
 class StopRequest:
@@ -46,8 +46,19 @@ def simulator(args: list[str] | None = None) -> int:
     return run(SimulatorNode, stop, args)
 
 
+def effort_gate(args: list[str] | None = None) -> int:
+    """The executable ``effort_gate``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.gate.node import EffortGateNode
+    from robot_dynamics_ros.ros.run import run
+
+    return run(EffortGateNode, stop, args)
+
+
+EXECUTABLES = {"controller": controller, "effort_gate": effort_gate, "simulator": simulator}
+
 if __name__ == "__main__":
     node = sys.argv.pop(1) if len(sys.argv) > 1 else ""
-    if node not in ("controller", "simulator"):
-        sys.exit("usage: python -m robot_dynamics_ros.ros.main controller|simulator [--ros-args …]")
-    sys.exit(controller() if node == "controller" else simulator())
+    if node not in EXECUTABLES:
+        sys.exit(f"usage: python -m robot_dynamics_ros.ros.main {'|'.join(EXECUTABLES)} [--ros-args …]")
+    sys.exit(EXECUTABLES[node]())

@@ -98,7 +98,9 @@ def test_bad_settings_are_named():
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["command", "measured", "check", "reset", "stop"]), st.integers(0, 10**8), FLOATS, FLOATS),
+    st.tuples(
+        st.sampled_from(["command", "measured", "check", "reset", "stop"]), st.integers(0, 10**8), FLOATS, FLOATS
+    ),
     max_size=40,
 )
 

@@ -100,6 +100,7 @@ class CommandReader:
         accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.
         rejected: called with a :class:`CommandRejected`.
         qos: quality of service of the subscription.
+        topic: instead of the format's own.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class CommandReader:
         accepted: Callable[[Array], None],
         rejected: Callable[[CommandRejected], None],
         qos: Any = NEWEST,
+        topic: str = "",
     ) -> None:
         self._joints = tuple(joints)
         self._values = np.zeros(len(joints))
@@ -118,7 +120,7 @@ class CommandReader:
         self._order = np.arange(len(joints))
         types = {"multi_array": Float64MultiArray, "joint_state": JointState}
         self.subscription = node.create_subscription(
-            types[command_format], command_topic(command_format), self._on_message, qos
+            types[command_format], topic or command_topic(command_format), self._on_message, qos
         )
 
     def _on_message(self, message: Any) -> None:

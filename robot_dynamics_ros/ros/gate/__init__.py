@@ -1,0 +1,1 @@
+"""The effort gate node."""

@@ -1,0 +1,209 @@
+"""The effort gate as a node: between any controller and a driver that would hold the last effort for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics_ros.control.effort_gate import EffortGate, GateState
+from robot_dynamics_ros.control.workspace import check_controllable
+from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
+
+__all__ = ["EffortGateNode"]
+
+_WATCH_PERIOD = 0.01
+_GRAPH_EVERY = 10  # watches between two looks at who publishes commands
+
+
+class EffortGateNode(Node):
+    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("effort_gate", **options)
+        self.parameters = ParameterSet(self, lambda values: None, self._apply)
+        self.parameters.declare(GATE_PARAMETERS)
+        apply_scheduling(self.parameters, self.get_logger())
+        self.rejections = Rejections(self.get_logger())
+        self.gate: EffortGate | None = None
+        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics_due = time.monotonic()
+        self._collector = QuietCollector()
+        self._watches = 0
+        self._subscriptions_of_cycle: list[Any] = []
+        self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        self._timers_of_cycle = [
+            self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        ]
+        if self._source.text:
+            self._start(self._source.text)
+        else:
+            self.get_logger().info("waiting for a description on the topic robot_description; nothing passes")
+
+    def _description_arrived(self, text: str) -> None:
+        if self.gate is not None:
+            self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
+            return
+        try:
+            self._start(text)
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
+
+    def _start(self, text: str) -> None:
+        values = self.parameters
+        model = check_controllable(load_robot_model(text, values, self.get_logger()))
+        joints = values["joints"] or model.joint_names
+        for name in joints:
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+        values.declare(limit_parameters(model, joints))
+        gate = EffortGate(gate_settings(values, model, joints), joints)
+        self._states = JointStateReader(joints)
+        self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
+        self._reader = CommandReader(
+            self, values["command_format"], joints, self._on_command, self._on_refused, topic="~/commands"
+        )
+        states = self.create_subscription(
+            JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
+        )
+        self._subscriptions_of_cycle = [self._reader.subscription, states]
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(Trigger, "~/stop", self._on_stop)
+        self._diagnostics.hardware_id = model.name
+        self.gate = gate
+        self._collector.start()
+        self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
+
+    # -- inputs --------------------------------------------------------------------------------------------------
+
+    def _on_command(self, effort: Array) -> None:
+        gate = self.gate
+        if gate is None:
+            return
+        before = gate.state
+        if gate.command(time.monotonic_ns(), effort):
+            self._send()
+        elif gate.state is not before:
+            self._stopped()
+        if gate.state is GateState.OPEN and before is not GateState.OPEN:
+            self.get_logger().info(f"open: commands pass (it was {before.value})")
+
+    def _on_refused(self, error: CommandRejected) -> None:
+        self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
+
+    def _on_state(self, raw: bytes) -> None:
+        gate = self.gate
+        if gate is None:
+            return
+        try:
+            self._states.read(raw)
+        except StateRejected as error:
+            if error.cause != "unrelated":
+                self.rejections.report(error.cause, str(error))
+            return
+        if not gate.measured(time.monotonic_ns(), self._states.velocity):
+            self._stopped()
+
+    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        assert self.gate is not None
+        self.gate.reset()
+        response.success, response.message = True, self.gate.reason or "open"
+        return response
+
+    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        assert self.gate is not None
+        self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
+        self._stopped()
+        response.success, response.message = True, "stopped until ~/reset"
+        return response
+
+    # -- output --------------------------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        assert self.gate is not None
+        self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
+
+    def _stopped(self) -> None:
+        assert self.gate is not None
+        self._send()
+        self.rejections.report("stopped", f"stopped until ~/reset: {self.gate.reason}")
+
+    def _watch(self) -> None:
+        gate = self.gate
+        self._watches += 1
+        if gate is not None:
+            if self._watches % _GRAPH_EVERY == 0:
+                self._look_for_rivals(gate)
+            was_open = gate.state is GateState.OPEN
+            if gate.check(time.monotonic_ns()):
+                self._send()
+                if was_open:
+                    self.rejections.report("stale_command", f"safe command: {gate.reason}")
+            self._collector.collect()
+        if time.monotonic() >= self._diagnostics_due:
+            self._diagnostics_due = max(self._diagnostics_due + 1.0, time.monotonic())
+            self._collector.collect(thorough=True)
+            self._report()
+
+    def _look_for_rivals(self, gate: EffortGate) -> None:
+        policy = self.parameters["second_publisher"]
+        if policy == "ignore" or gate.state is GateState.STOPPED:
+            return
+        topic = self._reader.subscription.topic_name
+        if self.count_publishers(topic) <= 1:
+            return
+        names = sorted(
+            f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in self.get_publishers_info_by_topic(topic)
+        )
+        text = f"{topic} is published by {', '.join(names)}"
+        if policy == "stop":
+            gate.stop(time.monotonic_ns(), "second_publisher", text)
+            self._stopped()
+        else:
+            self.rejections.report("second_publisher", text)
+
+    def _report(self) -> None:
+        gate = self.gate
+        if gate is None:
+            self._diagnostics.publish(1, "waiting for a description: nothing passes", {})
+            return
+        counts = {**self.rejections.counts, **gate.counts}
+        values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
+        level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
+        self._diagnostics.publish(level, gate.reason or "open", values)
+
+    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+        """All parameters are read-only: a safety bound does not change under a moving arm."""
+
+    # -- process -------------------------------------------------------------------------------------------------
+
+    def cycle_subscriptions(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._subscriptions_of_cycle
+
+    def cycle_timers(self) -> list[Any]:
+        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
+        return self._timers_of_cycle
+
+    def finish(self) -> None:
+        """The process ends: leave the driver with no effort, and see that it has been delivered."""
+        if self.gate is not None:
+            self._commands.publish(np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds)
+            self._commands.wait_until_sent()

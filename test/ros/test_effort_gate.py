@@ -1,0 +1,114 @@
+"""The effort gate between processes: what passes, what does not, and that nothing outlives its sender."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+import robot_dynamics_ros as rd
+
+pytestmark = pytest.mark.middleware
+
+COMMANDS, OUT = "effort_gate/commands", "effort_controller/commands"
+
+
+@pytest.fixture
+def gate(start, peer):
+    """A gate for six_axis with this process as controller and driver: (process, publisher, what the driver hears)."""
+    heard = peer.listen(Float64MultiArray, OUT)
+    process = start(
+        "effort_gate", robot_description_file="six_axis", command_timeout=0.2, limits__shoulder_pan_joint__effort=20.0
+    )
+    publisher = peer.publisher(Float64MultiArray, COMMANDS, 1)
+    peer.subscribed(publisher)
+    return process, publisher, heard
+
+
+def last(heard):
+    return list(heard[-1].data) if heard else None
+
+
+def keep_sending(peer, publisher, values, until, what, timeout=20.0):
+    def tick():
+        publisher.publish(Float64MultiArray(data=values))
+        peer.spin_for(0.01)
+        return until()
+
+    peer.wait(tick, what, timeout)
+
+
+def test_before_the_first_command_the_driver_gets_zeros(gate, peer):
+    _, _, heard = gate
+    peer.wait(lambda: len(heard) > 3, "commands of the gate")
+    assert all(not any(m.data) for m in heard)
+
+
+def test_commands_pass_are_cut_to_the_limit_and_end_with_their_sender(gate, peer):
+    _, publisher, heard = gate
+    keep_sending(
+        peer, publisher, [99.0, 1.0, 2.0, 3.0, 4.0, 5.0], lambda: last(heard) == [20.0, 1.0, 2.0, 3.0, 4.0, 5.0], "it"
+    )
+    peer.wait(lambda: last(heard) == [0.0] * 6, "zero effort once nobody commands", 5.0)
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "recovery with the next command")
+
+
+def test_garbage_never_reaches_the_driver(gate, peer):
+    _, publisher, heard = gate
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
+    for bad in ([float("nan")] * 6, [float("inf"), 0, 0, 0, 0, 0], [1.0] * 5, [1.0] * 7, [], [1e308] * 6, [-1e308] * 6):
+        for _ in range(5):
+            publisher.publish(Float64MultiArray(data=[float(x) for x in bad]))
+            peer.spin_for(0.01)
+    peer.spin_for(0.3)
+    limits = rd.load_robot("six_axis").effort_limit.copy()
+    limits[0] = 20.0
+    for message in heard:
+        assert len(message.data) == 6 and np.isfinite(message.data).all() and (np.abs(message.data) <= limits).all()
+
+
+def test_a_joint_that_runs_away_stops_it_until_reset(gate, peer):
+    _, publisher, heard = gate
+    states = peer.publisher(JointState, "joint_states", 1)
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
+    names = list(rd.load_robot("six_axis").joint_names)
+    peer.subscribed(states)
+    states.publish(
+        JointState(name=names, position=[0.0] * 6, velocity=[1e3, 0.0, 0.0, 0.0, 0.0, 0.0], effort=[0.0] * 6)
+    )
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [0.0] * 6, "a stopped gate")
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [0.0] * 6, "a gate that stays stopped")
+    assert peer.call(Trigger, "effort_gate/reset", Trigger.Request()).success
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate after reset")
+
+
+def test_two_controllers_are_one_too_many(gate, peer):
+    _, publisher, heard = gate
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
+    rival = peer.publisher(Float64MultiArray, COMMANDS, 1)
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [0.0] * 6, "a stopped gate")
+    peer.node.destroy_publisher(rival)
+
+
+def test_it_ends_with_zero_effort_and_exit_code_zero(gate, peer):
+    process, publisher, heard = gate
+    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
+    process.send(signal.SIGTERM)
+    peer.wait(lambda: process.exit_code is not None, "the end", 10.0)
+    peer.spin_for(0.1)
+    assert process.exit_code == 0 and last(heard) == [0.0] * 6
+
+
+def test_a_controller_killed_under_way_leaves_the_arm_without_effort(start, peer):
+    """The simulator here is a driver of the bad kind: it holds the last effort for ever (almost)."""
+    start("simulator", robot_description_file="six_axis", command_timeout=60.0)
+    heard = peer.listen(Float64MultiArray, OUT)
+    start("effort_gate", robot_description_file="six_axis")
+    controller = start("controller", remap={OUT: COMMANDS}, robot_description_file="six_axis")
+    peer.wait(lambda: heard and any(heard[-1].data), "an arm that is held", 60.0)
+    controller.send(signal.SIGKILL)
+    peer.wait(lambda: last(heard) == [0.0] * 6, "zero effort", 5.0)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,8 @@ def echo() -> None:
         rclpy.spin(node)
 
 
-def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
-    """µs from state to answer, of the controller and of the empty node, taken in turns."""
+def measure(robot: str, cycles: int, names: Sequence[str] = NAMES) -> dict[str, np.ndarray]:
+    """µs from state to answer, of whatever answers in the namespaces ``names``, taken in turns."""
     import rclpy
     from rclpy.context import Context
     from rclpy.executors import SingleThreadedExecutor
@@ -64,9 +65,9 @@ def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
     node = Node("robot", context=context, enable_rosout=False, start_parameter_services=False)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    arrived = dict.fromkeys(NAMES, 0)
+    arrived = dict.fromkeys(names, 0)
     publishers = {}
-    for name in NAMES:
+    for name in names:
 
         def note(_raw: bytes, name: str = name) -> None:
             arrived[name] = time.perf_counter_ns()
@@ -95,16 +96,16 @@ def measure(robot: str, cycles: int) -> dict[str, np.ndarray]:
             executor.spin_once(timeout_sec=left * 1e-9)
         return (arrived[name] - start) * 1e-3
 
-    for name in NAMES:
+    for name in names:
         begin = time.monotonic()
         good = 0
         while good < 200:
             good += not np.isnan(trip(name, 0.2))
             if time.monotonic() - begin > 60.0:
                 raise SystemExit(f"no answers from {name}")
-    times: dict[str, list[float]] = {name: [] for name in NAMES}
+    times: dict[str, list[float]] = {name: [] for name in names}
     for i in range(cycles):
-        for name in NAMES if i % 2 else NAMES[::-1]:
+        for name in names if i % 2 else names[::-1]:
             times[name].append(trip(name, 1.0))
             time.sleep(0.002)
     executor.shutdown()

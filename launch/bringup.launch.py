@@ -6,6 +6,7 @@ ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axi
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -25,6 +26,7 @@ from robot_dynamics_ros.resources import share_directory
 
 PACKAGE = "robot_dynamics_ros"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
+COMMAND_TOPICS = ("effort_controller/commands", "robot_joint_commands")
 VIEWERS = ("none", "rviz", "foxglove_bridge")
 
 
@@ -50,6 +52,13 @@ def generate_launch_description() -> LaunchDescription:
                 "controller_params", default_value="", description="parameter file of the controller"
             ),
             DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
+            DeclareLaunchArgument(
+                "gate",
+                default_value="false",
+                choices=("true", "false"),
+                description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass",
+            ),
+            DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
             DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
             DeclareLaunchArgument(
                 "state_publisher",
@@ -112,17 +121,22 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         entities += _simulator(path, argument("simulator_params"), namespace, sim_time, not publisher)
     elif robot == "ros2_control":
         entities += _ros2_control(model, text, namespace, sim_time)
-    command_format = "joint_state" if robot == "topic_based" else "multi_array"
+    common: list[dict[str, object]] = [
+        {"use_sim_time": sim_time},
+        *([{"command_format": "joint_state" if robot == "topic_based" else "multi_array"}] if robot != "none" else []),
+        *([{"robot_description_file": str(path)}] if path is not None else []),
+    ]
+    gated, gate_files = argument("gate") == "true", _files("gate", None, argument("gate_params"))
+    if gated:
+        gate = _ours("effort_gate", namespace, [*gate_files, *common])
+        end = OnProcessExit(target_action=gate, on_exit=[EmitEvent(event=Shutdown(reason="the effort gate has ended"))])
+        entities += [gate, RegisterEventHandler(end)]
     entities.append(
         _ours(
             "controller",
             namespace,
-            [
-                *_files("controller", path, argument("controller_params")),
-                {"use_sim_time": sim_time},
-                *([{"command_format": command_format}] if robot != "none" else []),
-                *([{"robot_description_file": str(path)}] if path is not None else []),
-            ],
+            [*_files("controller", path, argument("controller_params")), *common],
+            [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else [],
         )
     )
     return entities
@@ -173,13 +187,14 @@ def _files(node: str, path: Path | None, given: str) -> list[str]:
     return [str(file) for file in files if file.is_file()]
 
 
-def _ours(executable: str, namespace: str, parameters: list) -> Node:
+def _ours(executable: str, namespace: str, parameters: list, remappings: Sequence[tuple[str, str]] = ()) -> Node:
     return Node(
         package=PACKAGE,
         executable=executable,
         namespace=namespace,
         output="screen",
         parameters=parameters,
+        remappings=list(remappings),
         sigterm_timeout="5",
         sigkill_timeout="5",
     )

@@ -36,6 +36,18 @@ def test_every_parameter_is_documented():
         assert param.description in text, param.name
 
 
+def test_every_parameter_of_the_gate_is_documented():
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    import robot_dynamics_ros as rd
+    from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
+
+    text = (ROOT / "docs" / "effort_gate.md").read_text(encoding="utf-8")
+    model = rd.limb(1)
+    for param in (*GATE_PARAMETERS, *limit_parameters(model, model.joint_names)):
+        assert f"`{param.name.replace(model.joint_names[0], '<joint>')}`" in text, param.name
+        assert param.description in text, param.name
+
+
 def test_the_launch_arguments_of_the_readme_exist():
     launch_file = (ROOT / "launch" / "bringup.launch.py").read_text(encoding="utf-8")
     for argument in set(re.findall(r"\b(\w+):=", (ROOT / "README.md").read_text(encoding="utf-8"))) - {

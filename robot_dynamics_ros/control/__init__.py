@@ -1,6 +1,7 @@
 """Control without ROS: laws as small values, trajectories, guards, estimation, and one object that runs them."""
 
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
+from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import (
@@ -34,8 +35,11 @@ __all__ = [
     "CollisionMonitor",
     "ComputedTorque",
     "ControllerOptions",
+    "EffortGate",
     "FeedforwardPD",
     "Friction",
+    "GateSettings",
+    "GateState",
     "Goal",
     "GoalStatus",
     "GravityCompensation",

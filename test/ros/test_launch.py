@@ -63,6 +63,11 @@ def test_a_simulated_robot_is_a_simulator_and_a_controller(installed):
     assert executables(nodes) == ["simulator", "controller"]
 
 
+def test_the_gate_stands_between_controller_and_robot(installed):
+    nodes, _ = decide(robot="sim", gate="true")
+    assert executables(nodes) == ["simulator", "effort_gate", "controller"]
+
+
 def test_real_hardware_gets_the_controller_only(installed):
     nodes, _ = decide(robot="none")
     assert executables(nodes) == ["controller"]
@@ -110,7 +115,7 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "controller"]
 
 
-@pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params"])
+@pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params", "gate_params"])
 def test_wrong_arguments_are_refused(installed, argument):
     with pytest.raises(RobotDynamicsError, match="no_such_file"):
         decide(robot="sim", **{argument: "/no_such_file"})
@@ -129,7 +134,7 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
         service = LaunchService(argv=[])
         service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
             PythonLaunchDescriptionSource({str(LAUNCH_FILE)!r}),
-            launch_arguments={{"robot": "sim", "description": "two_link"}}.items(),
+            launch_arguments={{"robot": "sim", "description": "two_link", "gate": "true"}}.items(),
         )]))
         sys.exit(service.run())
     """)
@@ -152,7 +157,7 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
         process.send_signal(signal.SIGINT)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
         text = log.read_text()
-        assert text.count("process has finished cleanly") == 2, text
+        assert text.count("process has finished cleanly") == 3, text
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -166,7 +171,7 @@ def _package_prefix(tmp_path: Path) -> Path:
     (prefix / "share" / "robot_dynamics_ros").mkdir()
     library = prefix / "lib" / "robot_dynamics_ros"
     library.mkdir(parents=True)
-    for name in ("controller", "simulator"):
+    for name in ("controller", "effort_gate", "simulator"):
         script = library / name
         script.write_text(
             f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n"

@@ -13,8 +13,9 @@ import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
+from launch.event_handlers import OnProcessExit, OnShutdown
 from launch.events import Shutdown
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -100,11 +101,18 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     watched = rviz or viewer != "none"
     wanted = {"true": True, "false": False, "auto": watched or robot == "ros2_control"}[argument("state_publisher")]
     publisher = wanted and path is not None and _installed("robot_state_publisher")
+    if robot == "ros2_control" and path is not None and wanted and not publisher:
+        raise RobotDynamicsError(
+            "robot_state_publisher is not installed",
+            where="launch argument robot:=ros2_control",
+            remedy="Install it: controller_manager waits for the topic robot_description for ever. If another node publishes "
+            "that topic, say state_publisher:=false.",
+        )
     if wanted and not publisher:
         reason = "there is no description" if path is None else "it is not installed"
         entities.append(LogInfo(msg=f"robot_state_publisher is not started: {reason}"))
     if publisher:
-        entities.append(
+        entities += _needed(
             Node(
                 package="robot_state_publisher",
                 executable="robot_state_publisher",
@@ -128,10 +136,8 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     ]
     gated, gate_files = argument("gate") == "true", _files("gate", None, argument("gate_params"))
     if gated:
-        gate = _ours("effort_gate", namespace, [*gate_files, *common])
-        end = OnProcessExit(target_action=gate, on_exit=[EmitEvent(event=Shutdown(reason="the effort gate has ended"))])
-        entities += [gate, RegisterEventHandler(end)]
-    entities.append(
+        entities += _needed(_ours("effort_gate", namespace, [*gate_files, *common]))
+    entities += _needed(
         _ours(
             "controller",
             namespace,
@@ -200,23 +206,39 @@ def _ours(executable: str, namespace: str, parameters: list, remappings: Sequenc
     )
 
 
+def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEntity]:
+    """A node without which the stack is of no use: its end ends the launch, with a sentence.
+
+    Args:
+        may_finish: exit code 0 is no end: the node has done its work.
+    """
+
+    def ended(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+        if context.is_shutdown or (may_finish and event.returncode == 0):
+            return []
+        reason = f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it"
+        return [LogInfo(msg=reason), EmitEvent(event=Shutdown(reason=reason))]
+
+    return [node, RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended))]
+
+
 def _simulator(
     path: Path | None, params: str, namespace: str, sim_time: bool, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
-    node = _ours(
-        "simulator",
-        namespace,
-        [
-            *_files("simulator", path, params),
-            {
-                "robot_description_file": str(path),
-                "publish_description": publish_description,
-                "publish_clock": sim_time,
-            },
-        ],
+    return _needed(
+        _ours(
+            "simulator",
+            namespace,
+            [
+                *_files("simulator", path, params),
+                {
+                    "robot_description_file": str(path),
+                    "publish_description": publish_description,
+                    "publish_clock": sim_time,
+                },
+            ],
+        )
     )
-    end = OnProcessExit(target_action=node, on_exit=[EmitEvent(event=Shutdown(reason="the simulator has ended"))])
-    return [node, RegisterEventHandler(end)]
 
 
 def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
@@ -283,19 +305,26 @@ def _ros2_control(model: RobotModel | None, text: str, namespace: str, sim_time:
     }
     with tempfile.NamedTemporaryFile("w", prefix="robot_dynamics_ros_", suffix=".yaml", delete=False) as file:
         yaml.safe_dump({"/**": settings} if namespace else settings, file)
+    remove = OnShutdown(on_shutdown=lambda *_: Path(file.name).unlink(missing_ok=True))
     return [
-        Node(
-            package="controller_manager",
-            executable="ros2_control_node",
-            namespace=namespace,
-            output="screen",
-            parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}],
+        RegisterEventHandler(remove),
+        *_needed(
+            Node(
+                package="controller_manager",
+                executable="ros2_control_node",
+                namespace=namespace,
+                output="screen",
+                parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}],
+            )
         ),
-        Node(
-            package="controller_manager",
-            executable="spawner",
-            namespace=namespace,
-            output="screen",
-            arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name],
+        *_needed(
+            Node(
+                package="controller_manager",
+                executable="spawner",
+                namespace=namespace,
+                output="screen",
+                arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name],
+            ),
+            may_finish=True,
         ),
     ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -99,9 +102,12 @@ def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_no
 
 
 def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
+    with pytest.raises(RobotDynamicsError, match="robot_state_publisher is not installed"):
+        decide(robot="ros2_control", description="six_axis")
+    installed("robot_state_publisher")
     with pytest.raises(RobotDynamicsError, match="controller_manager"):
         decide(robot="ros2_control", description="six_axis")
-    installed("controller_manager", "joint_state_broadcaster", "effort_controllers", "robot_state_publisher")
+    installed("controller_manager", "joint_state_broadcaster", "effort_controllers")
     with pytest.raises(RobotDynamicsError, match="ros2_control"):
         decide(robot="ros2_control", description="two_link")
     urdf = (
@@ -121,9 +127,9 @@ def test_wrong_arguments_are_refused(installed, argument):
         decide(robot="sim", **{argument: "/no_such_file"})
 
 
-@pytest.mark.middleware
-def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
-    """In a process of its own, as ``ros2 launch`` does it; where the package is not in the ament index, as modules."""
+@contextmanager
+def launched(tmp_path: Path, **arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A launch in a process of its own, as ``ros2 launch`` does it, and its log."""
     script = tmp_path / "bringup.py"
     script.write_text(
         textwrap.dedent(f"""
@@ -134,7 +140,7 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
         service = LaunchService(argv=[])
         service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
             PythonLaunchDescriptionSource({str(LAUNCH_FILE)!r}),
-            launch_arguments={{"robot": "sim", "description": "two_link", "gate": "true"}}.items(),
+            launch_arguments={arguments!r}.items(),
         )]))
         sys.exit(service.run())
     """)
@@ -151,6 +157,15 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
             start_new_session=True,
         )
     try:
+        yield process, log
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.middleware
+def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
+    with launched(tmp_path, robot="sim", description="two_link", gate="true") as (process, log):
         states = peer.listen(JointState, "joint_states")
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         peer.wait(lambda: states and commands, "joint states and commands", 60.0)
@@ -158,9 +173,19 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
         text = log.read_text()
         assert text.count("process has finished cleanly") == 3, text
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+        assert "the stack needs it" not in text
+
+
+@pytest.mark.middleware
+@pytest.mark.parametrize("victim", ["simulator", "controller"])
+def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
+    with launched(tmp_path, robot="sim", description="two_link") as (process, log):
+        commands = peer.listen(Float64MultiArray, "effort_controller/commands")
+        peer.wait(lambda: commands, "commands", 60.0)
+        pid = int(re.search(rf"{victim}-\d+\]: process started with pid \[(\d+)\]", log.read_text())[1])
+        os.kill(pid, signal.SIGKILL)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        assert f"{victim} has ended with exit code -9, and the stack needs it" in log.read_text()
 
 
 def _package_prefix(tmp_path: Path) -> Path:

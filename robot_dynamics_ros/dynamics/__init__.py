@@ -10,8 +10,8 @@ leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` ma
 how the root link moves: a pair of (..., 6) arrays, velocity and acceleration [angular; linear] of its origin, in its axes.
 ``out`` receives the result if given: a C-contiguous float64 array of the exact shape.
 
-Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quaternions, :class:`UnknownNameError` for
-names the model does not have.
+Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quaternions and for numbers that are not finite,
+:class:`UnknownNameError` for names the model does not have.  :func:`kernel` lets NaN and infinities pass through instead.
 """
 
 from robot_dynamics_ros.dynamics import (

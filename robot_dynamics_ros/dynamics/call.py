@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.wrench import Wrench
 
-__all__ = ["call", "finite", "named"]
+__all__ = ["call"]
 
 
 def call(
@@ -43,25 +42,7 @@ def call(
         options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
     run = evaluator(model, name, tuple(sorted(options)))
-    return run(*inputs) if out is None else run(*inputs, out)
-
-
-def finite(result: Any, **inputs: Any) -> Any:
-    """``result``, if it is finite; else say which input was not.
-
-    Raises:
-        ArgumentError: naming the input and the place.
-    """
-    if not np.isfinite(result).all():
-        check_finite(**inputs)
-    return result
-
-
-def named(external: Wrenches) -> dict[str, Any]:
-    """External wrenches that are plain numbers, by what to call them in an error."""
-    return {
-        f"external[{link!r}]": value for link, value in (external or {}).items() if not isinstance(value, Wrench | list)
-    }
+    return run.evaluate(*inputs, finite=True) if out is None else run.evaluate(*inputs, out, finite=True)
 
 
 def _base_motion(base: Any) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
@@ -18,6 +18,10 @@ __all__ = [
     "centroidal_momentum_matrix",
 ]
 
+_center_of_mass = Public("center_of_mass")
+_center_of_mass_motion = Public("center_of_mass_motion")
+_centroidal_momentum_matrix = Public("centroidal_momentum_matrix")
+
 
 def center_of_mass(model: RobotModel, q: Any) -> np.ndarray:
     """Centre of mass of the whole robot, the root link included, in the world frame.
@@ -25,7 +29,7 @@ def center_of_mass(model: RobotModel, q: Any) -> np.ndarray:
     Returns:
         (..., 3) metres.
     """
-    return call(model, "center_of_mass", (q,))
+    return _center_of_mass.run(model, q)
 
 
 def center_of_mass_motion(model: RobotModel, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -34,7 +38,7 @@ def center_of_mass_motion(model: RobotModel, q: Any, v: Any, a: Any) -> tuple[np
     Returns:
         three (..., 3) arrays.
     """
-    return call(model, "center_of_mass_motion", (q, v, a))
+    return _center_of_mass_motion.run(model, q, v, a)
 
 
 def center_of_mass_jacobian(model: RobotModel, q: Any) -> np.ndarray:
@@ -54,7 +58,7 @@ def centroidal_momentum_matrix(model: RobotModel, q: Any, *, out: np.ndarray | N
 
     Source: Orin, Goswami and Lee (2013).
     """
-    return call(model, "centroidal_momentum_matrix", (q,), out=out)
+    return _centroidal_momentum_matrix.run(model, q, out)
 
 
 def centroidal_momentum(model: RobotModel, q: Any, v: Any) -> np.ndarray:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["kinetic_energy", "potential_energy"]
+
+_kinetic_energy = Public("kinetic_energy")
+_potential_energy = Public("potential_energy")
 
 
 def kinetic_energy(model: RobotModel, q: Any, v: Any) -> Any:
@@ -16,7 +19,7 @@ def kinetic_energy(model: RobotModel, q: Any, v: Any) -> Any:
     Returns:
         a float, or (...) for a batch.
     """
-    return call(model, "kinetic_energy", (q, v), None, None)
+    return _kinetic_energy.run(model, q, v)
 
 
 def potential_energy(model: RobotModel, q: Any) -> Any:
@@ -25,4 +28,4 @@ def potential_energy(model: RobotModel, q: Any) -> Any:
     Returns:
         a float, or (...) for a batch.
     """
-    return call(model, "potential_energy", (q,), None, None)
+    return _potential_energy.run(model, q)

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.inverse import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["forward_dynamics", "forward_dynamics_derivatives"]
+
+_forward_dynamics = Public("forward_dynamics")
 
 
 def forward_dynamics(
@@ -32,6 +35,8 @@ def forward_dynamics(
 
     Source: Featherstone (2008), table 7.1; for robots with mimic joints, table 6.2 and a sparse factorization.
     """
+    if external is None and base is None:
+        return _forward_dynamics.run(model, q, v, tau, out)
     return call(model, "forward_dynamics", (q, v, tau), external, out, base)
 
 

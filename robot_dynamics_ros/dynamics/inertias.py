@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
-from robot_dynamics_ros.dynamics.call import call, finite
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
@@ -48,7 +48,7 @@ def inertia_about(
         if offset is not None:
             options.append(("own_point", True))
             more.append(offset[..., None, :])
-    return finite(call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more)), q=q)
+    return call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,5 +107,4 @@ def subtree_state(
     zero = np.zeros(model.nv)
     state = (q, zero if v is None else v, zero if a is None else a)
     found = call(model, "subtree_state", state, base=base, options=(("link", number),))
-    finite(found[2], q=state[0], v=state[1], a=state[2])
     return SubtreeState(mass, *found)

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["bias_forces", "external_efforts", "gravity_forces", "inverse_dynamics", "inverse_dynamics_derivatives"]
+
+_inverse_dynamics = Public("inverse_dynamics")
+_bias_forces = Public("bias_forces")
+_gravity_forces = Public("gravity_forces")
+_inverse_dynamics_derivatives = Public("inverse_dynamics_derivatives")
 
 
 def inverse_dynamics(
@@ -32,6 +38,8 @@ def inverse_dynamics(
 
     Source: Featherstone, *Rigid Body Dynamics Algorithms* (2008), table 5.1.
     """
+    if external is None and base is None:
+        return _inverse_dynamics.run(model, q, v, a, out)
     return call(model, "inverse_dynamics", (q, v, a), external, out, base)
 
 
@@ -43,6 +51,8 @@ def bias_forces(
     Returns:
         (..., nv) efforts, N m or N.
     """
+    if external is None and base is None:
+        return _bias_forces.run(model, q, v, out)
     return call(model, "bias_forces", (q, v), external, out, base)
 
 
@@ -52,7 +62,7 @@ def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) 
     Returns:
         (..., nv) efforts, N m or N.
     """
-    return call(model, "gravity_forces", (q,), None, out)
+    return _gravity_forces.run(model, q, out)
 
 
 def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -77,4 +87,6 @@ def inverse_dynamics_derivatives(
 
     Source: Singh, Russo and Wensing (2022).
     """
+    if external is None:
+        return _inverse_dynamics_derivatives.run(model, q, v, a)
     return call(model, "inverse_dynamics_derivatives", (q, v, a), external)

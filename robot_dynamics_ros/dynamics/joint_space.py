@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["coriolis_matrix", "mass_matrix", "mass_matrix_factors", "mass_matrix_inverse"]
+
+_mass_matrix = Public("mass_matrix")
+_mass_matrix_inverse = Public("mass_matrix_inverse")
+_mass_matrix_factors = Public("mass_matrix_factors")
+_coriolis_matrix = Public("coriolis_matrix")
 
 
 def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -20,7 +25,7 @@ def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> 
 
     Source: Featherstone (2008), table 6.2.
     """
-    return call(model, "mass_matrix", (q,), None, out)
+    return _mass_matrix.run(model, q, out)
 
 
 def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -29,7 +34,7 @@ def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = N
     Returns:
         (..., nv, nv).
     """
-    return call(model, "mass_matrix_inverse", (q,), out=out)
+    return _mass_matrix_inverse.run(model, q, out)
 
 
 def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +45,7 @@ def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarr
 
     Source: Featherstone (2008), section 6.5.
     """
-    return call(model, "mass_matrix_factors", (q,))
+    return _mass_matrix_factors.run(model, q)
 
 
 def coriolis_matrix(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -51,4 +56,4 @@ def coriolis_matrix(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None
 
     Source: Echeandia and Wensing (2021).
     """
-    return call(model, "coriolis_matrix", (q, v), out=out)
+    return _coriolis_matrix.run(model, q, v, out)

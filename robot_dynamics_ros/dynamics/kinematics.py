@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -30,6 +30,15 @@ __all__ = [
 
 AXES = ("world", "link")
 REPRESENTATIONS = ("rpy", "quaternion")
+ORIGIN = (0.0, 0.0, 0.0)
+_ZEROS = np.zeros(3)
+
+_link_pose = PublicOfLink("link_pose")
+_link_poses = Public("link_poses")
+_link_velocities = Public("link_motions", only=0)
+_link_accelerations = Public("link_motions", only=1)
+_jacobian = {axes: PublicOfLink("jacobian", (("frame", axes),)) for axes in AXES}
+_jacobian_rate = {axes: PublicOfLink("jacobian_rate", (("frame", axes),)) for axes in AXES}
 
 
 def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
@@ -38,7 +47,7 @@ def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
     Returns:
         (..., 4, 4) homogeneous matrices.
     """
-    return evaluator(model, "link_pose", (("link", model.link_index(link)),))(q)
+    return _link_pose.run(model, link, q)
 
 
 def link_poses(model: RobotModel, q: Any) -> np.ndarray:
@@ -47,7 +56,7 @@ def link_poses(model: RobotModel, q: Any) -> np.ndarray:
     Returns:
         (..., nl, 4, 4) homogeneous matrices.
     """
-    return evaluator(model, "link_poses")(q)
+    return _link_poses.run(model, q)
 
 
 def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
@@ -56,7 +65,7 @@ def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
     Returns:
         (..., nl, 6) rad/s and m/s.
     """
-    return evaluator(model, "link_motions")(q, v, np.zeros(model.nv))[0]
+    return _link_velocities.run(model, q, v, np.zeros(model.nv))
 
 
 def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
@@ -67,12 +76,10 @@ def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
     Returns:
         (..., nl, 6) rad/s² and m/s².
     """
-    return evaluator(model, "link_motions")(q, v, a)[1]
+    return _link_accelerations.run(model, q, v, a)
 
 
-def jacobian(
-    model: RobotModel, q: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
-) -> np.ndarray:
+def jacobian(model: RobotModel, q: Any, link: str, *, offset: Any = ORIGIN, expressed_in: str = "world") -> np.ndarray:
     """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
 
     Args:
@@ -82,11 +89,13 @@ def jacobian(
     Returns:
         (..., 6, nv), angular rows first.
     """
-    return _on_link(model, "jacobian", link, expressed_in)(q, _point(offset))
+    if offset is ORIGIN and expressed_in in AXES:
+        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
+    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
-    model: RobotModel, q: Any, v: Any, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world"
+    model: RobotModel, q: Any, v: Any, link: str, *, offset: Any = ORIGIN, expressed_in: str = "world"
 ) -> np.ndarray:
     """Time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
 
@@ -95,7 +104,7 @@ def jacobian_derivative(
     Returns:
         (..., 6, nv).
     """
-    return _on_link(model, "jacobian_rate", link, expressed_in)(q, v, _point(offset))
+    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(model: RobotModel, q: Any, link: str, *, representation: str = "rpy") -> np.ndarray:
@@ -139,7 +148,7 @@ def operational_space_inertia(
     q: Any,
     link: str,
     *,
-    offset: Any = (0.0, 0.0, 0.0),
+    offset: Any = ORIGIN,
     expressed_in: str = "world",
     damping: float = 0.0,
 ) -> np.ndarray:
@@ -172,10 +181,10 @@ def _point(offset: Any) -> np.ndarray:
     return as_input(offset, (3,), "offset")
 
 
-def _on_link(model: RobotModel, name: str, link: str, axes: str) -> Any:
+def _in_axes(functions: dict[str, PublicOfLink], axes: str) -> PublicOfLink:
     if axes not in AXES:
         raise UnknownNameError("frame", axes, AXES, where="expressed_in")
-    return evaluator(model, name, (("frame", axes), ("link", model.link_index(link))))
+    return functions[axes]
 
 
 def rpy_of(R: np.ndarray) -> np.ndarray:

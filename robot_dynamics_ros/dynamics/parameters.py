@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.regressor import PARAMETERS
-from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import random_configuration
-from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_parameters", "joint_torque_regressor", "parameter_names"]
+
+_joint_torque_regressor = Public("joint_torque_regressor")
 
 
 def inertial_parameters(model: RobotModel) -> Array:
@@ -75,7 +76,7 @@ def base_parameters(
     count = samples or max(20, 40 * model.nb // max(model.nv, 1) + 20)
     q = random_configuration(model, rng, size=count)
     v, a = rng.normal(size=(2, count, model.nv))
-    Y = evaluator(model, "joint_torque_regressor")(q, v * 2.0, a * 5.0).reshape(count * model.nv, -1)
+    Y = _joint_torque_regressor.run(model, q, v * 2.0, a * 5.0).reshape(count * model.nv, -1)
     _, R, order = qr(Y, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(R))
     rank = int(np.sum(pivots > tolerance * pivots[0])) if pivots.size and pivots[0] > 0 else 0
@@ -97,4 +98,4 @@ def joint_torque_regressor(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndar
 
     Source: Atkeson, An and Hollerbach (1986).
     """
-    return call(model, "joint_torque_regressor", (q, v, a))
+    return _joint_torque_regressor.run(model, q, v, a)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.call import call, finite
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, frame_of
@@ -116,7 +116,6 @@ def motion(
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
     p, R, dp, ddp, w, dw, turn = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
-    finite(ddp, q=q, v=v, a=a, offset=r)
     start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
     own = (*options, ("axes", "observer"))
     before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]

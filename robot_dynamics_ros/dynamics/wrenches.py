@@ -11,8 +11,9 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
-from robot_dynamics_ros.dynamics.call import call, finite, named
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.kinematics import link_pose, link_poses
@@ -31,6 +32,8 @@ __all__ = [
     "wrench_balance",
     "wrench_on_link",
 ]
+
+_joint_wrenches = Public("inverse_dynamics_wrenches", only=1)
 
 WRENCH_PARTS = PARTS[1:]
 """Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint
@@ -70,15 +73,12 @@ def joint_wrenches(
 
     Returns:
         (..., number of joints, 6), [moment; force] in N m and N.
-
-    Raises:
-        ArgumentError: also for states that are not finite.
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":
-        rows = call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
-    else:
-        rows = _wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
-    return finite(rows, q=q, v=v, a=a, **named(external))
+        if external is None and base is None:
+            return _joint_wrenches.run(model, q, v, a)
+        return call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+    return _wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
 
 
 def _wrenches_of_joints(
@@ -280,7 +280,6 @@ def wrench_balance(
     if frame is not None:
         options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
     rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
-    finite(rows, q=q, v=v, a=a, **named(external))
     parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
     return WrenchBalance(link, links.joint_of[number], parts.pop("joint"), MappingProxyType(parts))
 

@@ -136,6 +136,65 @@ def test_quaternions_must_be_of_unit_length():
         rd.rollout(model, long, v, dt=1e-3, steps=1)
 
 
+PLAIN = {
+    "inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"), "bias_forces": ("q", "v"),
+    "gravity_forces": ("q",), "mass_matrix": ("q",), "mass_matrix_inverse": ("q",), "mass_matrix_factors": ("q",),
+    "coriolis_matrix": ("q", "v"), "kinetic_energy": ("q", "v"), "potential_energy": ("q",),
+    "joint_wrenches": ("q", "v", "a"), "inverse_dynamics_derivatives": ("q", "v", "a"),
+    "joint_torque_regressor": ("q", "v", "a"), "center_of_mass": ("q",), "center_of_mass_motion": ("q", "v", "a"),
+    "centroidal_momentum_matrix": ("q",), "link_poses": ("q",), "link_velocities": ("q", "v"),
+    "link_accelerations": ("q", "v", "a"), "integrate": ("q", "dv"), "difference": ("q0", "q1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_functions_refuse_what_is_not_finite(model, name):
+    words = PLAIN[name]
+    run = getattr(rd, name)
+    for bad in (np.nan, np.inf, -np.inf):
+        for k, word in enumerate(words):
+            for shape in ((6,), (2, 6)):
+                given = [np.zeros(shape) for _ in words]
+                given[k][..., 4] = bad
+                with pytest.raises(
+                    rd.ArgumentError, match=rf"^{word}: expected finite numbers, got -?(nan|inf) at index"
+                ):
+                    run(model, *given)
+    if name in ("inverse_dynamics", "mass_matrix"):
+        with pytest.raises(rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[0\]"):
+            run(model, *[Z + np.nan] * len(words), out=np.empty((6, 6)[: 1 if name == "inverse_dynamics" else 2]))
+
+
+def test_functions_of_links_refuse_what_is_not_finite(model):
+    tool = model.link_names[-1]
+    for call in (
+        lambda q: rd.link_pose(model, q, tool), lambda q: rd.jacobian(model, q, tool),
+        lambda q: rd.jacobian_derivative(model, q, Z, tool), lambda q: rd.motion(model, q, point_on=tool).position,
+    ):  # fmt: skip
+        with pytest.raises(rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[2\]"):
+            call([0, 0, np.nan, 0, 0, 0])
+    with pytest.raises(rd.ArgumentError, match=r"^offset: expected finite numbers"):
+        rd.jacobian(model, Z, tool, offset=[0, np.inf, 0])
+
+
+def test_kernels_let_nan_pass_through(model):
+    run = rd.kernel(model, "inverse_dynamics")
+    a = Z.copy()
+    a[2] = np.nan
+    assert np.isnan(run(Z, Z, a)).any() and np.isnan(run(Z, Z, a, np.empty(6))).any()
+    states = np.zeros((5, 6))
+    states[3, 1] = np.inf
+    assert np.isfinite(run(Z, Z, states)).all(axis=1).tolist() == [True, True, True, False, True]
+
+
+def test_a_model_is_asked_for(model):
+    for wrong in ("six_axis.urdf", None, 3.0, model.description):
+        with pytest.raises(rd.ArgumentError, match=r"^model: expected a RobotModel, got .*load_urdf"):
+            rd.mass_matrix(wrong, Z)
+        with pytest.raises(rd.ArgumentError, match=r"^model: expected a RobotModel"):
+            rd.link_pose(wrong, Z, "tool0")
+
+
 def test_finiteness_is_checked_on_request():
     rd.check_finite(q=np.zeros(3), v=[1.0, 2.0])
     with pytest.raises(rd.ArgumentError, match=r"^v: expected finite numbers, got nan at index \[1, 0\]"):

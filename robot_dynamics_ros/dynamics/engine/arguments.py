@@ -15,13 +15,16 @@ QUATERNION_TOLERANCE = 1e-6
 """Largest deviation of a quaternion's squared norm from one."""
 
 
-def as_input(values: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def as_input(values: Any, shape: tuple[int, ...], name: str, *, finite: bool = True) -> np.ndarray:
     """``values`` as a C-contiguous float64 array of shape (..., *shape).
 
     Lists, integers and strided arrays are converted; what would lose something is refused.
 
+    Args:
+        finite: refuse NaN and infinities.
+
     Raises:
-        ArgumentError: not numbers, complex, or another trailing shape.
+        ArgumentError: not numbers, complex, another trailing shape, or not finite.
     """
     if type(values) is not np.ndarray or values.dtype != np.float64:
         try:
@@ -44,6 +47,8 @@ def as_input(values: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
             got=values.shape,
             remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
         )
+    if finite and not np.isfinite(values).all():
+        check_finite(**{name: values})
     return np.ascontiguousarray(values) if values.ndim else values
 
 

@@ -124,11 +124,12 @@ def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
 
 
 def kernel(model: RobotModel, name: str, **options: Any) -> Any:
-    """The fast path: a callable ``kernel(*inputs, *outputs)`` for one function of one model.
+    """A callable ``kernel(*inputs, *outputs)`` for one function of one model, for control cycles.
 
     It takes the function's inputs in the order of its documentation, then the arrays to write to (or nothing, and
     returns new ones).  Contiguous float64 arrays of exact shape go straight to machine code and nothing is allocated;
-    anything else is converted or refused with a clear error, as by the plain functions.
+    anything else is converted or refused with a clear error, as by the plain functions.  Unlike them it lets NaN and
+    infinities pass through to the results that depend on them.
 
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.limb(3)
@@ -141,6 +142,15 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
         UnknownNameError: no such function.
     """
     return _entry(model, name, tuple(sorted(options.items())))[1]
+
+
+def public_entry(model: RobotModel, name: str, options: Options, only: int | None) -> Any:
+    """As :func:`kernel`, with inputs that are not finite refused, and ``only`` one output where several are computed."""
+    evaluate, _ = _entry(model, name, options)
+    native = evaluate.engine
+    if isinstance(native, (SourceEngine, InterpretedEngine)):
+        return evaluate.bound(finite=True, only=only)
+    return native.entry(evaluate, finite=True, only=only)
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
@@ -234,10 +244,7 @@ def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
     engine: Engine
     if backend in ("native", "loops") and (native := _native(of, name, options, backend)) is not None:
         made = Evaluator(model, name, options, native)
-        # the entry falls back on an evaluator that does not know it: a cycle through it would never be collected
-        entry = native.entry(Evaluator(model, name, options, native))
-        made.entry = entry
-        return made, entry
+        return made, native.entry(made)
     if backend in ("native", "loops"):
         backend = _without_compiler(estimated_operations(model, name))
     engine = (

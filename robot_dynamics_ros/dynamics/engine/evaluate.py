@@ -7,6 +7,7 @@ between backends; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -53,17 +54,13 @@ class Evaluator:
         self._sizes_in = [math.prod(shape) for _, shape in self.signature.inputs]
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
-        self._shapes_in = [shape for _, shape in self.signature.inputs]
-        self._shapes_out = [shape for _, shape in self.signature.outputs]
-        self.entry: Callable[..., Any] | None = None
-        """A compiled entry that takes inputs and outputs of exact shape, where the engine has one."""
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
         return f"<{self.signature.name}({words}) on {self.backend}>"
 
     def __call__(self, *arguments: Any) -> Any:
-        """Evaluate.
+        """Evaluate; numbers that are not finite pass through.
 
         Args:
             arguments: the inputs, then nothing or all the outputs.
@@ -75,17 +72,25 @@ class Evaluator:
         Raises:
             ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
         """
+        return self.evaluate(*arguments)
+
+    def bound(self, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        """:meth:`evaluate` with these choices made."""
+        return self if not finite and only is None else functools.partial(self.evaluate, finite=finite, only=only)
+
+    def evaluate(self, *arguments: Any, finite: bool = False, only: int | None = None) -> Any:
+        """The same.
+
+        Args:
+            finite: refuse inputs that are not finite.
+            only: number of the only output to return, where none are given.
+
+        Raises:
+            ArgumentError: as above, or an input is not finite.
+        """
         n, m = self._n_in, self._n_out
-        if self.entry is not None and len(arguments) == n:
-            for value, shape in zip(arguments, self._shapes_in, strict=True):
-                if type(value) is not np.ndarray or value.shape != shape:
-                    break
-            else:
-                results = [np.empty(shape) for shape in self._shapes_out]
-                self.entry(*arguments, *results)
-                if m > 1:
-                    return tuple(results)
-                return results[0] if self._shapes_out[0] else float(results[0])
+        if len(arguments) == n + m == n + 1 and arguments[n] is None:
+            arguments = arguments[:n]
         if len(arguments) not in (n, n + m):
             raise ArgumentError(
                 f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then nothing or {m} "
@@ -95,7 +100,8 @@ class Evaluator:
                 remedy="See help of the function for what each is.",
             )
         inputs = [
-            as_input(value, shape, word) for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
+            as_input(value, shape, word, finite=finite)
+            for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
         for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
             if self._quaternions and word in ("q", "q0", "q1"):
@@ -121,8 +127,8 @@ class Evaluator:
             self.engine.block(
                 blocks, [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
             )
-        if m == 1:
-            return outputs[0]
+        if m == 1 or (only is not None and not given):
+            return outputs[only or 0]
         return None if given else tuple(outputs)
 
 

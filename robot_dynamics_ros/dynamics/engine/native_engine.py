@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen import cache
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
@@ -25,7 +26,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     target_key,
     vector_width,
 )
-from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.functions import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.errors import ArgumentError
@@ -131,12 +132,19 @@ class NativeEngine:
         """Address of a further function of the compiled module."""
         return self._library.address(name)
 
-    def entry(self, slow: Callable[..., Any]) -> Any:
-        """The fast Python entry, or ``slow`` itself where this Python's objects are laid out otherwise.
+    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        """A fast Python entry, which leaves what it does not expect to the evaluator, or that alone where this Python's
+        objects are laid out otherwise.
 
         The entry's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
+
+        Args:
+            finite, only: see :meth:`Evaluator.evaluate`.
         """
-        return self._library.python_entry(self._name, slow, self._further()) if entry_supported() else slow
+        slow = evaluator.bound(finite=finite, only=only)
+        if not entry_supported():
+            return slow
+        return self._library.python_entry(self._name, slow, self._further(), finite=finite, only=only)
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, double, trig_nodes
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 
-__all__ = ["PYTHON_ENTRY", "ArrayArgument", "batch_function", "kernel_module", "python_entry"]
-
-Shape = tuple[int, ...]
-PYTHON_ENTRY = "python_entry"
-
-
-@dataclass(frozen=True)
-class ArrayArgument:
-    """One array that a kernel takes.
-
-    Attributes:
-        shape: exact shape.
-        output: whether the kernel writes to it.
-        quaternions: flat indices where unit quaternions (x, y, z, w) begin.
-    """
-
-    shape: Shape
-    output: bool = False
-    quaternions: tuple[int, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
+__all__ = ["batch_function", "kernel_module"]
 
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
@@ -210,113 +187,5 @@ def batch_function(arguments: Sequence[ArrayArgument], width: int, extra: int = 
         "done_all:",
         "  ret void",
         "}",
-    ]
-    return "\n".join(lines)
-
-
-# Where CPython's object and NumPy's array structures keep what the entry reads (64-bit, GIL builds).  The loader
-# verifies them on a real array before any entry is used.
-OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
-C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-
-
-def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
-    """A function (self, args, nargs) of CPython's fast calling convention around ``@single``.
-
-    ``self`` is a NumPy array of addresses: the ndarray type, the float64 descriptor, a Python callable, and None.  If every
-    argument is an array of exactly that type, descriptor, shape, contiguous and aligned (outputs writable, quaternions
-    of unit length), the kernel runs on their memory; in every other case the callable gets the very same arguments
-    and says what is wrong, converts, or handles the batch.
-
-    Args:
-        disjoint: also require that no output overlaps an input.
-        extra: number of further pointers for the kernel, kept in the table.
-    """
-    lines = [
-        f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
-        "entry:",
-        f"  %self_data = getelementptr i8, ptr %self, i64 {ARRAY_DATA}",
-        "  %table = load ptr, ptr %self_data",
-        "  %array_type = load ptr, ptr %table",
-        "  %descr_at = getelementptr ptr, ptr %table, i64 1",
-        "  %descr = load ptr, ptr %descr_at",
-    ]
-    count = 0
-
-    def put(text: str) -> str:
-        nonlocal count
-        name = f"%x{count}"
-        count += 1
-        lines.append(f"  {name} = {text}")
-        return name
-
-    def field(base: str, offset: int, kind: str) -> str:
-        return put(f"load {kind}, ptr {put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
-
-    def require(conditions: list[str], then: str) -> None:
-        total = conditions[0]
-        for c in conditions[1:]:
-            total = put(f"and i1 {total}, {c}")
-        lines.append(f"  br i1 {total}, label %{then}, label %slow\n{then}:")
-
-    require([put(f"icmp eq i64 %nargs, {len(arguments)}")], "counted")
-    objects = [put(f"load ptr, ptr {put(f'getelementptr ptr, ptr %args, i64 {k}')}") for k in range(len(arguments))]
-    require([put(f"icmp eq ptr {field(o, OB_TYPE, 'ptr')}, %array_type") for o in objects], "arrays")
-    checks = []
-    for o, a in zip(objects, arguments, strict=True):
-        checks.append(put(f"icmp eq ptr {field(o, ARRAY_DESCR, 'ptr')}, %descr"))
-        checks.append(put(f"icmp eq i32 {field(o, ARRAY_ND, 'i32')}, {len(a.shape)}"))
-        mask = C_CONTIGUOUS | ALIGNED | (WRITEABLE if a.output else 0)
-        flags = field(o, ARRAY_FLAGS, "i32")
-        checks.append(put(f"icmp eq i32 {put(f'and i32 {flags}, {mask}')}, {mask}"))
-    require(checks, "doubles")
-    checks = []
-    for o, a in zip(objects, arguments, strict=True):
-        if a.shape:
-            dims = field(o, ARRAY_DIMENSIONS, "ptr")
-            checks += [put(f"icmp eq i64 {field(dims, 8 * d, 'i64')}, {size}") for d, size in enumerate(a.shape)]
-    if checks:
-        require(checks, "shaped")
-    data = [field(o, ARRAY_DATA, "ptr") for o in objects]
-    checks = []
-    for p, a in zip(data, arguments, strict=True):
-        for start in a.quaternions:
-            square = ""
-            for k in range(start, start + 4):
-                x = field(p, 8 * k, "double")
-                term = put(f"fmul double {x}, {x}")
-                square = term if not square else put(f"fadd double {square}, {term}")
-            checks.append(put(f"fcmp oge double {square}, {double(1.0 - 1e-6)}"))
-            checks.append(put(f"fcmp ole double {square}, {double(1.0 + 1e-6)}"))
-    if checks:
-        require(checks, "unit")
-    if disjoint:
-        checks = []
-        for k, a in enumerate(arguments):
-            for m, b in enumerate(arguments):
-                if a.output and m != k and (m < k or not b.output):
-                    end_a = put(f"getelementptr i8, ptr {data[k]}, i64 {8 * a.size}")
-                    end_b = put(f"getelementptr i8, ptr {data[m]}, i64 {8 * b.size}")
-                    before = put(f"icmp ule ptr {end_a}, {data[m]}")
-                    checks.append(put(f"or i1 {before}, {put(f'icmp ule ptr {end_b}, {data[k]}')}"))
-        if checks:
-            require(checks, "disjoint")
-    data += [put(f"load ptr, ptr {put(f'getelementptr ptr, ptr %table, i64 {4 + k}')}") for k in range(extra)]
-    lines.append(f"  call void @single({', '.join(f'ptr {p}' for p in data)})")
-    written = [o for o, a in zip(objects, arguments, strict=True) if a.output]
-    if len(written) == 1:
-        lines.append(f"  call void @Py_IncRef(ptr {written[0]})\n  ret ptr {written[0]}")
-    else:
-        none = put(f"load ptr, ptr {put('getelementptr ptr, ptr %table, i64 3')}")
-        lines.append(f"  call void @Py_IncRef(ptr {none})\n  ret ptr {none}")
-    lines += [
-        "slow:",
-        "  %callable_at = getelementptr ptr, ptr %table, i64 2",
-        "  %callable = load ptr, ptr %callable_at",
-        "  %answer = call ptr @PyObject_VectorcallDict(ptr %callable, ptr %args, i64 %nargs, ptr null)",
-        "  ret ptr %answer",
-        "}",
-        "declare void @Py_IncRef(ptr)",
-        "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)",
     ]
     return "\n".join(lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, batch_function, python_entry
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,

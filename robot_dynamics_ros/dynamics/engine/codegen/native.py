@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
+import operator
 import sys
 import sysconfig
 import threading
@@ -17,22 +18,29 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import (
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import (
     ARRAY_DATA,
     ARRAY_DESCR,
     ARRAY_DIMENSIONS,
     ARRAY_FLAGS,
     ARRAY_ND,
     C_CONTIGUOUS,
+    ENTRY_TABLE,
     OB_TYPE,
     PYTHON_ENTRY,
+    ROUTER_SLOTS,
     WRITEABLE,
+    router_module,
 )
 from robot_dynamics_ros.errors import BackendError
 
-__all__ = ["NativeLibrary", "compile_module", "entry_supported", "target_key", "vector_width"]
+__all__ = ["NativeLibrary", "Router", "compile_module", "entry_supported", "target_key", "vector_width"]
 
 _lock = threading.Lock()
+PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
+                  "PyObject_VectorcallDict")  # fmt: skip
+NEW_FROM_DESCR = 94
+"""Where NumPy's table of functions has ``PyArray_NewFromDescr``, in NumPy 1 and 2."""
 
 
 @functools.cache
@@ -45,9 +53,21 @@ def _llvm() -> Any:
         library = ctypes.CDLL(ctypes.util.find_library("m") or None)
         for name in ("sin", "cos"):
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-        for name in ("Py_IncRef", "PyObject_VectorcallDict"):
-            llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+        for name in PYTHON_SYMBOLS:
+            function = getattr(ctypes.pythonapi, name, None)
+            if function is not None:  # entry_supported() is false without
+                llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+        llvm.add_symbol("numpy_new_array", _numpy_new_array())
     return llvm
+
+
+def _numpy_new_array() -> int:
+    """Address of ``PyArray_NewFromDescr``."""
+    core = getattr(np, "_core", None) or np.core
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(core._multiarray_umath._ARRAY_API, None)
+    return int(ctypes.c_void_p.from_address(table + 8 * NEW_FROM_DESCR).value or 0)
 
 
 def _features() -> str:
@@ -107,7 +127,7 @@ def entry_supported() -> bool:
     """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_entry` reads them."""
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or not hasattr(ctypes.pythonapi, "PyObject_VectorcallDict"):
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(hasattr(ctypes.pythonapi, x) for x in PYTHON_SYMBOLS):
         return False
     probe = np.arange(6.0).reshape(2, 3)
     at = id(probe)
@@ -123,7 +143,21 @@ def entry_supported() -> bool:
     flags = word(ARRAY_FLAGS, ctypes.c_int32)
     probe.setflags(write=False)
     closed = word(ARRAY_FLAGS, ctypes.c_int32)
-    return tuple(dims) == (2, 3) and bool(flags & C_CONTIGUOUS) and bool(flags & WRITEABLE) and not closed & WRITEABLE
+    if tuple(dims) != (2, 3) or not flags & C_CONTIGUOUS or not flags & WRITEABLE or closed & WRITEABLE:
+        return False
+    made = _new_array(dims)
+    return type(made) is np.ndarray and made.dtype is np.dtype(np.float64) and made.shape == (2, 3)
+
+
+def _new_array(dims: Any) -> Any:
+    """An array made as compiled code makes it."""
+    descr = np.dtype(np.float64)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    kind = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.py_object, ctypes.py_object, number, pointer, pointer, pointer, number, pointer
+    )
+    return kind(_numpy_new_array())(np.ndarray, descr, len(dims), ctypes.addressof(dims), None, None, 0, None)
 
 
 class _MethodDef(ctypes.Structure):
@@ -167,7 +201,15 @@ class NativeLibrary:
         function._library = self  # type: ignore[attr-defined]
         return function
 
-    def python_entry(self, name: str, slow: Callable[..., Any], extra: Sequence[np.ndarray] = ()) -> Any:
+    def python_entry(
+        self,
+        name: str,
+        slow: Callable[..., Any],
+        extra: Sequence[np.ndarray] = (),
+        *,
+        finite: bool = False,
+        only: int | None = None,
+    ) -> Any:
         """The compiled entry as a Python builtin that falls back on ``slow``.
 
         The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
@@ -175,19 +217,68 @@ class NativeLibrary:
 
         Args:
             extra: arrays whose addresses follow in the entry's table.
+            finite: leave inputs that are not finite to ``slow``.
+            only: the number of the only output to return where none is given; all of them if ``None``.
         """
-        words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), *[x.ctypes.data for x in extra]]
-        method = _MethodDef(name.encode(), self.address(PYTHON_ENTRY), _METH_FASTCALL, None)
-        table = np.asarray(_Table(words, (self, method, slow, extra)))
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype = ctypes.py_object
-        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        return make(ctypes.addressof(method), table, None)
+        words = dict(array_type=id(np.ndarray), descr=id(np.dtype(np.float64)), slow=id(slow), none=id(None),
+                     finite=int(finite), only=-1 if only is None else only)  # fmt: skip
+        table = [*[words[x] for x in ENTRY_TABLE], *[x.ctypes.data for x in extra]]
+        return _builtin(name, self.address(PYTHON_ENTRY), table, (self, slow, extra))
+
+
+def _builtin(name: str, code: int, words: Sequence[int], kept: Any) -> Any:
+    """A builtin function that runs compiled code with a table of words, and keeps objects alive."""
+    method = _MethodDef(name.encode(), code, _METH_FASTCALL, None)
+    table = np.asarray(_Table(np.array(words, dtype=np.int64), code, (method, kept)))
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(method), table, None)
 
 
 class _Table:
     """Words that compiled code reads, and the objects that they point to; an array made of it keeps both."""
 
-    def __init__(self, words: Sequence[int], kept: Any) -> None:
-        self._words, self.kept = np.array(words, dtype=np.uint64), kept
-        self.__array_interface__ = self._words.__array_interface__
+    def __init__(self, words: np.ndarray, code: int, kept: Any) -> None:
+        self.words, self.code, self.kept = words, code, kept
+        self.__array_interface__ = words.__array_interface__
+
+
+@functools.cache
+def _router_library() -> NativeLibrary:
+    return NativeLibrary(compile_module(router_module()))
+
+
+class Router:
+    """A builtin that passes calls on to the entry of their first argument, or of their first two.
+
+    Args:
+        keys: how many arguments choose the entry; they are compared by identity.
+        slow: gets every call for which there is no entry.
+
+    Attributes:
+        call: the builtin.
+    """
+
+    def __init__(self, name: str, keys: int, slow: Callable[..., Any]) -> None:
+        library = _router_library()
+        words = [id(slow), *[0] * (4 * ROUTER_SLOTS)]
+        self.call = _builtin(name, library.address(f"route{keys}"), words, (library, slow))
+        self._words = memoryview(self.call.__self__)
+
+    def add(self, keys: Sequence[int], entry: Any) -> None:
+        """Lead calls with arguments of these identities to an entry; both must stay alive until :meth:`remove`."""
+        table, words = entry.__self__, self._words
+        at = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
+        words[at] = 0  # nobody may find a slot half written
+        words[at + 1] = keys[1] if len(keys) > 1 else 0
+        words[at + 2] = table.base.code
+        words[at + 3] = id(table)
+        words[at] = keys[0]
+
+    def remove(self, first: int, second: int | None = None) -> None:
+        """Forget the entries of a first argument, or of a pair.  Safe in the callback of a weak reference: takes no lock."""
+        words = self._words
+        for at in range(1, len(words), 4):
+            if words[at] == first and second in (None, words[at + 1]):
+                words[at] = 0

@@ -1,0 +1,387 @@
+"""The door from Python to a kernel: functions of CPython's fast calling convention, in LLVM assembly.
+
+An *entry* belongs to one kernel: it checks its arguments, allocates results where none are given, and runs the kernel on
+the arrays' memory.  A *router* belongs to one public function: it finds the entry of the model it is called with.
+Whatever either of them does not expect goes, with the very same arguments, to a Python callable.
+
+The object that the builtin is bound to is an array of words, the builtin's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+
+__all__ = ["ENTRY_TABLE", "PYTHON_ENTRY", "ROUTER_SLOTS", "ArrayArgument", "python_entry", "router_module"]
+
+PYTHON_ENTRY = "python_entry"
+
+# Where CPython's object and NumPy's array structures keep what the entry reads (64-bit, GIL builds).  The loader
+# verifies them on a real array before any entry is used.
+OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+
+ENTRY_TABLE = ("array_type", "descr", "slow", "none", "finite", "only")
+"""First words of an entry's table: NumPy's array type, the descriptor of float64, the Python callable, None, whether
+numbers that are not finite are refused, and the number of the only output to return (−1: all).  Pointers that the kernel
+takes besides the arrays follow."""
+
+STRAIGHT = 128
+"""Inputs of up to so many numbers are checked for NaN in a straight line, longer ones in a loop."""
+
+STACK = 4096
+"""Results of up to so many numbers that nobody asked for are written to the stack."""
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """One array that a kernel takes.
+
+    Attributes:
+        shape: exact shape.
+        output: whether the kernel writes to it.
+        quaternions: flat indices where unit quaternions (x, y, z, w) begin.
+    """
+
+    shape: tuple[int, ...]
+    output: bool = False
+    quaternions: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
+    """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
+
+    Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
+    length) go to the kernel as they are; everything else goes to the Python callable.
+
+    Args:
+        disjoint: also require that no output overlaps an input.
+        extra: number of further pointers for the kernel, kept at the end of the table.
+    """
+    return _Entry(arguments, disjoint, extra).text()
+
+
+class _Entry:
+    def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
+        self.inputs = [a for a in arguments if not a.output]
+        self.outputs = [a for a in arguments if a.output]
+        self.disjoint, self.extra = disjoint, extra
+        self.lines: list[str] = []
+        self.count = 0
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def put(self, text: str) -> str:
+        name = f"%x{self.count}"
+        self.count += 1
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def field(self, base: str, offset: int, kind: str) -> str:
+        return self.put(f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
+
+    def word(self, name: str, kind: str = "ptr") -> str:
+        return self.field("%table", 8 * ENTRY_TABLE.index(name), kind)
+
+    def argument(self, k: int) -> str:
+        return self.put(f"load ptr, ptr {self.put(f'getelementptr ptr, ptr %args, i64 {k}')}")
+
+    def require(self, conditions: list[str], then: str) -> None:
+        """Go on at ``then`` if all conditions hold, else to the Python callable."""
+        if not conditions:
+            self.line(f"br label %{then}")
+        else:
+            total = conditions[0]
+            for c in conditions[1:]:
+                total = self.put(f"and i1 {total}, {c}")
+            self.line(f"br i1 {total}, label %{then}, label %slow")
+        self.label(then)
+
+    # -- the parts -------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        n, m = len(self.inputs), len(self.outputs)
+        self.line(f"%self_data = getelementptr i8, ptr %self, i64 {ARRAY_DATA}")
+        self.line("%table = load ptr, ptr %self_data")
+        self.array_type, self.descr = self.word("array_type"), self.word("descr")
+        self.require([self.put(f"icmp uge i64 %nargs, {n}")], "counted")
+        data = self.arrays([self.argument(k) for k in range(n)], self.inputs, "in")
+        self.unit_quaternions(data)
+        self.finite(data)
+        self.line(f"switch i64 %nargs, label %slow [ i64 {n}, label %fresh i64 {n + m}, label %given ]")
+        self.label("given")
+        objects = [self.argument(n + k) for k in range(m)]
+        if m == 1:
+            none = self.put(f"icmp eq ptr {objects[0]}, {self.word('none')}")
+            self.line(f"br i1 {none}, label %fresh, label %array")
+            self.label("array")
+        memory = self.arrays(objects, self.outputs, "out")
+        if self.disjoint:
+            self.require(self.separate(memory, data), "disjoint")
+        self.run(data, memory)
+        answer = objects[0] if m == 1 else self.word("none")
+        self.line(f"call void @Py_IncRef(ptr {answer})")
+        self.line(f"ret ptr {answer}")
+        self.label("fresh")
+        self.allocated(data)
+        self.label("slow")
+        self.line(
+            f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, i64 %nargs, ptr null)"
+        )
+        self.line("ret ptr %answer")
+        head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
+        return "\n".join(
+            [
+                head + f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
+                "entry:",
+                *self.lines,
+                "}",
+                _DECLARATIONS,
+                _SUM_OF_NOTHING,
+            ]
+        )
+
+    @staticmethod
+    def dimensions(a: ArrayArgument) -> str:
+        return f"[{max(len(a.shape), 1)} x i64] [{', '.join(f'i64 {x}' for x in a.shape) or 'i64 0'}]"
+
+    def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
+        """Check arrays and return where their data is."""
+        is_array = [self.put(f"icmp eq ptr {self.field(o, OB_TYPE, 'ptr')}, {self.array_type}") for o in objects]
+        self.require(is_array, f"{word}_arrays")
+        checks = []
+        for o, a in zip(objects, expected, strict=True):
+            checks.append(self.put(f"icmp eq ptr {self.field(o, ARRAY_DESCR, 'ptr')}, {self.descr}"))
+            checks.append(self.put(f"icmp eq i32 {self.field(o, ARRAY_ND, 'i32')}, {len(a.shape)}"))
+            mask = C_CONTIGUOUS | ALIGNED | (WRITEABLE if a.output else 0)
+            flags = self.field(o, ARRAY_FLAGS, "i32")
+            checks.append(self.put(f"icmp eq i32 {self.put(f'and i32 {flags}, {mask}')}, {mask}"))
+        self.require(checks, f"{word}_doubles")
+        checks = []
+        for o, a in zip(objects, expected, strict=True):
+            if a.shape:
+                dims = self.field(o, ARRAY_DIMENSIONS, "ptr")
+                checks += [
+                    self.put(f"icmp eq i64 {self.field(dims, 8 * d, 'i64')}, {size}") for d, size in enumerate(a.shape)
+                ]
+        self.require(checks, f"{word}_shaped")
+        return [self.field(o, ARRAY_DATA, "ptr") for o in objects]
+
+    def unit_quaternions(self, data: list[str]) -> None:
+        checks = []
+        for p, a in zip(data, self.inputs, strict=True):
+            for start in a.quaternions:
+                square = ""
+                for k in range(start, start + 4):
+                    x = self.field(p, 8 * k, "double")
+                    term = self.put(f"fmul double {x}, {x}")
+                    square = term if not square else self.put(f"fadd double {square}, {term}")
+                checks.append(self.put(f"fcmp oge double {square}, {double(1.0 - 1e-6)}"))
+                checks.append(self.put(f"fcmp ole double {square}, {double(1.0 + 1e-6)}"))
+        if checks:
+            self.require(checks, "unit")
+
+    def finite(self, data: list[str]) -> None:
+        """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities do not allow."""
+        wanted = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
+        self.line(f"br i1 {wanted}, label %look, label %ready")
+        self.label("look")
+        terms = []
+        for p, a in zip(data, self.inputs, strict=True):
+            if a.size > STRAIGHT:
+                terms.append(self.put(f"call double @sum_of_nothing(ptr {p}, i64 {a.size})"))
+                continue
+            wide = a.size // 4 * 4
+            parts = [
+                self.put(f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8")
+                for k in range(0, wide, 4)
+            ]
+            parts = [self.put(f"fmul <4 x double> {x}, zeroinitializer") for x in parts]
+            while len(parts) > 1:
+                pairs = [self.put(f"fadd <4 x double> {x}, {y}") for x, y in zip(parts[::2], parts[1::2], strict=False)]
+                parts = pairs + parts[2 * len(pairs) :]
+            terms += [self.put(f"extractelement <4 x double> {x}, i32 {k}") for x in parts for k in range(4)]
+            terms += [self.put(f"fmul double {self.field(p, 8 * k, 'double')}, 0.0") for k in range(wide, a.size)]
+        while len(terms) > 1:
+            sums = [self.put(f"fadd double {x}, {y}") for x, y in zip(terms[::2], terms[1::2], strict=False)]
+            terms = sums + terms[2 * len(sums) :]
+        self.require([self.put(f"fcmp oeq double {x}, 0.0") for x in terms], "ready")
+
+    def separate(self, memory: list[str], data: list[str]) -> list[str]:
+        """Conditions: outputs overlap neither inputs nor each other."""
+        checks = []
+        spans = [*zip(data, self.inputs, strict=True), *zip(memory, self.outputs, strict=True)]
+        for k in range(len(data), len(spans)):
+            p, a = spans[k]
+            for o, b in spans[:k]:
+                end, other = (self.put(f"getelementptr i8, ptr {x}, i64 {8 * y.size}") for x, y in ((p, a), (o, b)))
+                before = self.put(f"icmp ule ptr {end}, {o}")
+                checks.append(self.put(f"or i1 {before}, {self.put(f'icmp ule ptr {other}, {p}')}"))
+        return checks
+
+    def run(self, data: list[str], memory: list[str]) -> None:
+        further = [self.field("%table", 8 * (len(ENTRY_TABLE) + k), "ptr") for k in range(self.extra)]
+        self.line(f"call void @single({', '.join(f'ptr {p}' for p in [*data, *memory, *further])})")
+
+    def allocated(self, data: list[str]) -> None:
+        """New arrays for all outputs, or the only one wanted; the kernel writes the others to the stack."""
+        m = len(self.outputs)
+        if m == 1:
+            return self.answer(data, 0)
+        if not all(0 < a.size <= STACK and a.shape for a in self.outputs):
+            return self.line("br label %slow")
+        cases = " ".join(f"i64 {k}, label %only{k}" for k in range(m))
+        self.line(f"switch i64 {self.word('only', 'i64')}, label %all [ {cases} ]")
+        for k in range(m):
+            self.label(f"only{k}")
+            self.answer(data, k)
+        self.label("all")
+        tuple_ = self.put(f"call ptr @PyTuple_New(i64 {m})")
+        self.line(f"br i1 {self.put(f'icmp eq ptr {tuple_}, null')}, label %failed, label %tuple")
+        self.label("failed")
+        self.line("ret ptr null")
+        self.label("tuple")
+        memory = []
+        for k in range(m):
+            made = self.new_array(k)
+            bad = self.put(f"icmp eq ptr {made}, null")
+            self.line(f"br i1 {bad}, label %dropped{k}, label %item{k}")
+            self.label(f"dropped{k}")
+            self.line(f"call void @Py_DecRef(ptr {tuple_})")
+            self.line("ret ptr null")
+            self.label(f"item{k}")
+            self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {made})")
+            memory.append(self.field(made, ARRAY_DATA, "ptr"))
+        self.run(data, memory)
+        return self.line(f"ret ptr {tuple_}")
+
+    def new_array(self, k: int) -> str:
+        self.line(f"call void @Py_IncRef(ptr {self.descr})")  # the call below takes a reference over
+        return self.put(
+            f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 {len(self.outputs[k].shape)}, "
+            f"ptr @dims{k}, ptr null, ptr null, i32 0, ptr null)"
+        )
+
+    def answer(self, data: list[str], wanted: int) -> None:
+        """Return output ``wanted``: a float if it is a scalar."""
+        memory = [
+            "" if k == wanted and a.shape else self.put(f"alloca [{max(a.size, 1)} x double], align 64")
+            for k, a in enumerate(self.outputs)
+        ]
+        if not self.outputs[wanted].shape:
+            self.run(data, memory)
+            x = self.put(f"load double, ptr {memory[wanted]}")
+            self.line(f"ret ptr {self.put(f'call ptr @PyFloat_FromDouble(double {x})')}")
+            return
+        made = self.new_array(wanted)
+        bad = self.put(f"icmp eq ptr {made}, null")
+        self.line(f"br i1 {bad}, label %lost{wanted}, label %got{wanted}")
+        self.label(f"lost{wanted}")
+        self.line("ret ptr null")
+        self.label(f"got{wanted}")
+        memory[wanted] = self.field(made, ARRAY_DATA, "ptr")
+        self.run(data, memory)
+        self.line(f"ret ptr {made}")
+
+
+_DECLARATIONS = """\
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @numpy_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"""
+
+_SUM_OF_NOTHING = """\
+define internal double @sum_of_nothing(ptr %p, i64 %n) nounwind {
+entry:
+  br label %test
+test:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %sum = phi double [ 0.0, %entry ], [ %more, %body ]
+  %on = icmp slt i64 %k, %n
+  br i1 %on, label %body, label %done
+body:
+  %at = getelementptr double, ptr %p, i64 %k
+  %x = load double, ptr %at, align 8
+  %nothing = fmul double %x, 0.0
+  %more = fadd double %sum, %nothing
+  %next = add i64 %k, 1
+  br label %test
+done:
+  ret double %sum
+}"""
+
+ROUTER_SLOTS = 64
+"""Entries that a router finds at once; a power of two."""
+
+
+def router_module() -> str:
+    """``@route1`` and ``@route2``: go to the entry of the first one or two arguments, compared by identity.
+
+    The table holds the Python callable for everything else, then for each slot the two keys (the second 0 for
+    ``@route1``), the address of the entry's code and the entry's own table.
+    """
+    return "\n".join([_router(1), _router(2), "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"])
+
+
+def _router(keys: int) -> str:
+    lines = [
+        f"define ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
+        "entry:",
+        f"  %data_at = getelementptr i8, ptr %self, i64 {ARRAY_DATA}",
+        "  %table = load ptr, ptr %data_at",
+        f"  %enough = icmp uge i64 %nargs, {keys}",
+        "  br i1 %enough, label %find, label %slow",
+        "find:",
+        "  %key0 = load i64, ptr %args",
+    ]
+    if keys == 2:
+        lines += ["  %second = getelementptr i64, ptr %args, i64 1", "  %key1 = load i64, ptr %second",
+                  "  %mixed = xor i64 %key0, %key1"]  # fmt: skip
+    lines += [
+        f"  %high = lshr i64 {'%mixed' if keys == 2 else '%key0'}, 4",
+        f"  %place = and i64 %high, {ROUTER_SLOTS - 1}",
+        "  %four = shl i64 %place, 2",
+        "  %at = add i64 %four, 1",
+        "  %slot = getelementptr i64, ptr %table, i64 %at",
+        "  %known0 = load i64, ptr %slot",
+        "  %same0 = icmp eq i64 %known0, %key0",
+    ]
+    same = "%same0"
+    if keys == 2:
+        lines += ["  %slot1 = getelementptr i64, ptr %slot, i64 1", "  %known1 = load i64, ptr %slot1",
+                  "  %same1 = icmp eq i64 %known1, %key1", "  %same = and i1 %same0, %same1"]  # fmt: skip
+        same = "%same"
+    lines += [
+        f"  br i1 {same}, label %found, label %slow",
+        "found:",
+        "  %code_at = getelementptr ptr, ptr %slot, i64 2",
+        "  %code = load ptr, ptr %code_at",
+        "  %own_at = getelementptr ptr, ptr %slot, i64 3",
+        "  %own = load ptr, ptr %own_at",
+        f"  %rest = getelementptr ptr, ptr %args, i64 {keys}",
+        f"  %left = sub i64 %nargs, {keys}",
+        "  %result = tail call ptr %code(ptr %own, ptr %rest, i64 %left)",
+        "  ret ptr %result",
+        "slow:",
+        "  %callable = load ptr, ptr %table",
+        "  %answer = tail call ptr @PyObject_VectorcallDict(ptr %callable, ptr %args, i64 %nargs, ptr null)",
+        "  ret ptr %answer",
+        "}",
+    ]
+    return "\n".join(lines)

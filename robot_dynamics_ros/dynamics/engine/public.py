@@ -1,0 +1,114 @@
+"""How a public function finds the compiled entry of the model it is called with."""
+
+from __future__ import annotations
+
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.backends import public_entry
+from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Public", "PublicOfLink"]
+
+
+class Public:
+    """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or ``None``, last.
+
+    >>> import robot_dynamics_ros as rd
+    >>> gravity_forces = Public("gravity_forces")
+    >>> gravity_forces.run(rd.limb(2), [0.0, 0.0], None).shape
+    (2,)
+
+    As soon as a model has compiled entries ``run`` is a compiled router, which finds them without a step of Python.
+    Entries are kept as long as their models live.
+
+    Args:
+        name, options: the function.
+        only: of several outputs, the number of the one that is wanted.
+
+    Attributes:
+        run: raises ArgumentError if the model is none, an input does not fit or is not finite.
+    """
+
+    __slots__ = ("_entries", "_lock", "_name", "_only", "_options", "_router", "run")
+    keys = 1
+
+    def __init__(self, name: str, options: Options = (), only: int | None = None) -> None:
+        self._name, self._options, self._only = name, options, only
+        self._entries: dict[int, tuple[weakref.ref[RobotModel], dict[Any, tuple[Any, Callable[..., Any]]]]] = {}
+        self._lock = threading.RLock()
+        self._router: Any = None
+        self.run: Callable[..., Any] = self._first
+
+    def _first(self, model: RobotModel, *arguments: Any) -> Any:
+        """Calls for which the router has no entry."""
+        return self._entry(model)(*arguments)
+
+    def options_of(self, model: RobotModel, chosen: Any) -> Options:
+        """Options of the function for what the second key chose."""
+        return self._options
+
+    def _entry(self, model: RobotModel, chosen: Any = None) -> Callable[..., Any]:
+        of_model = self._entries.get(id(model))
+        if of_model is None and not isinstance(model, RobotModel):
+            raise ArgumentError(
+                f"expected a RobotModel, got {type(model).__name__}",
+                where="model",
+                got=model,
+                remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
+            )
+        try:
+            held, entry = of_model[1][chosen] if of_model is not None else (None, None)
+        except (KeyError, TypeError):  # the latter: not hashable, so no name
+            held, entry = None, None
+        if entry is None:
+            entry = public_entry(model, self._name, self.options_of(model, chosen), self._only)
+        if not isinstance(entry, types.BuiltinFunctionType):
+            return self._keep(model, chosen, entry)
+        with self._lock:
+            if self._router is None:
+                from robot_dynamics_ros.dynamics.engine.codegen.native import Router
+
+                self._router = Router(self._name, self.keys, self._first)
+                self.run = self._router.call
+            if held is not None and held is not chosen:  # equal names: the router knows but one, which is held
+                self._router.remove(id(model), id(held))
+            self._keep(model, chosen, entry)
+            self._router.add((id(model), id(chosen))[: self.keys], entry)
+        return entry
+
+    def _keep(self, model: RobotModel, chosen: Any, entry: Any) -> Any:
+        key = id(model)
+        of_model = self._entries.get(key)
+        if of_model is None:
+            of_model = self._entries.setdefault(key, (weakref.ref(model, lambda _: self._forget(key)), {}))
+        of_model[1][chosen] = (chosen, entry)
+        return entry
+
+    def _forget(self, key: int) -> None:
+        """A model is gone.  Called whenever the collector runs, so it takes no lock."""
+        if self._router is not None:
+            self._router.remove(key)
+        self._entries.pop(key, None)
+
+
+class PublicOfLink(Public):
+    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last.
+
+    Raises, when run:
+        UnknownNameError: the model has no such link.
+    """
+
+    __slots__ = ()
+    keys = 2
+
+    def _first(self, model: RobotModel, link: str, *arguments: Any) -> Any:
+        return self._entry(model, link)(*arguments)
+
+    def options_of(self, model: RobotModel, chosen: Any) -> Options:
+        return tuple(sorted((*self._options, ("link", model.link_index(chosen)))))

@@ -1,0 +1,143 @@
+"""The way from a public function to a model's compiled entry."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
+
+BACKENDS = [b for b in rd.available_backends() if b != "interpreted"]
+COMPILED = [b for b in BACKENDS if b != "numpy"]
+NEEDS_ENTRY = pytest.mark.skipif(not COMPILED, reason="no compiler")
+
+
+def entries(functions, model):
+    return functions._entries[id(model)][1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_out_and_no_out_give_the_same(backend):
+    model = rd.load_robot("seven_axis").with_backend(backend)
+    q, v, a = np.random.default_rng(0).normal(size=(3, model.nv))
+    kernels = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "mass_matrix": (q,), "bias_forces": (q, v)}
+    for name, given in kernels.items():
+        run, function = rd.kernel(model, name), getattr(rd, name)
+        expected = run(*given)
+        assert isinstance(expected, np.ndarray) and expected.flags.owndata and expected.flags.c_contiguous
+        out = np.empty_like(expected)
+        assert function(model, *given, out=out) is out
+        for result in (out, function(model, *given), function(model, *[x.tolist() for x in given]), run(*given, None)):
+            np.testing.assert_array_equal(result, expected)
+        assert function(model, *given) is not function(model, *given)
+    energy = rd.kinetic_energy(model, q, v)
+    assert type(energy) is float and energy == pytest.approx(0.5 * v @ rd.mass_matrix(model, q) @ v)
+    tau, wrenches = rd.kernel(model, "inverse_dynamics_wrenches")(q, v, a)
+    np.testing.assert_array_equal(rd.joint_wrenches(model, q, v, a), wrenches)
+    np.testing.assert_allclose(tau, rd.inverse_dynamics(model, q, v, a), atol=1e-12)
+    L, D = rd.mass_matrix_factors(model, q)
+    np.testing.assert_allclose(L.T @ np.diag(D) @ L, rd.mass_matrix(model, q), atol=1e-12)
+
+
+@NEEDS_ENTRY
+def test_results_are_counted_once():
+    model = rd.load_robot("two_link").with_backend("native")
+    q = np.zeros(2)
+    tau = rd.inverse_dynamics(model, q, q, q)
+    energy = rd.potential_energy(model, q)
+    L, D = rd.mass_matrix_factors(model, q)
+    wrenches = rd.joint_wrenches(model, q, q, q)
+    fresh = np.empty(2)
+    assert len({sys.getrefcount(x) for x in (fresh, tau, energy, L, D, wrenches)}) == 1
+    counted = (q, np.dtype(np.float64), np.ndarray, None)
+    before = [sys.getrefcount(x) for x in counted]
+    for _ in range(1000):
+        rd.inverse_dynamics(model, q, q, q)
+        rd.inverse_dynamics(model, q, q, q, out=tau)
+        rd.mass_matrix_factors(model, q)
+        rd.joint_wrenches(model, q, q, q)
+        rd.link_pose(model, q, model.root_link)
+    assert all(abs(sys.getrefcount(x) - b) < 50 for x, b in zip(counted, before, strict=True))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_models_than_a_router_holds(backend):
+    models = [rd.limb(1, masses=1.0 + k).with_backend(backend) for k in range(20)]
+    # the same machine code would be found in the cache; 200 models share 20 kernels' worth of compiling
+    models += [m.with_backend(backend) for m in models for _ in range(9)]
+    expected = [rd.kernel(m, "inverse_dynamics")([0.0], [0.0], [1.0]) for m in models]
+    for _ in range(2):
+        for m, e in zip(models, expected, strict=True):
+            assert rd.inverse_dynamics(m, np.zeros(1), np.zeros(1), np.ones(1)) == e
+    del models[::2], m
+    gc.collect()
+    for m, e in zip(models, expected[1::2], strict=True):
+        assert rd.inverse_dynamics(m, np.zeros(1), np.zeros(1), np.ones(1)) == e
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_entries_go_with_their_models(backend):
+    gravity, pose = Public("gravity_forces"), PublicOfLink("link_pose")
+    model = rd.limb(2).with_backend(backend)
+    gravity.run(model, np.zeros(2))
+    pose.run(model, "tip", np.zeros(2))
+    assert len(gravity._entries) == len(pose._entries) == 1
+    del model
+    gc.collect()
+    assert not gravity._entries and not pose._entries
+    if gravity._router is not None:
+        assert not any(gravity._router._words[1::4]) and not any(pose._router._words[1::4])
+
+
+@NEEDS_ENTRY
+def test_a_link_is_found_by_its_name_whichever_string_holds_it():
+    pose = PublicOfLink("link_pose")
+    model = rd.load_robot("six_axis").with_backend("native")
+    q = np.random.default_rng(0).normal(size=6)
+    poses = dict(zip(model.link_names, rd.link_poses(model, q), strict=True))
+    for _ in range(300):
+        for name in model.link_names:
+            made = "".join(list(name))  # a new string each time, often where the last one was
+            np.testing.assert_allclose(pose.run(model, made, q), poses[name], atol=1e-12)
+            np.testing.assert_allclose(pose.run(model, name, q), poses[name], atol=1e-12)
+    assert len(entries(pose, model)) == len(model.link_names)
+    with pytest.raises(rd.UnknownNameError):
+        pose.run(model, ["tool0"], q)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_threads_come_and_go_with_models(backend):
+    reference = {
+        m: rd.kernel(rd.limb(1, masses=m).with_backend(backend), "gravity_forces")([0.5]) for m in (1.0, 2.0, 3.0)
+    }
+    failures = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            mass = float(rng.integers(1, 4))
+            model = rd.limb(1, masses=mass).with_backend(backend)
+            for _ in range(20):
+                if not np.array_equal(rd.gravity_forces(model, np.array([0.5])), reference[mass]):
+                    failures.append(mass)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join(60)
+    assert not failures and not any(w.is_alive() for w in workers)
+
+
+def test_public_functions_stay_functions():
+    for name in ("inverse_dynamics", "mass_matrix", "jacobian"):
+        function = getattr(rd, name)
+        assert inspect.isfunction(function) and function.__doc__
+        assert next(iter(inspect.signature(function).parameters)) == "model"
+    assert inspect.signature(rd.inverse_dynamics).parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY

@@ -1,7 +1,9 @@
 """Control without ROS: laws as small values, trajectories, guards, estimation, and one object that runs them."""
 
+from robot_dynamics_ros.control.contact import ContactEstimate, contact_wrench
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
+from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import (
@@ -21,7 +23,7 @@ from robot_dynamics_ros.control.laws import (
     pd_gravity,
 )
 from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr
-from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver, contact_wrench
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.reference.move import plan_move
 from robot_dynamics_ros.control.reference.path import Path
@@ -34,9 +36,11 @@ __all__ = [
     "CartesianImpedance",
     "CollisionMonitor",
     "ComputedTorque",
+    "ContactEstimate",
     "ControllerOptions",
     "EffortGate",
     "FeedforwardPD",
+    "FlangeLoad",
     "Friction",
     "GateSettings",
     "GateState",

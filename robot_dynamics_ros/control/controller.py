@@ -6,27 +6,54 @@ joint states' stamps.  Nothing here locks: calls belong to one thread, or to cal
 
 from __future__ import annotations
 
+import enum
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.controller_parts import ControllerParts, Mode
+from robot_dynamics_ros.control.bumpless import Blend
+from robot_dynamics_ros.control.changes import Changes
+from robot_dynamics_ros.control.contact import ContactEstimate
+from robot_dynamics_ros.control.external import ExternalWrenches
+from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.integral import advance_integral
-from robot_dynamics_ros.control.laws import GravityCompensation
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.per_joint import vector
+from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.splice import JointTable
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
-from robot_dynamics_ros.control.watchdog import Arrival, Freshness
+from robot_dynamics_ros.control.watchdog import Arrival, Freshness, Watchdog
+from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.control.wrench_pass import WrenchPass
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(ControllerParts):
+class Mode(enum.Enum):
+    """What the controller is doing."""
+
+    INACTIVE = "inactive"
+    HOLD = "hold"
+    TRAJECTORY = "trajectory"
+    STREAM = "stream"
+    FREE = "free"  # a law without reference, e.g. gravity compensation
+    SAFE = "safe"  # the safe command is out: state stale, or a fault
+
+
+class JointController:
     """Model, law, reference, guards and preallocated memory in one object.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -40,11 +67,252 @@ class JointController(ControllerParts):
         command: (n,) what is to be sent: ``effort``, less g(q) where the robot adds it.
         wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
             in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
+        current: whether the last :meth:`update` was a cycle (not a state that was dropped, or a safe command).
         want_wrenches: set to False to save computing them.
         counts: cause → how often, for the life of the controller.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
         collision: collision flag on top of it, or ``None``.
+        contact: the wrench on a link that explains them, or ``None``; see :class:`ContactEstimate`.
+        flange: load that the tool puts on the arm, or ``None``; see :class:`FlangeLoad`.
     """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        law: Law | None = None,
+        *,
+        options: ControllerOptions | None = None,
+        guards: GuardSettings | None = None,
+        tolerances: Tolerances | None = None,
+        observer: MomentumObserver | None = None,
+        collision: CollisionMonitor | None = None,
+        contact: ContactEstimate | None = None,
+        flange: FlangeLoad | None = None,
+    ) -> None:
+        """Check that everything fits together, and compile what the cycle needs.
+
+        Args:
+            model: the robot, joints of one degree of freedom each.
+            law: computed torque if not given.
+            options, guards, tolerances: the defaults if not given.
+            observer, collision, contact, flange: estimates to keep up to date.
+
+        Raises:
+            ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
+            UnknownNameError: a joint or link that the model does not have.
+        """
+        self.options = (options or ControllerOptions()).check(model)
+        self._work = Workspace(model)
+        self._base = self._work.kernels
+        self.model = model
+        n = model.nv
+        self.law: Law = (law if law is not None else ComputedTorque()).check(model)
+        self.law.prepare(self._base)
+        self.counts: Counter[str] = Counter()
+        table = JointTable.of(model, self.options.joints)
+        self._idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
+        self.guards = Guards(model, guards, self.counts, self._idle)
+        self._reference = ReferenceGenerator(table, self.options, self.guards.deceleration)
+        self._tolerances = tolerances if tolerances is not None else Tolerances.uniform(n, stopped_velocity=0.0)
+        self._watchdog = Watchdog(nanoseconds(self.options.state_timeout))
+        self._blend = Blend(n, nanoseconds(self.options.blend_time))
+        self._external = ExternalWrenches(nanoseconds(self.options.wrench_timeout))
+        self._wrench_pass = WrenchPass(n, self.options.wrench_acceleration, self.options.differentiation_cutoff)
+        self.observer = observer
+        self.collision = collision
+        self.contact = contact
+        self.flange = flange
+        if contact is not None:
+            if observer is None:
+                raise ArgumentError(
+                    "there is no observer to know external efforts from",
+                    where="contact",
+                    remedy="Give the controller a MomentumObserver too.",
+                )
+            contact.prepare(self._base)
+        if flange is not None:
+            flange.use(self._base)
+        self._flange_reads = False
+        self.payload: Payload | None = None
+        self._changes = Changes("controller changes")
+        self._wanted_law = self.law
+        self.mode = Mode.INACTIVE
+        self.fault = ""
+        self.want_wrenches = True
+        self.current = False
+        self.reference = self._work.reference
+        self.error = self._work.error
+        self.wrenches = self._work.wrenches
+        self.effort, self.command = np.zeros(n), np.zeros(n)
+        self._previous, self._gravity, self._bias, self._feedforward = (np.zeros(n) for _ in range(4))
+        self._inertia = np.zeros((n, n))
+        self._fresh_start = True
+        self._robot_gravity = self.options.gravity_compensated_by == "robot"
+        self._integrates = self.law.integrates
+
+    # -- what the last cycle worked with -------------------------------------------------------------------------
+
+    @property
+    def loaded_model(self) -> RobotModel:
+        """The robot as the cycle knows it, payload included."""
+        return self._work.model
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """(n,) position and velocity that the last cycle was for."""
+        return self._work.q, self._work.v
+
+    @property
+    def wrench_acceleration(self) -> Array:
+        """(n,) acceleration that ``wrenches`` belong to."""
+        return self._wrench_pass.acceleration
+
+    @property
+    def kernels(self) -> Kernels:
+        """The functions that the cycle works with, payload included."""
+        return self._work.kernels
+
+    @property
+    def external_wrenches(self) -> Mapping[str, Array]:
+        """Link → (6,) [moment; force]: the known wrenches that are still in force."""
+        return self._external.values
+
+    # -- changes between two cycles ------------------------------------------------------------------------------
+
+    def prepare(
+        self, topic: str, job: Callable[[], Callable[[], None]], failed: Callable[[Exception], None] | None = None
+    ) -> None:
+        """Have something made ready in a thread of its own and taken over between two cycles.
+
+        See :meth:`~robot_dynamics_ros.control.changes.Changes.prepare`.
+        """
+        self._changes.prepare(topic, job, failed)
+
+    def take_over(self) -> None:
+        """Use what has been prepared in the background; each cycle begins with it."""
+        self._changes.take_over()
+
+    @property
+    def preparing(self) -> bool:
+        """Whether something asked for is not in force yet."""
+        return self._changes.pending
+
+    def set_law(self, law: Law, *, background: bool = False) -> None:
+        """Use another law, or other gains, from the next cycle on; the effort does not jump.
+
+        From a law without reference to one with, the arm holds where it is.
+
+        Args:
+            law: the law.
+            background: compile what it needs in a thread of its own; a later cycle takes it over.
+
+        Raises:
+            ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
+        """
+        self._wanted_law = law.check(self.model)
+
+        def job() -> Callable[[], None]:
+            law.prepare(self._work.kernels)
+            return lambda: self._use_law(law)
+
+        if background:
+            self.prepare("law", job)
+        else:
+            self._changes.supersede("law")
+            job()()
+
+    def _use_law(self, law: Law) -> None:
+        law.prepare(self._work.kernels)  # nothing to do but after a change of payload at the same time
+        if type(law) is not type(self.law):
+            self._work.z[:] = 0.0
+            if law.tracks is not self.law.tracks and self.mode not in (Mode.INACTIVE, Mode.SAFE):
+                self._reference.stop_from(
+                    self._watchdog.last or 0,
+                    self._work.q,
+                    self._work.v,
+                    GoalStatus.CANCELED,
+                    text="the law was changed",
+                )
+                self.mode = Mode.HOLD if law.tracks else Mode.FREE
+        elif self._integrates:  # Ki z goes on where it was
+            with np.errstate(divide="ignore", invalid="ignore"):
+                old, new = self.law.ki, law.ki  # type: ignore[attr-defined]
+                self._work.z *= np.where(new > 0.0, old / new, 0.0)
+        self.law = law
+        self._integrates = law.integrates
+        self._blend.start()
+
+    def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.
+
+        Raises:
+            UnknownNameError: the law has no such gain, or the model no such joint.
+            ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
+        """
+        self.set_law(self._wanted_law.with_gains(self.model, **gains))
+
+    def set_payload(self, payload: Payload | None, *, background: bool = False) -> None:
+        """Carry a payload from the next cycle on, or with ``None`` none: the very functions of before are used again.
+
+        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
+        ``background`` in a thread of its own, after which a later cycle takes the payload over.
+
+        Raises:
+            UnknownNameError: the model has no such link; the payload of before stays.
+        """
+        loaded = self.model if payload is None else carrying(self.model, payload)
+
+        def job() -> Callable[[], None]:
+            kernels = self._base
+            if loaded is not self.model:
+                kernels = self._work.kernels.same_for(loaded)
+                self._wanted_law.prepare(kernels)
+            return lambda: self._carry(payload, kernels)
+
+        if background:
+            self.prepare("payload", job)
+        else:
+            self._changes.supersede("payload")
+            job()()
+
+    def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
+        kernels.include(self._work.kernels)  # nothing to do but after another change at the same time
+        self._work.kernels = kernels
+        self.payload = payload
+        if self.observer is not None:
+            self.observer.rebase()
+        if self.flange is not None:
+            self.flange.use(kernels)
+        self._blend.start()
+
+    def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
+
+        Raises:
+            UnknownNameError: the model has no such link.
+            ArgumentError: not six finite numbers.
+        """
+        self.model.link_index(link)
+        if self._external.set(link, wrench, t):
+            self._blend.start()
+
+    def set_guards(self, settings: GuardSettings) -> None:
+        """Use other limits from the next cycle on, e.g. derated ones.
+
+        Raises:
+            ArgumentError: settings that do not fit the model; the ones of before stay.
+        """
+        self.guards = Guards(self.model, settings, self.counts, self._idle)
+        self._reference.deceleration = self.guards.deceleration
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Default tolerances for trajectories."""
+        return self._tolerances
+
+    def set_tolerances(self, tolerances: Tolerances) -> None:
+        """Default tolerances for trajectories accepted from now on."""
+        self._tolerances = tolerances
 
     # -- life cycle (outside the control cycle) ------------------------------------------------------------------
 
@@ -63,7 +331,8 @@ class JointController(ControllerParts):
         Raises:
             ArgumentError: a state of the wrong length or not finite; the controller stays as it was.
         """
-        q, v = self._checked(q, "q"), self._checked(v, "v")
+        names = self.model.joint_names
+        q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
         self.fault = ""
         self._watchdog.reset()
         self._watchdog.arrive(t - 1)
@@ -72,7 +341,7 @@ class JointController(ControllerParts):
 
     def _restart(self, t: int, q: Array, v: Array, why: str) -> None:
         w = self._work
-        w.q[:], w.v[:], w.integral[:] = q, v, 0.0
+        w.q[:], w.v[:], w.z[:] = q, v, 0.0
         self._reference.stop_from(t, w.q, w.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, why)
         self._blend.cancel()
         self._wrench_pass.reset()
@@ -108,13 +377,13 @@ class JointController(ControllerParts):
         Returns:
             (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
         """
+        self.current = False
         if self.mode is Mode.INACTIVE:
             return self.safe_command()
         if not math.isfinite(q.dot(q) + v.dot(v)):
             self.counts["non_finite_state"] += 1
             return self.command
-        if self._prepared is not None:
-            self._take_over()
+        self._changes.take_over()
         w = self._work
         before = self._watchdog.last
         arrival = self._watchdog.arrive(t)
@@ -136,7 +405,7 @@ class JointController(ControllerParts):
         self._follow(t)
         if self._integrates:
             law: Any = self.law
-            advance_integral(w.integral, w.e, dt, law.ki, law.i_clamp, self.guards.saturated)
+            advance_integral(w.z, w.e, dt, law.ki, law.i_clamp, self.guards.saturated)
         w.want_wrenches = self.want_wrenches and self.options.wrench_acceleration == "commanded" and not self._external
         tau = self.effort
         try:
@@ -148,15 +417,15 @@ class JointController(ControllerParts):
     def _finish(self, t: int, dt: float, tau: Array, measured: Array | None) -> Array:
         w = self._work
         altered = self._idle is not None
-        if self.options.trajectory_effort == "add" and self._reference.path.effort(t, w.s0) is not None:
-            tau += w.s0
+        if self.options.trajectory_effort == "add" and self._reference.path.effort(t, self._feedforward) is not None:
+            tau += self._feedforward
             altered = True
         if self._external:
             expired = self._external.expire(t)
             if expired:
                 self.counts["external_wrench_expired"] += len(expired)
                 self._blend.start()
-            self._external.subtract(w, tau)
+            tau -= w.kernels.efforts_of(w.q, self._external.values)
         if self._idle is not None:
             tau[self._idle] = 0.0
         self._blend.apply(t, tau, self._previous)
@@ -176,20 +445,39 @@ class JointController(ControllerParts):
             self.command -= self._gravity
             if self._idle is not None:
                 self.command[self._idle] = 0.0
-        applied = measured if measured is not None else self._previous
+        applied = measured if measured is not None else self._previous  # what acted until this state
         if self.observer is not None and not (self._fresh_start and measured is None):
             self.observer.update(w.kernels, w.q, w.v, applied, dt)
             if self.collision is not None and self.collision.update(self.observer.effort, dt):
                 self.counts["collision"] += 1
                 self._react(t)
+            if self.contact is not None and self.contact.enabled:
+                self.contact.update(w.kernels, w.q, self.observer.effort)
         if self.want_wrenches:
             altered = altered or self._blend.active or self.guards.cut
             self._wrench_pass.compute(
                 w, tau, altered, measured, getattr(self.law, "friction", None), self._external.values, dt
             )
+        else:
+            self._wrench_pass.reset()
+        if self.flange is not None:
+            self._read_flange(self.flange, applied, dt)
         np.copyto(self._previous, tau)
         self._fresh_start = False
+        self.current = True
         return self.command
+
+    def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
+        """The load at the flange; its estimate needs every joint state, or starts afresh."""
+        if not flange.enabled:
+            self._flange_reads = False
+            return
+        if not self._flange_reads:
+            flange.reset()
+            self._flange_reads = True
+        from_effort = self.options.wrench_acceleration in ("commanded", "measured_effort") or not self.want_wrenches
+        a = None if from_effort else self._wrench_pass.acceleration
+        flange.update(self._work.q, self._work.v, applied, dt, self._external.values, a)
 
     def _follow(self, t: int) -> None:
         """Sample the reference, compare with it, and stop where a tolerance is violated."""
@@ -351,17 +639,3 @@ class JointController(ControllerParts):
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
-
-    def _checked(self, values: Any, name: str) -> Array:
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape != (self.model.nv,) or not np.isfinite(array).all():
-            raise ArgumentError(
-                f"expected {self.model.nv} finite numbers, got {values!r}",
-                where=name,
-                got=values,
-                remedy=f"Give one value for each of {', '.join(self.model.joint_names)}.",
-            )
-        return array

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from robot_dynamics_ros.control.workspace import Workspace
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["ExternalWrenches"]
@@ -40,17 +37,9 @@ class ExternalWrenches:
         if wrench is None:
             self._since.pop(link, None)
             return self.values.pop(link, None) is not None
-        try:
-            array = np.array(wrench, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape != (6,) or not np.isfinite(array).all():
-            raise ArgumentError(
-                f"expected six finite numbers [moment; force], got {wrench!r}",
-                where=f"external wrench on {link!r}",
-                got=wrench,
-                remedy="Use N m and N, in its frame.",
-            )
+        array = vector(
+            wrench, 6, f"external wrench on {link!r}", remedy="Use [moment; force], N m and N, in its frame."
+        )
         new = link not in self.values
         self.values[link], self._since[link] = array, t
         return new
@@ -66,8 +55,3 @@ class ExternalWrenches:
         """Forget all."""
         self.values.clear()
         self._since.clear()
-
-    def subtract(self, work: Workspace, tau: Array) -> None:
-        """τ ← τ − Σ Jᵀ f: what the joints need not give because the surroundings do, at ``work.q``."""
-        if self.values:
-            tau -= work.kernels.efforts_of(work.q, self.values)

@@ -1,7 +1,7 @@
-"""What a force/torque sensor in a joint would read, without the sensor.
+"""The reading of a force/torque sensor in a joint, without the sensor.
 
 A sensor between arm and tool reads the load that the tool puts on the arm: its weight and inertia, and what the
-surroundings press on it.  That is the joint's wrench with the sign turned.  The joints feel the surroundings as
+surroundings press on it.  That is the negative of the joint's wrench.  The joints feel the surroundings as
 efforts that the model does not explain (:class:`~robot_dynamics_ros.control.observer.MomentumObserver`); as a wrench
 on the flange they follow by least squares.
 """
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robot_dynamics_ros.control.contact import explain, in_link_axes
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.observer import MomentumObserver, contact_wrench
-from robot_dynamics_ros.control.workspace import Kernels
-from robot_dynamics_ros.control.wrench_kernels import JointKernel
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.dynamics.algorithms.links import link_tree
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -32,8 +32,11 @@ class FlangeLoad:
     Attributes:
         joint: where the arm ends and the tool begins; fixed or moving.
         frame: the link about whose origin and in whose axes the load is given.
-        subtract: whether weight and inertia of what hangs behind the joint are taken off, so that contact remains.
-        contact: ``"estimated"`` from joint efforts, or ``"known"``: what was told as external wrenches on links behind.
+        subtract: whether weight and inertia of what the joint carries are taken off, so that contact remains.
+        contact: ``"estimated"`` from joint efforts, or ``"known"``: the known external wrenches on the links that the
+            joint carries.
+        load: (6,) [moment; force] that the tool puts on the arm, about the origin and in the axes of ``frame``.
+        enabled: whether a controller is to keep it up to date.
     """
 
     def __init__(
@@ -66,30 +69,41 @@ class FlangeLoad:
         self.link = model.link_names[number]
         self.frame = frame or self.link
         model.link(self.frame)
-        self._behind = {model.link_names[k] for k in links.behind(number)}
-        self._friction, self._gain = friction, gain
-        self._observer = MomentumObserver(model, gain, friction)
-        self.use(model)
-
-    def use(self, model: RobotModel) -> None:
-        """Compile for another model of the same robot, e.g. with a payload; the estimate goes on."""
-        kernels = Kernels.of(model)
-        self._observer.prepare(kernels)
-        self._observer.rebase()
-        joint = JointKernel(model, (self.joint,))
+        self.load = np.zeros(6)
+        self.enabled = True
+        self.observer = MomentumObserver(model, gain, friction)
+        self._beyond = {model.link_names[k] for k in links.behind(number)}
+        self._friction = friction
         n = model.nv
+        self._a, self._net = np.zeros(n), np.zeros(n)
+        self._pose, self._to = np.zeros((4, 4)), np.zeros((4, 4))
+        self.use(Kernels(model))
+
+    def prepare(self, kernels: Kernels) -> None:
+        """Have everything compiled that :meth:`update` calls."""
+        kernels.joints((self.joint,))
         for link in (self.link, self.frame):
             kernels.link(link)
-        contact_wrench(model, model.neutral(), self.link, np.zeros(n))
-        self._model, self._kernels, self._joint = model, kernels, joint
-        self._a, self._net, self._pose = np.zeros(n), np.zeros(n), np.zeros((4, 4))
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with another model of the same robot, e.g. with a payload; the estimate stays as it is."""
+        self.prepare(kernels)
+        self.observer.rebase()
+        self._kernels = kernels
 
     def reset(self) -> None:
         """Begin afresh: time has gone by without updates."""
-        self._observer.reset()
+        self.observer.reset()
 
     def update(
-        self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
+        self,
+        q: Array,
+        v: Array,
+        effort: Array,
+        dt: float,
+        external: Mapping[str, Array],
+        a: Array | None = None,
+        unexplained: Array | None = None,
     ) -> Array:
         """Take the next state.
 
@@ -99,35 +113,41 @@ class FlangeLoad:
             dt: s since the state before.
             external: known wrenches [moment; force] on links.
             a: (n,) acceleration; if not given it follows from the effort, contact included.
+            unexplained: (n,) external efforts, where an observer has them already; else the own one finds them.
 
         Returns:
-            (6,) [moment; force] that the tool puts on the arm, about the origin and in the axes of ``frame``.
+            (6,) ``load``.
         """
-        model, kernels = self._model, self._kernels
+        kernels = self._kernels
         if self.contact == "estimated":
-            unexplained = self._observer.update(kernels, q, v, effort, dt)
-            found, _ = contact_wrench(model, q, self.link, unexplained)
+            if unexplained is None:
+                unexplained = self.observer.update(kernels, q, v, effort, dt)
+            at = kernels.link(self.link)
+            at.pose(q, self._pose)
+            found = in_link_axes(self._pose, explain(at.jacobian(q), unexplained))
             contact = {self.link: found}
         else:
-            contact = {k: w for k, w in external.items() if k in self._behind}
+            contact = {k: w for k, w in external.items() if k in self._beyond}
             unexplained = kernels.efforts_of(q, external)
         if a is None:
             np.add(effort, unexplained, out=self._net)
             if self._friction is not None:
-                self._net -= self._friction.effort(v, self._a)
+                self._net -= self._friction.effort(v)
             kernels.forward_dynamics(q, v, self._net, self._a)
             a = self._a
-        load = -self._joint(q, v, a, contact)[0]
+        joint = kernels.joints((self.joint,))
+        load = -joint(q, v, a, contact)[0]
         if self.subtract:
-            load += self._joint(q, v, a, {})[0]
-        return self._in_frame(q, load)
+            load += joint(q, v, a, {})[0]
+        self.load[:] = self._in_frame(q, load)
+        return self.load
 
     def _in_frame(self, q: Array, load: Array) -> Array:
         if self.frame == self.link:
             return load
-        to = np.empty((4, 4))
         self._kernels.link(self.link).pose(q, self._pose)
-        self._kernels.link(self.frame).pose(q, to)
+        self._kernels.link(self.frame).pose(q, self._to)
+        to = self._to
         R = to[:3, :3].T @ self._pose[:3, :3]
         r = to[:3, :3].T @ (self._pose[:3, 3] - to[:3, 3])  # from the new point to the old one
         force = R @ load[3:]

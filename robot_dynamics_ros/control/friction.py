@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
+from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -62,8 +62,8 @@ class Friction:
         """
         n = model.nv
 
-        c = model.friction if coulomb is None else column(coulomb, n, "friction coulomb")
-        b = c if breakaway is None else column(breakaway, n, "friction breakaway")
+        c = model.friction if coulomb is None else per_joint(coulomb, n, "friction coulomb")
+        b = c if breakaway is None else per_joint(breakaway, n, "friction breakaway")
         if (b < c).any():
             i = int(np.argmax(c - b))
             raise ArgumentError(
@@ -73,11 +73,11 @@ class Friction:
                 remedy="Sticking holds at least as much as sliding.",
             )
         return cls(
-            model.damping if viscous is None else column(viscous, n, "friction viscous"),
+            model.damping if viscous is None else per_joint(viscous, n, "friction viscous"),
             c,
             b,
-            column(stribeck_speed, n, "friction stribeck_speed", positive=True),
-            column(smoothing, n, "friction smoothing", positive=True),
+            per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
+            per_joint(smoothing, n, "friction smoothing", positive=True),
         )
 
     @property
@@ -95,20 +95,9 @@ class Friction:
             self.smoothing,
         )
 
-    def effort(self, v: Array, out: Array | None = None) -> Array:
-        """(n,) F(v) for velocities ``v``, written to ``out`` if given (which must not be ``v``)."""
-        if out is None:
-            out = np.empty_like(self.viscous)
-        np.divide(v, self.smoothing, out=out)
-        np.tanh(out, out=out)
+    def effort(self, v: Array) -> Array:
+        """(n,) F(v) for velocities ``v`` (n,)."""
+        level = self.coulomb
         if self._stribeck:
-            decay = np.divide(v, self.stribeck_speed)
-            decay *= -decay
-            np.exp(decay, out=decay)
-            decay *= self.breakaway - self.coulomb
-            decay += self.coulomb
-            out *= decay
-        else:
-            out *= self.coulomb
-        out += self.viscous * v
-        return out
+            level = self.coulomb + (self.breakaway - self.coulomb) * np.exp(-((v / self.stribeck_speed) ** 2))
+        return self.viscous * v + level * np.tanh(v / self.smoothing)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import any_of, column
 from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.control.per_joint import any_of, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -149,16 +149,18 @@ class Guards:
                     got=value,
                     remedy="Correct the setting.",
                 )
-        given = column(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        given = per_joint(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
         self.effort_limit = np.minimum(model.effort_limit, given)
         if s.effort_scale < 1.0:
             self.effort_limit = self.effort_limit * s.effort_scale
-        self.effort_rate = column(np.inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
+        self.effort_rate = per_joint(
+            np.inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True
+        )
         self.velocity_limit = model.velocity_limit * s.velocity_scale
         self.deceleration = (
             default_deceleration(self.velocity_limit)
             if s.max_deceleration is None
-            else column(
+            else per_joint(
                 s.max_deceleration,
                 n,
                 "max_deceleration",

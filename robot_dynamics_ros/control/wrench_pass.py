@@ -58,8 +58,9 @@ class WrenchPass:
         self._net, self._tau = np.zeros(n), np.zeros(n)
 
     def reset(self) -> None:
-        """The motion before is over."""
-        self._differentiator.reset()
+        """Time goes by without calls, or the motion is a new one."""
+        if self._differentiator.started:
+            self._differentiator.reset()
 
     def compute(
         self,
@@ -93,13 +94,12 @@ class WrenchPass:
             effort = measured if self.source == "measured_effort" and measured is not None else tau
             np.copyto(self._net, effort)
             if friction is not None:
-                self._net -= friction.effort(work.v, work.s2)
+                self._net -= friction.effort(work.v)
             if external:
                 self._net += work.kernels.efforts_of(work.q, external)
             work.kernels.forward_dynamics(work.q, work.v, self._net, a)
         if external:
             kernels = work.kernels
-            kernels.gatherer.gather(external, kernels.external)
-            kernels.loaded_inverse_dynamics(work.q, work.v, a, kernels.external, self._tau, work.wrenches)
+            kernels.loaded_inverse_dynamics(work.q, work.v, a, kernels.gather(external), self._tau, work.wrenches)
         else:
             work.kernels.inverse_dynamics_wrenches(work.q, work.v, a, self._tau, work.wrenches)

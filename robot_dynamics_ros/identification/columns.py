@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
+from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
 from robot_dynamics_ros.errors import ArgumentError
@@ -73,7 +73,7 @@ class Columns:
         limited = np.isfinite(limit) & (limit > 0.0)
         usual[limited] = SMOOTHING_SHARE * limit[limited]
         given = self.terms.smoothing
-        self.smoothing = usual if given is None else column(given, model.nv, "smoothing", positive=True)
+        self.smoothing = usual if given is None else per_joint(given, model.nv, "smoothing", positive=True)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.columns import Columns, FrictionTerms
@@ -120,7 +120,7 @@ class _Problem:
         brake = (
             default_deceleration(speed)
             if s.acceleration is None
-            else column(s.acceleration, n, "acceleration", positive=True)
+            else per_joint(s.acceleration, n, "acceleration", positive=True)
         )
         self.speed, self.acceleration = s.scale * speed, s.scale * brake
         self.effort_limit = s.effort_scale * model.effort_limit

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import column
 from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.columns import Columns, FrictionTerms
@@ -160,7 +160,7 @@ def identify(
     columns = Columns(model, s.terms)
     known = structure(columns)
     motion = Motion.of(model, t, q, effort, window=s.window)
-    slow = _SLOW * columns.smoothing if s.slow is None else column(s.slow, model.nv, "slow")
+    slow = _SLOW * columns.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in columns.kinds or s.stribeck
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
     prior = columns.values(model)

@@ -6,26 +6,11 @@ cleanly as one that runs.
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 
-__all__ = ["StopRequest", "controller", "effort_gate", "simulator"]
+from robot_dynamics_ros.ros.stop_request import StopRequest
 
-
-class StopRequest:
-    """Becomes true with SIGINT or SIGTERM."""
-
-    def __init__(self) -> None:
-        self._stopped = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._stop)
-
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        self._stopped = True
-
-    def __bool__(self) -> bool:
-        return self._stopped
+__all__ = ["controller", "effort_gate", "simulator"]
 
 
 def controller(args: list[str] | None = None) -> int:

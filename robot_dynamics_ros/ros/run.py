@@ -11,7 +11,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.main import StopRequest
+from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
 
 __all__ = ["run"]

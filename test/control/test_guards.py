@@ -104,7 +104,7 @@ def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm)
 
 def test_driving_into_a_position_limit_is_stopped(arm):
     """A law that pushes the elbow with full effort against its limit: the guard brings it to rest inside."""
-    guards, kernels = Guards(arm), rd.control.workspace.Kernels.of(arm)
+    guards, kernels = Guards(arm), rd.control.kernels.Kernels(arm)
     q, v, dt = np.array([0.0, 2.0]), np.zeros(2), 1e-3
     bias, M = np.zeros(2), np.zeros((2, 2))
     for _ in range(2000):
@@ -121,7 +121,7 @@ def test_driving_into_a_position_limit_is_stopped(arm):
 
 
 def test_a_speed_above_the_limit_is_braked(arm):
-    guards, kernels = Guards(arm, rd.GuardSettings(velocity_scale=0.25)), rd.control.workspace.Kernels.of(arm)
+    guards, kernels = Guards(arm, rd.GuardSettings(velocity_scale=0.25)), rd.control.kernels.Kernels(arm)
     q, v, dt = np.zeros(2), np.array([0.0, 1.0]), 1e-3
     bias, M, top = np.zeros(2), np.zeros((2, 2)), 0.0
     for _ in range(600):

@@ -5,7 +5,7 @@ import pytest
 from support.closed_loop import mid, sampled
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.workspace import Kernels
+from robot_dynamics_ros.control.kernels import Kernels
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -103,9 +103,9 @@ def test_the_flag_waits_its_delay_and_falls_at_half_the_threshold(arm):
 
 
 def test_the_estimate_goes_on_when_the_payload_changes(arm):
-    observer, kernels = rd.MomentumObserver(arm), Kernels.of(arm)
+    observer, kernels = rd.MomentumObserver(arm), Kernels(arm)
     q, v = mid(arm), np.full(7, 0.3)
-    loaded = Kernels.of(rd.carrying(arm, rd.Payload("flange", 3.0)))
+    loaded = Kernels(rd.carrying(arm, rd.Payload("flange", 3.0)))
     observer.update(kernels, q, v, np.zeros(7), 0.0)
     observer.effort[:] = 5.0
     observer.rebase()

@@ -1,9 +1,8 @@
-"""What every control law has in common: gains that are checked and frozen, friction, and how they are changed."""
+"""The parts all control laws share: gains that are checked and frozen, friction, and how they are changed."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,7 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.workspace import Kernels, Workspace
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.per_joint import non_negative
+from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -30,7 +31,10 @@ def gain(default: Any = dataclasses.MISSING, *, size: int | None = None, optiona
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A frozen value that turns the state and reference in a workspace into efforts.
+    """A frozen value, and a pure function from state and reference to efforts: :meth:`effort`.
+
+    A law of your own is a subclass with that one method; see :class:`~robot_dynamics_ros.control.workspace.Workspace`
+    for what it is given.
 
     Attributes:
         integrates: whether it uses the integral of the error.
@@ -48,7 +52,7 @@ class Law:
                     continue
                 object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
-        at = getattr(self, "friction_at", "measured")
+        at = getattr(self, "friction_at", "reference")
         if at not in FRICTION_AT:
             raise ArgumentError(
                 f"expected one of {FRICTION_AT}, got {at!r}",
@@ -57,12 +61,21 @@ class Law:
                 remedy="Choose where the speed comes from.",
             )
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
-        """Write the (n,) efforts for the state and reference in ``work`` to ``out`` and return it.
-
-        Depends on ``work``'s inputs alone; changes only its scratch, ``a`` and wrenches.
-        """
+    def effort(self, x: Workspace) -> Array:
+        """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""
         raise NotImplementedError
+
+    def __call__(self, x: Workspace, out: Array) -> Array:
+        """Write :meth:`effort` to ``out`` (n,) and return it."""
+        out[:] = self.effort(x)
+        return out
+
+    def F(self, x: Workspace) -> Any:
+        """(n,) effort that overcomes the friction the law compensates, 0 if there is none."""
+        friction: Friction | None = getattr(self, "friction", None)
+        if friction is None:
+            return 0.0
+        return friction.effort(x.v if getattr(self, "friction_at", "reference") == "measured" else x.v_d)
 
     @property
     def gain_names(self) -> tuple[str, ...]:
@@ -117,48 +130,25 @@ class Law:
                 raise UnknownNameError("gain", name, self.gain_names, where=type(self).__name__)
             if isinstance(value, Mapping):
                 present = getattr(self, name)
-                column = np.array(np.broadcast_to(0.0 if present is None else present, (model.nv,)))
+                values = np.array(np.broadcast_to(0.0 if present is None else present, (model.nv,)))
                 for joint, number in value.items():
                     if joint not in model.joint_names:
                         raise UnknownNameError("joint", joint, model.joint_names, where=f"gain {name!r}")
-                    column[model.v_slice(joint)] = number
-                value = column
+                    values[model.v_slice(joint)] = number
+                value = values
             changes[name] = value
         return dataclasses.replace(self, **changes).check(model)
 
 
 def _frozen_gain(value: Any, name: str, size: int | None) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full((), math.nan)
+    array = non_negative(
+        value,
+        f"gain {name!r}",
+        size=size,
+        infinite=name == "i_clamp",
+        remedy="Correct the gain; nothing was changed.",
+    )
     if size is not None and array.shape == ():
         array = np.full(size, float(array))
-    shape_ok = array.ndim <= 1 if size is None else array.shape == (size,)
-    if not shape_ok or np.isnan(array).any() or (array < 0.0).any() or (np.isinf(array).any() and name != "i_clamp"):
-        wanted = "one finite non-negative number or one for each joint" if size is None else f"{size} such numbers"
-        raise ArgumentError(
-            f"expected {wanted}, got {value!r}",
-            where=f"gain {name!r}",
-            got=value,
-            remedy="Correct the gain; nothing was changed.",
-        )
-    array.setflags(write=False)
+        array.setflags(write=False)
     return array
-
-
-def add_friction(work: Workspace, friction: Friction | None, at: str, out: Array) -> None:
-    """Add the effort that overcomes friction at the measured or the reference speed."""
-    if friction is not None:
-        out += friction.effort(work.v if at == "measured" else work.v_d, work.s2)
-
-
-def add_pd(work: Workspace, law: Any, out: Array) -> None:
-    """Add Kp e + Kd ė + Ki ∫e with the gains of ``law``."""
-    np.multiply(law.kp, work.e, out=work.s0)
-    out += work.s0
-    np.multiply(law.kd, work.ed, out=work.s0)
-    out += work.s0
-    if law.integrates:
-        np.multiply(law.ki, work.integral, out=work.s0)
-        out += work.s0

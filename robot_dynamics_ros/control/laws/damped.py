@@ -58,26 +58,22 @@ def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-
     return 0.5 * (inertia + inertia.T) * np.outer(weight, weight)
 
 
-def rotation_error(R_d: Array, R: Array, out: Array) -> Array:
-    """(3,) 2 sin(θ/2) u of the rotation by θ about u (in world axes) that takes ``R`` to ``R_d``, into ``out``.
+def rotation_error(R_d: Array, R: Array) -> Array:
+    """(3,) 2 sin(θ/2) u of the rotation by θ about u (in world axes) that takes ``R`` to ``R_d``.
 
-    It equals the rotation vector for small angles and grows steadily up to half a turn.
+    It equals the rotation vector for small angles and grows steadily up to half a rotation.
     """
     E = R_d @ R.T
     cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
+    twice_sine = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])  # 2 sinθ u
     if cosine > -0.999:
         # 2 sin(θ/2) u = (2 sinθ u) / (2 cos(θ/2)), and 2 cos(θ/2) = √(2 (1 + cosθ))
-        k = 1.0 / np.sqrt(2.0 * (1.0 + cosine))
-        out[0] = k * (E[2, 1] - E[1, 2])
-        out[1] = k * (E[0, 2] - E[2, 0])
-        out[2] = k * (E[1, 0] - E[0, 1])
-        return out
-    # near half a turn the antisymmetric part vanishes and the axis comes from the symmetric one, u uᵀ
+        return twice_sine / np.sqrt(2.0 * (1.0 + cosine))
+    # near half a rotation the antisymmetric part vanishes and the axis comes from the symmetric one, u uᵀ
     S = 0.5 * (E + E.T)
-    axis = S[:, int(np.argmax(np.diag(S)))] - cosine * np.eye(3)[:, int(np.argmax(np.diag(S)))]
-    axis = axis / np.linalg.norm(axis)
-    turn = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
-    if axis @ turn < 0.0:
+    k = int(np.argmax(S.diagonal()))
+    axis = S[:, k] - cosine * np.eye(3)[:, k]
+    axis /= np.linalg.norm(axis)
+    if axis @ twice_sine < 0.0:
         axis = -axis
-    out[:] = np.sqrt(max(0.0, 2.0 * (1.0 - cosine))) * axis
-    return out
+    return np.sqrt(max(0.0, 2.0 * (1.0 - cosine))) * axis

@@ -41,12 +41,12 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     Raises:
         ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.
     """
-    work, out = Workspace(model), np.empty(model.nv)
-    law.check(model).prepare(work.kernels)
+    x, out = Workspace(model), np.empty(model.nv)
+    law.check(model).prepare(x.kernels)
 
     def efforts(q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0) -> Array:
         try:
-            work.set(q, v, q_d, v_d, a_d)
+            x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
             raise ArgumentError(
                 f"state and reference must have {model.nv} numbers each",
@@ -54,7 +54,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
                 got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)),
                 remedy="Give them in the order of joint_names.",
             ) from None
-        return law(work, out)
+        return law(x, out)
 
     return efforts
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.laws.base import Gain, Law, add_friction, add_pd, gain
+from robot_dynamics_ros.control.laws.base import Gain, Law, gain
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.model.description import Array
 
@@ -45,13 +45,10 @@ class ComputedTorque(Law):
     friction: Friction | None = None
     friction_at: str = "reference"
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`ComputedTorque`."""
-        np.copyto(work.a, work.a_d)
-        add_pd(work, self, work.a)
-        work.inverse_dynamics(out)
-        add_friction(work, self.friction, self.friction_at, out)
-        return out
+        a = x.a_d + self.kd * x.ed + self.kp * x.e + self.ki * x.z
+        return x.inverse_dynamics(a) + self.F(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +74,9 @@ class PDGravity(Law):
     friction: Friction | None = None
     friction_at: str = "reference"
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`PDGravity`."""
-        work.kernels.gravity_forces(work.q, out)
-        add_pd(work, self, out)
-        add_friction(work, self.friction, self.friction_at, out)
-        return out
+        return self.kp * x.e + self.kd * x.ed + self.ki * x.z + x.gravity_forces() + self.F(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +93,14 @@ class GravityCompensation(Law):
 
     tracks: ClassVar[bool] = False
 
+    friction_at: ClassVar[str] = "measured"
+
     damping: Gain = gain(0.0)
     friction: Friction | None = None
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`GravityCompensation`."""
-        work.kernels.gravity_forces(work.q, out)
-        np.multiply(self.damping, work.v, out=work.s0)
-        out -= work.s0
-        add_friction(work, self.friction, "measured", out)
-        return out
+        return x.gravity_forces() - self.damping * x.v + self.F(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +120,10 @@ class FeedforwardPD(Law):
     i_clamp: Gain = gain(float("inf"))
     friction: Friction | None = None
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`FeedforwardPD`."""
-        work.kernels.inverse_dynamics(work.q_d, work.v_d, work.a_d, out)
-        np.copyto(work.a, work.a_d)
-        add_pd(work, self, out)
-        add_friction(work, self.friction, "reference", out)
-        return out
+        pid = self.kp * x.e + self.kd * x.ed + self.ki * x.z
+        return x.inverse_dynamics_of_reference() + self.F(x) + pid
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,21 +147,9 @@ class JointImpedance(Law):
     friction: Friction | None = None
     friction_at: str = "reference"
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`JointImpedance`."""
-        np.copyto(work.a, work.a_d)
-        work.inverse_dynamics(out)
-        np.multiply(self.stiffness, work.e, out=work.s0)
-        out += work.s0
-        if self.damping is not None:
-            np.multiply(self.damping, work.ed, out=work.s0)
-        else:
-            work.kernels.mass_matrix(work.q, work.m)
-            np.multiply(self.stiffness, work.m.diagonal(), out=work.s0)
-            np.sqrt(work.s0, out=work.s0)
-            np.multiply(work.s0, self.damping_ratio, out=work.s0)
-            work.s0 *= 2.0
-            work.s0 *= work.ed
-        out += work.s0
-        add_friction(work, self.friction, self.friction_at, out)
-        return out
+        K, D = self.stiffness, self.damping
+        if D is None:
+            D = 2.0 * self.damping_ratio * np.sqrt(K * x.mass_matrix().diagonal())
+        return K * x.e + D * x.ed + x.inverse_dynamics(x.a_d) + self.F(x)

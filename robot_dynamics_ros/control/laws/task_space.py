@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.laws.base import Gain, Law, add_friction, gain
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.laws.base import Gain, Law, gain
 from robot_dynamics_ros.control.laws.damped import rotation_error, task_inertia
-from robot_dynamics_ros.control.workspace import Kernels, Workspace
+from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -77,36 +78,21 @@ class CartesianImpedance(Law):
         """See :meth:`Law.prepare`."""
         kernels.link(self.link)
 
-    def __call__(self, work: Workspace, out: Array) -> Array:
+    def effort(self, x: Workspace) -> Array:
         """See :class:`CartesianImpedance`."""
-        J, X, link = work.J, work.X, work.kernels.link(self.link)
-        link.jacobian(work.q, J)
-        link.pose(work.q, X)
-        dx, velocity = np.empty(6), -(J @ work.v)
+        link = x.link(self.link)
+        J, X = link.jacobian(x.q), link.pose(x.q)
         if self.target is None:
-            link.pose(work.q_d, work.X_d)
-            link.jacobian(work.q_d, work.J_d)
-            velocity += work.J_d @ work.v_d
-            goal = work.X_d
+            X_d, twist = link.pose(x.q_d), link.jacobian(x.q_d) @ x.v_d - J @ x.v
         else:
-            goal = self.target
-        rotation_error(goal[:3, :3], X[:3, :3], dx[:3])
-        np.subtract(goal[:3, 3], X[:3, 3], out=dx[3:])
+            X_d, twist = self.target, -(J @ x.v)
+        dx = np.concatenate([rotation_error(X_d[:3, :3], X[:3, :3]), X_d[:3, 3] - X[:3, 3]])
 
-        work.kernels.mass_matrix(work.q, work.m)
-        Y = np.linalg.solve(work.m, J.T)  # M⁻¹ Jᵀ
-        inertia = task_inertia(J, Y)
-        if self.damping is None:
-            damping = 2.0 * self.damping_ratio * np.sqrt(self.stiffness * np.maximum(inertia.diagonal(), 0.0))
-        else:
-            damping = self.damping
-        force = self.stiffness * dx + damping * velocity
-        posture = self.posture_stiffness * work.e + self.posture_damping * work.ed
-        force -= inertia @ (Y.T @ posture)  # what the posture would do to the link
-
-        np.copyto(work.a, work.a_d)
-        work.inverse_dynamics(out)
-        out += posture
-        out += J.T @ force
-        add_friction(work, self.friction, self.friction_at, out)
-        return out
+        Minv_JT = np.linalg.solve(x.mass_matrix(), J.T)
+        inertia = task_inertia(J, Minv_JT)  # Λ
+        K, D = self.stiffness, self.damping
+        if D is None:
+            D = 2.0 * self.damping_ratio * np.sqrt(K * np.maximum(inertia.diagonal(), 0.0))
+        posture = self.posture_stiffness * x.e + self.posture_damping * x.ed
+        in_null_space = posture - J.T @ (inertia @ (Minv_JT.T @ posture))
+        return J.T @ (K * dx + D * twist) + in_null_space + x.inverse_dynamics(x.a_d) + self.F(x)

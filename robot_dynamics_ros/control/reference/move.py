@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
-from robot_dynamics_ros.control.workspace import check_controllable
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType
@@ -70,14 +71,11 @@ def plan_move(
     for i, name in enumerate(model.joint_names):
         if model.joint(name).type is JointType.CONTINUOUS:
             way[i] -= 2.0 * math.pi * round(way[i] / (2.0 * math.pi))
-    limit = np.asarray(default_deceleration(model.velocity_limit) if acceleration is None else acceleration)
-    if limit.shape not in ((), (model.nv,)) or not (limit > 0.0).all() or not np.isfinite(limit).all():
-        raise ArgumentError(
-            f"expected one positive number or {model.nv}, got {acceleration!r}",
-            where="acceleration",
-            got=acceleration,
-            remedy="Give rad/s² or m/s².",
-        )
+    limit = (
+        default_deceleration(model.velocity_limit)
+        if acceleration is None
+        else per_joint(acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s².")
+    )
     distance = np.abs(way)
     velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
     if (velocity == 0.0).any():
@@ -152,17 +150,7 @@ def _time_for_efforts(
 
 
 def _configuration(model: RobotModel, q: Any, name: str) -> Array:
-    try:
-        array = np.array(q, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (model.nq,) or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected {model.nq} finite numbers, got {q!r}",
-            where=name,
-            got=q,
-            remedy=f"Give one value for each of {', '.join(model.joint_names)}.",
-        )
+    array = vector(q, model.nq, name, joints=model.joint_names)
     bad = (array < model.lower - 1e-6) | (array > model.upper + 1e-6)
     if bad.any():
         i = int(np.argmax(bad))

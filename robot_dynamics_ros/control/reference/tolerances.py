@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics_ros.control.columns import any_of, column
+from robot_dynamics_ros.control.per_joint import any_of, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
@@ -75,10 +75,10 @@ class Tolerances:
                 remedy="Zero means: however long it takes.",
             )
         return cls(
-            column(path, n, "path", remedy=zero),
-            column(0.0, n, "path velocity"),
-            column(goal, n, "goal", remedy=zero),
-            column(stopped_velocity, n, "stopped_velocity", remedy=zero),
+            per_joint(path, n, "path", remedy=zero),
+            per_joint(0.0, n, "path velocity"),
+            per_joint(goal, n, "goal", remedy=zero),
+            per_joint(stopped_velocity, n, "stopped_velocity", remedy=zero),
             float(goal_time),
         )
 

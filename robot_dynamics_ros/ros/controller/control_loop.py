@@ -14,46 +14,28 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
+from robot_dynamics_ros.ros.controller.outputs import (
+    ContactTopic,
+    ExternalEfforts,
+    FlangeTopic,
+    FurtherWrenches,
+    JointWrenches,
+)
 from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.controller.wrench_estimate import WrenchEstimate
-from robot_dynamics_ros.ros.controller.wrench_outputs import WrenchOutputs
-from robot_dynamics_ros.ros.simulator.effort_topic import ExternalEfforts
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 
-__all__ = ["ControlLoop", "controllable"]
-
-
-def controllable(model: RobotModel) -> RobotModel:
-    """The model, if the controller can do with it.
-
-    Raises:
-        ArgumentError: no moving joint, or a joint with several degrees of freedom.
-    """
-    where = f"robot {model.name!r}"
-    if model.nv == 0:
-        raise ArgumentError("has no moving joint", where=where, remedy="There is nothing to control.")
-    for name in model.joint_names:
-        kind = model.joint(name).type
-        if kind in (JointType.FLOATING, JointType.PLANAR):
-            raise ArgumentError(
-                f"joint {name!r} is {kind.name.lower()}",
-                where=where,
-                got=name,
-                remedy="The controller needs a fixed base and joints with one degree of freedom.",
-            )
-    return model
+__all__ = ["ControlLoop"]
 
 
 class ControlLoop:
@@ -82,7 +64,7 @@ class ControlLoop:
         report: ControllerReport,
         failed: Any,
     ) -> None:
-        model = controllable(load_robot_model(description, values, node.get_logger()))
+        model = check_controllable(load_robot_model(description, values, node.get_logger()))
         self.joints: tuple[str, ...] = values["joints"] or model.joint_names
         for name in self.joints:
             if name not in model.joint_names:
@@ -99,6 +81,8 @@ class ControlLoop:
             tolerances=settings.tolerances(values, model),
             observer=settings.observer(values, model),
             collision=settings.collision(values, model),
+            contact=settings.contact(values, model),
+            flange=settings.flange(values, model),
         )
         if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
             self.controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
@@ -118,11 +102,18 @@ class ControlLoop:
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
-        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
-        self._more_wrenches = WrenchOutputs(node, self.controller, values)
-        self._external_efforts = ExternalEfforts(node, self.controller)
-        self._wrench_estimate = WrenchEstimate(node, self.controller, values["external_wrench_estimate.link"])
-        self._references = ReferenceTopics(node, self.controller, values["state_publish_rate"])
+        controller = self.controller
+        wrenches: list[Output] = [JointWrenches(node, controller), FurtherWrenches(node, controller, values)]
+        others: list[Output] = [ReferenceTopics(node, controller, self._reader, values["state_publish_rate"])]
+        if controller.flange is not None:
+            wrenches.append(FlangeTopic(node, controller.flange))
+        if controller.contact is not None:
+            others.append(ContactTopic(node, controller.contact))
+        if controller.observer is not None:
+            others.append(ExternalEfforts(node, controller))
+        self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
+        self._others = Outputs(others)
+        controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
         )
@@ -146,14 +137,7 @@ class ControlLoop:
     def destroy(self) -> None:
         """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
-        for topics in (
-            self._commands,
-            self._wrenches,
-            self._more_wrenches,
-            self._external_efforts,
-            self._wrench_estimate,
-            self._references,
-        ):
+        for topics in (self._commands, self._wrenches, self._others):
             topics.destroy()
 
     def now(self) -> int:
@@ -172,7 +156,7 @@ class ControlLoop:
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.divisor = self._more_wrenches.divisor = divisor
+        self._wrenches.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
@@ -205,11 +189,9 @@ class ControlLoop:
             self._failed(error)
             return
         self._commands.publish(command, stamp)
-        self._wrenches.publish(controller.wrenches, stamp)
-        self._more_wrenches.publish(stamp, reader.effort if reader.effort_known else None)
-        self._external_efforts.publish(stamp)
-        self._wrench_estimate.publish(stamp)
-        self._references.publish(stamp, reader)
+        if controller.current:
+            self._wrenches.publish(stamp)
+            self._others.publish(stamp)
         report.cycle(stamp, steady)
 
     def watch(self) -> None:
@@ -220,7 +202,5 @@ class ControlLoop:
         if command is not None:
             self._commands.publish(command, self.stamp)
         self._wrenches.look_for_listeners()
-        self._more_wrenches.look_for_listeners()
-        self._external_efforts.look_for_listeners()
-        self._wrench_estimate.look_for_listeners()
-        self._references.look_for_listeners()
+        self._others.look_for_listeners()
+        self.controller.want_wrenches = self._wrenches.wanted

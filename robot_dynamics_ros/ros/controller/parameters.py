@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import ControllerOptions
+from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.dynamics import all_joint_names
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS
 from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
@@ -29,6 +32,8 @@ from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 __all__ = [
     "CONTROLLER_PARAMETERS",
     "collision",
+    "contact",
+    "flange",
     "guards",
     "joint_parameters",
     "observer",
@@ -396,6 +401,47 @@ def observer(values: Mapping[str, Any], model: RobotModel) -> MomentumObserver |
         return None
     friction = Friction.of(model) if values["friction_compensation"] != "none" else None
     return MomentumObserver(model, gain=values["observer_gain"], friction=friction)
+
+
+def contact(values: Mapping[str, Any], model: RobotModel) -> ContactEstimate | None:
+    """The estimate of a contact wrench, or ``None`` for none.
+
+    Raises:
+        ArgumentError: a link, but no observer to know efforts from.
+        UnknownNameError: no such link.
+    """
+    if not values["external_wrench_estimate.link"]:
+        return None
+    if values["observer_gain"] == 0.0:
+        raise ArgumentError(
+            "is 0 although a wrench is to be estimated",
+            where="parameter 'observer_gain'",
+            remedy="Give it a value, or leave external_wrench_estimate.link empty.",
+        )
+    return ContactEstimate(model, values["external_wrench_estimate.link"])
+
+
+def flange(values: Mapping[str, Any], model: RobotModel) -> FlangeLoad | None:
+    """The load at the flange, or ``None`` for none.
+
+    Raises:
+        UnknownNameError: no such joint or link.
+    """
+    joint = values["flange.joint"]
+    if not joint:
+        return None
+    every = all_joint_names(model)
+    if joint not in every:
+        raise UnknownNameError("joint", joint, every, where="parameter 'flange.joint'")
+    return FlangeLoad(
+        model,
+        joint,
+        frame=values["flange.frame"],
+        subtract=values["flange.subtract_gravity_and_inertia"],
+        contact=values["flange.contact"],
+        gain=values["flange.observer_gain"],
+        friction=Friction.of(model) if values["friction_compensation"] != "none" else None,
+    )
 
 
 def collision(values: Mapping[str, Any], model: RobotModel) -> CollisionMonitor | None:

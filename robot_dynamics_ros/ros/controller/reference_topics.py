@@ -31,11 +31,13 @@ class ReferenceTopics:
     Args:
         node: the node.
         controller: where the numbers are.
+        reader: where the measured state is.
         rate: Hz.
     """
 
-    def __init__(self, node: Node, controller: JointController, rate: float) -> None:
+    def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
         self._node = node
+        self._reader = reader
         self._controller = controller
         self._period = round(1e9 / rate)
         self._due = 0
@@ -49,15 +51,15 @@ class ReferenceTopics:
             if JointTrajectoryControllerState is not None
             else None
         )
-        self._wanted = False
+        self.wanted = False
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second."""
-        self._wanted = any(p.get_subscription_count() for p in self._publishers())
+        self.wanted = any(p.get_subscription_count() for p in self._publishers())
 
-    def publish(self, stamp: int, reader: JointStateReader) -> None:
+    def publish(self, stamp: int) -> None:
         """Publish what belongs to the joint state of time ``stamp``, ns, if it is time to."""
-        if not self._wanted or abs(stamp - self._due + self._period) < self._period:
+        if abs(stamp - self._due + self._period) < self._period:
             return
         self._due = stamp + self._period
         controller = self._controller
@@ -73,11 +75,11 @@ class ReferenceTopics:
             message.effort = array.array("d")
             self._error.publish(message)
         if self._state is not None and self._state.get_subscription_count():
-            self._publish_state(message.header, reader)
+            self._publish_state(message.header)
 
-    def _publish_state(self, header: Any, reader: JointStateReader) -> None:
+    def _publish_state(self, header: Any) -> None:
         assert self._state is not None
-        controller = self._controller
+        controller, reader = self._controller, self._reader
         state = JointTrajectoryControllerState(header=header, joint_names=self._names)
         state.reference.positions, state.reference.velocities, state.reference.accelerations = (
             _array(row) for row in controller.reference
@@ -87,6 +89,7 @@ class ReferenceTopics:
             state.feedback.effort = _array(reader.effort)
         state.error.positions, state.error.velocities = (_array(row) for row in controller.error)
         state.output.effort = _array(controller.command)
+        state.speed_scaling_factor = 1.0  # time is never scaled here
         self._state.publish(state)
 
     def _publishers(self) -> list[Any]:
@@ -96,4 +99,4 @@ class ReferenceTopics:
         """Take the publishers down."""
         for publisher in self._publishers():
             self._node.destroy_publisher(publisher)
-        self._wanted = False
+        self.wanted = False

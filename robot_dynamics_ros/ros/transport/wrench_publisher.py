@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
@@ -22,7 +23,7 @@ class WrenchPublisher:
         frame: ``header.frame_id``.
 
     Attributes:
-        wanted: whether somebody listens; brought up to date by :meth:`look`.
+        wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
     def __init__(self, node: Node, topic: str, frame: str) -> None:
@@ -36,13 +37,13 @@ class WrenchPublisher:
         self._template = Template(message, numbers)
         self.wanted = False
 
-    def look(self) -> None:
+    def look_for_listeners(self) -> None:
         """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
         self.wanted = self._publisher.get_subscription_count() > 0
 
     def publish(self, wrench: Array, stamp: int) -> None:
         """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
-        if not self.wanted or not np.isfinite(wrench).all():
+        if not self.wanted or not math.isfinite(wrench.dot(wrench)):
             return
         (numbers,) = self._template.blocks
         numbers[:3] = wrench[3:]

@@ -16,10 +16,9 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import Template, marks
-from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 
-__all__ = ["WrenchTopics", "spatial_wrench", "topic_token"]
+__all__ = ["WrenchTopics", "distinct_tokens", "spatial_wrench", "topic_token"]
 
 
 def topic_token(name: str) -> str:
@@ -44,6 +43,26 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     return wrench
 
 
+def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
+    """:func:`topic_token` of each joint.
+
+    Raises:
+        ArgumentError: two joints would share a topic.
+    """
+    taken: dict[str, str] = {}
+    for joint in joints:
+        token = topic_token(joint)
+        if token in taken:
+            raise ArgumentError(
+                f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
+                where="joint_wrenches",
+                got=joint,
+                remedy="Rename one of them in the URDF.",
+            )
+        taken[token] = joint
+    return list(taken)
+
+
 class WrenchTopics:
     """Publishes the wrenches of joints, each only while somebody listens.
 
@@ -53,42 +72,28 @@ class WrenchTopics:
         joints: the joints, in the order of the rows given to :meth:`publish`.
         prefix: topic prefix, ended by the joint's name.
         divisor: publish every ``divisor``-th call.
+
+    Attributes:
+        wanted: rows that somebody listens to; brought up to date by :meth:`look_for_listeners`.
     """
 
     def __init__(
         self, node: Node, model: RobotModel, joints: Sequence[str], prefix: str = "~/joint_wrenches/", divisor: int = 1
     ) -> None:
-        self._node = node
         self.divisor = divisor
         self._countdown = 1
-        taken: dict[str, str] = {}
-        self._publishers = []
-        self._templates = []
-        for joint in joints:
-            token = topic_token(joint)
-            if token in taken:
-                raise ArgumentError(
-                    f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
-                    where="joint_wrenches",
-                    got=joint,
-                    remedy="Rename one of them in the URDF.",
-                )
-            taken[token] = joint
-            self._publishers.append(
-                node.create_publisher(WrenchStamped, prefix + token, STATE, event_callbacks=QUIET_PUBLISHER)
-            )
-            message = WrenchStamped()
-            message.header.frame_id = model.joint(joint).child
-            numbers = marks(6)
-            force, torque = message.wrench.force, message.wrench.torque
-            force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
-            self._templates.append(Template(message, numbers))
-        #: rows that somebody listens to; brought up to date by :meth:`look_for_listeners`
+        tokens = distinct_tokens(joints, prefix)
+        self._publishers = [
+            WrenchPublisher(node, prefix + token, model.joint(joint).child)
+            for token, joint in zip(tokens, joints, strict=True)
+        ]
         self.wanted: list[int] = []
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
-        self.wanted = [i for i, publisher in enumerate(self._publishers) if publisher.get_subscription_count()]
+        for publisher in self._publishers:
+            publisher.look_for_listeners()
+        self.wanted = [i for i, publisher in enumerate(self._publishers) if publisher.wanted]
 
     def publish(self, wrenches: Array, stamp: int) -> None:
         """Publish (joints, 6) wrenches [moment; force] that belong to the time ``stamp``, ns."""
@@ -99,16 +104,10 @@ class WrenchTopics:
             return
         self._countdown = self.divisor
         for i in self.wanted:
-            template = self._templates[i]
-            row = wrenches[i]
-            (numbers,) = template.blocks
-            numbers[:3] = row[3:]
-            numbers[3:] = row[:3]
-            template.stamp(stamp)
-            self._publishers[i].publish(template.bytes())
+            self._publishers[i].publish(wrenches[i], stamp)
 
     def destroy(self) -> None:
         """Take the publishers down."""
         for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
-        self._publishers, self._templates, self.wanted = [], [], []
+            publisher.destroy()
+        self._publishers, self.wanted = [], []

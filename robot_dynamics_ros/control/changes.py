@@ -1,0 +1,80 @@
+"""Changes that take long to prepare: made ready in a thread of their own, taken over between two cycles."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+__all__ = ["Changes"]
+
+#: Makes something ready and returns what takes it over.
+Preparation = Callable[[], Callable[[], None]]
+
+
+class Changes:
+    """One worker thread, and the results it has ready.
+
+    Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
+    replaces an older one that has not been taken over.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: queue.SimpleQueue[tuple[str, int, Preparation, Callable[[Exception], None] | None]] = (
+            queue.SimpleQueue()
+        )
+        self._ready: deque[tuple[str, int, Callable[[], None]]] = deque()
+        self._newest: dict[str, int] = {}
+        self._asked = self._done = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is being prepared, or waits to be taken over."""
+        return self._asked > self._done
+
+    def prepare(self, topic: str, job: Preparation, failed: Callable[[Exception], None] | None = None) -> None:
+        """Have a job done in the background.
+
+        Args:
+            topic: what it is about, e.g. ``"payload"``.
+            job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
+            failed: called in :meth:`take_over` with the error that the job ended with.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        self._asked += 1
+        self._jobs.put((topic, self.supersede(topic), job, failed))
+
+    def supersede(self, topic: str) -> int:
+        """Requests with this topic made so far are not taken over any more; returns the new request's number."""
+        number = self._newest[topic] = self._newest.get(topic, 0) + 1
+        return number
+
+    def _work(self) -> None:
+        while True:
+            topic, number, job, failed = self._jobs.get()
+            use: Callable[[], None] = _nothing
+            if number == self._newest[topic]:
+                try:
+                    use = job()
+                except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
+                    use = partial(failed, error) if failed is not None else _nothing
+            self._ready.append((topic, number, use))
+            del job, failed, use  # or the last robot would live as long as this thread waits
+
+    def take_over(self) -> None:
+        """Use what is ready; to be called between two cycles, costs next to nothing if there is nothing."""
+        while self._ready:
+            topic, number, use = self._ready.popleft()
+            self._done += 1
+            if number == self._newest[topic]:
+                use()
+
+
+def _nothing() -> None:
+    """Take over nothing."""

@@ -1,0 +1,231 @@
+"""The functions of one robot that a control cycle calls, made beforehand."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
+from robot_dynamics_ros.dynamics.reference_frame import WORLD
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["BalanceKernel", "JointKernel", "Kernels", "LinkKernels", "check_controllable", "matching"]
+
+
+def check_controllable(model: RobotModel) -> RobotModel:
+    """The model, if every joint has one coordinate.
+
+    Raises:
+        ArgumentError: it has no moving joint, or a floating or planar one.
+    """
+    for name in model.joint_names:
+        kind = model.joint(name).type
+        if kind.nv != 1:
+            raise ArgumentError(
+                f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom",
+                where=f"robot {model.name!r}",
+                got=name,
+                remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
+            )
+    if model.nv == 0:
+        raise ArgumentError(
+            "it has no moving joint to control", where=f"robot {model.name!r}", remedy="Check the URDF."
+        )
+    return model
+
+
+def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple[str, ...]:
+    """Those of ``names`` that match one of the shell-style patterns, in the order of ``names``.
+
+    Raises:
+        UnknownNameError: a pattern that matches nothing.
+    """
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise UnknownNameError("joint or pattern", pattern, names, where=where)
+    return tuple(name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns))
+
+
+class LinkKernels:
+    """Functions of one link that allocate nothing if an array to write to is given."""
+
+    def __init__(self, model: RobotModel, link: str) -> None:
+        number = model.link_index(link)
+        self.link = link
+        self._origin = np.zeros(3)
+        self._at_point = kernel(model, "jacobian", frame="world", link=number)
+        #: pose (q, out (4, 4)) in the root frame
+        self.pose: Callable[..., Any] = kernel(model, "link_pose", link=number)
+
+    def jacobian(self, q: Array, *out: Array) -> Array:
+        """(6, n) Jacobian [angular; linear] of the link's origin in world axes."""
+        J: Array = self._at_point(q, self._origin, *out)
+        return J
+
+
+class JointKernel:
+    """Wrenches of some joints, fixed and mimic ones too, each about its origin in its child link's frame.
+
+    Attributes:
+        joints: their names.
+        wrenches: (joints, 6) [moment; force] of the last call.
+    """
+
+    def __init__(self, model: RobotModel, joints: Sequence[str]) -> None:
+        links = link_tree(model)
+        self.joints = tuple(joints)
+        self.wrenches = np.zeros((len(self.joints), 6))
+        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
+        self._run = kernel(
+            model,
+            "joint_wrenches",
+            about="joint",
+            axes="child",
+            external=True,
+            joints_of=tuple(links.link_of[name] for name in self.joints),
+        )
+
+    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
+        """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
+        self._run(q, v, a, self._gatherer.scatter(external, self._external), self.wrenches)
+        return self.wrenches
+
+
+class BalanceKernel:
+    """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world.
+
+    Attributes:
+        joint, frame: the joint; the observer's name, whose axes the parts are in.
+        parts: (9, 6) [moment; force] of the last call, rows
+            :data:`~robot_dynamics_ros.dynamics.algorithms.point_motion.PARTS`, about the joint's origin.
+    """
+
+    names = PARTS
+
+    def __init__(self, model: RobotModel, joint: str, observer: str) -> None:
+        if observer not in (*model.link_names, WORLD):
+            raise UnknownNameError("frame", observer, (*model.link_names, WORLD), where="observer")
+        self.joint, self.frame = joint, observer
+        self.parts = np.zeros((len(PARTS), 6))
+        at = model.link_index(observer) if observer in model.link_names else -1
+        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
+        self._run = kernel(
+            model,
+            "wrench_balance",
+            about="joint",
+            axes="observer",
+            external=True,
+            link=link_tree(model).link_of[joint],
+            observer=at,
+        )
+
+    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
+        """``parts`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
+        self._run(q, v, a, self._gatherer.scatter(external, self._external), self.parts)
+        return self.parts
+
+
+_COMMON = (
+    "inverse_dynamics",
+    "inverse_dynamics_wrenches",
+    "bias_forces",
+    "gravity_forces",
+    "mass_matrix",
+    "forward_dynamics",
+    "coriolis_matrix",
+)
+
+
+class Kernels:
+    """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
+
+    What is asked for later (a link, some joints) is compiled when it is asked for first: ask before the cycle starts.
+
+    Attributes:
+        model: the robot.
+        inverse_dynamics: (q, v, a, out_tau).
+        inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
+        bias_forces: (q, v, out); C q̇ + g.
+        gravity_forces: (q, out).
+        mass_matrix: (q, out).
+        forward_dynamics: (q, v, tau, out).
+        coriolis_matrix: (q, v, out).
+        external_efforts: (q, external, out); Σ Jᵀ f.
+        loaded_inverse_dynamics: (q, v, a, external, out_tau, out_wrenches); ``inverse_dynamics_wrenches`` under
+            external wrenches, (nb, 6) as :meth:`gather` makes them.
+    """
+
+    inverse_dynamics: Callable[..., Any]
+    inverse_dynamics_wrenches: Callable[..., Any]
+    bias_forces: Callable[..., Any]
+    gravity_forces: Callable[..., Any]
+    mass_matrix: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    coriolis_matrix: Callable[..., Any]
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        for name in _COMMON:
+            setattr(self, name, kernel(model, name))
+        self.external_efforts = kernel(model, "external_efforts", external=True)
+        self.loaded_inverse_dynamics = kernel(model, "inverse_dynamics_wrenches", external=True)
+        self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
+        self._efforts = np.zeros(model.nv)
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def gather(self, wrenches: Mapping[str, Array]) -> Array:
+        """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""
+        return self._gatherer.gather(wrenches, self._external)
+
+    def efforts_of(self, q: Array, wrenches: Mapping[str, Array]) -> Array:
+        """(n,) Σ Jᵀ f of wrenches (6,) [moment; force] on links, valid until the next call."""
+        self.external_efforts(q, self.gather(wrenches), self._efforts)
+        return self._efforts
+
+    def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        key = (make, *arguments)
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make(self.model, *arguments)
+        return found
+
+    def link(self, name: str) -> LinkKernels:
+        """The functions of a link.
+
+        Raises:
+            UnknownNameError: the model has no such link.
+        """
+        found: LinkKernels = self._get(LinkKernels, name)
+        return found
+
+    def joints(self, names: Sequence[str]) -> JointKernel:
+        """The wrenches of some joints."""
+        found: JointKernel = self._get(JointKernel, tuple(names))
+        return found
+
+    def balance(self, joint: str, observer: str) -> BalanceKernel:
+        """The balance of wrenches of a joint's child link.
+
+        Raises:
+            UnknownNameError: the model has no such observer.
+        """
+        found: BalanceKernel = self._get(BalanceKernel, joint, observer)
+        return found
+
+    def same_for(self, model: RobotModel) -> Kernels:
+        """The same functions for another model of this robot, e.g. with a payload.  Compiles; not for the cycle."""
+        other = Kernels(model)
+        other.include(self)
+        return other
+
+    def include(self, other: Kernels) -> None:
+        """Make whatever ``other`` has and these do not."""
+        for make, *key in list(other._made):
+            self._get(make, *key)

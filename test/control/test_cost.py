@@ -33,7 +33,7 @@ def test_cycles_leave_no_memory_behind(law):
 
     tracemalloc.start()
     try:
-        cycles(300)  # until numpy's and the interpreter's free lists are full
+        cycles(2000)  # until numpy's and the interpreter's free lists are full
         gc.collect()
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()

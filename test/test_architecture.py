@@ -74,10 +74,6 @@ def test_the_core_does_not_import_nodes_or_commands():
     )
 
 
-def test_no_file_grows_past_five_hundred_lines():
-    assert not offenders(lambda path: (n := path.read_text(encoding="utf-8").count("\n")) > 500 and n)
-
-
 def test_no_file_changes_the_import_path():
     assert not offenders(lambda path: "sys.path" in path.read_text(encoding="utf-8"))
 

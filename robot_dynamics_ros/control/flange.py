@@ -16,7 +16,7 @@ from robot_dynamics_ros.control.contact import explain, in_link_axes
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -72,7 +72,7 @@ class FlangeLoad:
         self.load = np.zeros(6)
         self.enabled = True
         self.observer = MomentumObserver(model, gain, friction)
-        self._beyond = {model.link_names[k] for k in links.behind(number)}
+        self._beyond = {model.link_names[k] for k in links.subtree(number)}
         self._friction = friction
         n = model.nv
         self._a, self._net = np.zeros(n), np.zeros(n)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
+from robot_dynamics_ros.dynamics.engine.registry import common_functions
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
@@ -132,17 +133,6 @@ class BalanceKernel:
         return self.parts
 
 
-_COMMON = (
-    "inverse_dynamics",
-    "inverse_dynamics_wrenches",
-    "bias_forces",
-    "gravity_forces",
-    "mass_matrix",
-    "forward_dynamics",
-    "coriolis_matrix",
-)
-
-
 class Kernels:
     """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
@@ -172,7 +162,7 @@ class Kernels:
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
-        for name in _COMMON:
+        for name in (*common_functions(), "coriolis_matrix"):
             setattr(self, name, kernel(model, name))
         self.external_efforts = kernel(model, "external_efforts", external=True)
         self.loaded_inverse_dynamics = kernel(model, "inverse_dynamics_wrenches", external=True)

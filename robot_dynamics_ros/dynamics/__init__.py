@@ -28,12 +28,10 @@ from robot_dynamics_ros.dynamics import (
     relative_motion,
     wrenches,
 )
-from robot_dynamics_ros.dynamics.algorithms import time_step  # noqa: F401 (enters its functions in the registry)
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
-from robot_dynamics_ros.dynamics.engine import link_functions  # noqa: F401 (likewise)
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.dynamics.engine.backends import available_backends, backend_of, kernel, prepare, prepared
 from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches

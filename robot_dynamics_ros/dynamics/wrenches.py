@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input

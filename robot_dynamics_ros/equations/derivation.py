@@ -11,8 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-from robot_dynamics_ros.dynamics.engine.functions import TABLE
-from robot_dynamics_ros.dynamics.engine.registry import Function
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
 from robot_dynamics_ros.equations.formulas import Formulas, frozen
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
@@ -160,16 +159,14 @@ class Derivation:
         for word, constant in inputs.items():
             given[word] = [graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries]
         function = TABLE[entry] if entry in TABLE else _OWN[entry]
-        results: list[list[Any]] = function.run(tree, dict(options), *(given.get(w, []) for w, _ in function.inputs))
-        return results
+        return function.run(tree, dict(options), given)
 
 
-def _jacobian_and_rate(tree: Any, options: Any, q: Any, v: Any, point: Any) -> list[list[Any]]:
-    both = jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
-    return [[x for row in rows for x in row] for rows in both]
+def _jacobian_and_rate(tree: Any, q: Any, v: Any, point: Any, *, options: Any) -> Any:
+    return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
 
 
-def _tip_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) -> list[list[Any]]:
+def _tip_efforts(tree: Any, q: Any, point: Any, wrench: Any, *, options: Any) -> list[Any]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
     efforts = []
     for column in zip(*J, strict=True):
@@ -177,12 +174,20 @@ def _tip_efforts(tree: Any, options: Any, q: Any, point: Any, wrench: Any) -> li
         for x, f in zip(column, wrench, strict=True):
             total = total + x * f
         efforts.append(total)
-    return [efforts]
+    return efforts
 
 
 _OWN = {
-    "jacobian_and_rate": Function("jacobian_and_rate", (("q", ()), ("v", ()), ("point", ())), (), _jacobian_and_rate),
-    "tip_efforts": Function("tip_efforts", (("q", ()), ("point", ()), ("wrench", ())), (), _tip_efforts),
+    "jacobian_and_rate": Function(
+        "jacobian_and_rate",
+        (("q", ()), ("v", ()), ("point", ())),
+        (("J", ()), ("Jdot", ())),
+        _jacobian_and_rate,
+        takes_options=True,
+    ),
+    "tip_efforts": Function(
+        "tip_efforts", (("q", ()), ("point", ()), ("wrench", ())), (("tau", ()),), _tip_efforts, takes_options=True
+    ),
 }
 """Functions that only formulas need."""
 

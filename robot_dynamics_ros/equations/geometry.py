@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import _z_from
+from robot_dynamics_ros.dynamics.engine.elementary_tree import _z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
 from robot_dynamics_ros.equations.places import (
     AXES,

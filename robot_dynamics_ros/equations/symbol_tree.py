@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Layout, NumericTree, _z_from
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
+from robot_dynamics_ros.dynamics.engine.elementary_tree import Body, Layout, NumericTree, _z_from
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
 from robot_dynamics_ros.equations.places import clean_inertia, clean_vector
@@ -55,7 +56,7 @@ def float_leaves(graph: Graph) -> Lift:
 
 
 class _SymbolLayout(Layout):
-    """A :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Layout` whose numbers are symbols (arrays of objects)."""
+    """A :class:`~robot_dynamics_ros.dynamics.engine.elementary_tree.Layout` whose numbers are symbols (arrays of objects)."""
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         model = geometry.model
@@ -167,7 +168,7 @@ class _SymbolBody(Body):
 
 
 class SymbolTree(NumericTree):
-    """A :class:`~robot_dynamics_ros.dynamics.algorithms.tree.NumericTree` whose constants are symbols.
+    """A :class:`~robot_dynamics_ros.dynamics.engine.elementary_tree.NumericTree` whose constants are symbols.
 
     Args:
         geometry: the robot.

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
-from robot_dynamics_ros.dynamics.engine.backends import estimated_operations
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-from robot_dynamics_ros.dynamics.engine.functions import TABLE
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.registry import estimated_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
 from robot_dynamics_ros.equations.places import Definition, Symbols
@@ -209,14 +208,7 @@ def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Itera
 def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
     for kind in kinds:
         entry = FUNCTIONS[kind].entry
-        needed = (
-            [entry]
-            if isinstance(entry, str)
-            else ["inverse_dynamics_derivatives", "mass_matrix_inverse", "forward_dynamics"]
-        )
-        size = sum(estimated_operations(model, name) for name in needed if name in TABLE)
-        if not isinstance(entry, str):
-            size += 4 * model.nv**3
+        size = estimated_operations(model, entry.name)
         if size > limit:
             raise ModelError(
                 f"{kind} would take about {size} operations written out, more than {limit}",

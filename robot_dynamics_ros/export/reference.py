@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import Request, run_on, trace_request
 from robot_dynamics_ros.export.plan import Plan
 

@@ -18,7 +18,7 @@ from robot_dynamics_ros.dynamics import (
     subtree_state,
     wrench_balance,
 )
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel

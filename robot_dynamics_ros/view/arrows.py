@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WRENCH_PARTS, joint_wrenches, link_poses, wrench_balance
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

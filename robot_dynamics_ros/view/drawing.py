@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import link_poses
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType

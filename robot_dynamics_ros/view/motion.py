@@ -15,7 +15,7 @@ from robot_dynamics_ros.dynamics import (
     link_poses,
     link_velocities,
 )
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.dynamics import link_poses
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ModelWarning
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import PAPER

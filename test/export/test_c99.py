@@ -71,7 +71,7 @@ def compare(library, model, rng, count=20, functions=FUNCTIONS):
         close(library.call("potential_energy", [q]), rd.potential_energy(model, q))
 
 
-DIVIDE = {name for name, kind in FUNCTIONS.items() if kind.divides}
+DIVIDE = {name for name, kind in FUNCTIONS.items() if kind.entry.divides}
 
 
 def dir_of(library, kind):

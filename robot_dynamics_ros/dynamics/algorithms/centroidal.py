@@ -5,35 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.energy import mass_moment
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, transmit
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
-from robot_dynamics_ros.errors import ModelError
-from robot_dynamics_ros.spatial import Force, Motion, Vec3
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
+from robot_dynamics_ros.spatial import Force, Vec3
 
-__all__ = ["centroidal_matrix", "mass_center", "mass_center_motion"]
-
-
-def _total(tree: Any) -> Any:
-    total = tree.layout.root[0] + sum(tree.layout.mass)
-    if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
-        return total
-    if total <= 0.0:
-        raise ModelError(
-            "the robot has no mass, so it has no centre of mass",
-            where=f"robot {tree.model.name!r}",
-            remedy="Give at least one link an <inertial>.",
-        )
-    return float(total)
+__all__ = ["centroidal_momentum_matrix", "mass_center", "mass_center_motion"]
 
 
-def mass_center(tree: Any, q: Any) -> Vec3:
+@function(
+    "center_of_mass",
+    "q",
+    {"position": (3,)},
+    exports=(Export("Centre of mass of the whole robot in the world.", {"position": "position"}),),
+)
+def mass_center(tree: Tree[S], q: Vector[S]) -> Vec3:
     """Centre of mass in the world frame, the root link included."""
-    _, moment = mass_moment(tree, q)
-    return moment * (1.0 / _total(tree))
+    return mass_moment(tree, q) * (1.0 / tree.total_mass())
 
 
-def centroidal_matrix(tree: Any, q: Any) -> tuple[list[list[Any]], Vec3]:
-    """A with A v = [angular momentum about the centre of mass; linear momentum] in world axes, and that centre.
+@function("centroidal_momentum_matrix", "q", {"A": (6, "nv")})
+def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
+    """A with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
     Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root frame each column is
     composite inertia times subspace.
@@ -41,32 +35,28 @@ def centroidal_matrix(tree: Any, q: Any) -> tuple[list[list[Any]], Vec3]:
     at = RootFrame(tree, q)
     c = mass_center(tree, q)
     base = tree.base_transform()
-    rows = [[0.0] * tree.nv for _ in range(6)]
+    rows: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     for i in tree.outward():
-        for dof, S in at.S[i]:
-            h = base.force_back(at.inertia[i].mul(S))
+        for dof, column in at.S[i]:
+            h = base.force_back(at.inertia[i].mul(column))
             about_c = Force(h.ang - c.cross(h.lin), h.lin)
             for row, value in zip(rows, about_c.parts(), strict=True):
                 row[dof] = row[dof] + value
-    return rows, c
+    return rows
 
 
-def mass_center_motion(tree: Any, q: Any, v: Any, a: Any) -> tuple[Vec3, Vec3, Vec3]:
+@function("center_of_mass_motion", "q v a", {"position": (3,), "velocity": (3,), "acceleration": (3,)})
+def mass_center_motion(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tuple[Vec3, Vec3, Vec3]:
     """Position, velocity and acceleration of the centre of mass in the world frame."""
-    X, vel, acc = tree.field(), tree.field(), tree.field()
-    p, rate = tree.field(), tree.field()
-    vel[tree.root], acc[tree.root] = Motion.zero(), Motion.zero()
-    p[tree.root], rate[tree.root] = Force.zero(), Force.zero()
-    for i in tree.outward():
-        X[i] = i.transform(q)
-        vJ = i.along(v)
-        vel[i] = X[i].motion(vel[i.parent]) + vJ
-        acc[i] = X[i].motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
-        p[i] = i.inertia.mul(vel[i])
-        rate[i] = i.inertia.mul(acc[i]) + vel[i].cross_force(p[i])
-    for i in tree.inward():
-        p[i.parent] = p[i.parent] + X[i].force_back(p[i])
-        rate[i.parent] = rate[i.parent] + X[i].force_back(rate[i])
-    turn = tree.base_transform().E
-    scale = 1.0 / _total(tree)
-    return mass_center(tree, q), turn.tmul(p[tree.root].lin) * scale, turn.tmul(rate[tree.root].lin) * scale
+    momentum, rate = tree.field(Force), tree.field(Force)
+    momentum[tree.root] = rate[tree.root] = Force.zero()
+    motion = ForwardKinematics(tree, q, v, a, gravity=False)
+    for i in motion.outward():
+        momentum[i] = i.inertia.mul(motion.v[i])
+        rate[i] = net_force(i.inertia, motion.v[i], motion.a[i])
+    for _ in transmit(tree, motion.X, momentum, rate):
+        pass
+    to_root = tree.base_transform().E
+    scale = 1.0 / tree.total_mass()
+    linear = (to_root.tmul(p[tree.root].lin) * scale for p in (momentum, rate))
+    return mass_center(tree, q), next(linear), next(linear)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 
 __all__ = ["coriolis_matrix"]
 
 
-def coriolis_matrix(tree: Any, q: Any, v: Any) -> Any:
+@function(
+    "coriolis_matrix",
+    "q v",
+    {"C": ("nv", "nv")},
+    per_pair=60,
+    exports=(Export("Coriolis matrix of the Christoffel symbols.", {"C": "Coriolis matrix"}),),
+)
+def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[list[S]]:
     """C(q, v), with C v the velocity-dependent efforts and Ṁ − 2C skew-symmetric.
 
     Source: Echeandia and Wensing (2021), algorithm 1, in the root frame.
@@ -17,14 +24,14 @@ def coriolis_matrix(tree: Any, q: Any, v: Any) -> Any:
     at = RootFrame(tree, q, v, coriolis=True)
     C = tree.square()
     for j in tree.inward():
-        for (dof, S), rate in zip(at.S[j], at.subspace_rate(j), strict=True):
-            forward = at.inertia[j].mul(rate) + at.times_B(j, S)
-            momentum = at.inertia[j].mul(S)
-            backward = at.B_times(j, S)
-            for other, T in at.S[j]:
-                C[other][dof] = C[other][dof] + T.dot(forward)
+        for (dof, S_j), rate in zip(at.S[j], at.subspace_rate(j), strict=True):
+            forward = at.inertia[j].mul(rate) + at.times_B(j, S_j)
+            momentum = at.inertia[j].mul(S_j)
+            backward = at.B_times(j, S_j)
+            for other, S_i in at.S[j]:
+                C[other][dof] = C[other][dof] + S_i.dot(forward)
             for i in tree.ancestors(j):
-                for (other, T), T_rate in zip(at.S[i], at.subspace_rate(i), strict=True):
-                    C[other][dof] = C[other][dof] + T.dot(forward)
-                    C[dof][other] = C[dof][other] + (T_rate.dot(momentum) + T.dot(backward))
+                for (other, S_i), S_rate in zip(at.S[i], at.subspace_rate(i), strict=True):
+                    C[other][dof] = C[other][dof] + S_i.dot(forward)
+                    C[dof][other] = C[dof][other] + (S_rate.dot(momentum) + S_i.dot(backward))
     return C

@@ -1,46 +1,68 @@
-"""Forward dynamics: the articulated-body algorithm."""
+"""Forward dynamics: the articulated-body algorithm.
+
+| symbol | is | frame |
+|---|---|---|
+| τ, q̈ (nv) | joint efforts, accelerations | |
+| I_i^A, p_i^A | articulated-body inertia and bias force of body i: f_i = I_i^A a_i + p_i^A | body i |
+| c_i | v_i × S_i v | body i |
+| U_i = I_i^A S_i, D_i = S_iᵀ U_i + rotor inertia, u_i = τ_i − S_iᵀ p_i^A | | body i |
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind
-from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, Transform
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
-__all__ = ["articulated_body"]
+__all__ = ["articulated_body", "forward_dynamics"]
 
 
-def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) -> Any:
-    """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext)  (Featherstone 2008, table 7.1).
+@function(
+    "forward_dynamics",
+    "q v tau external base",
+    {"a": ("nv",)},
+    loops=True,
+    common=True,
+    divides=True,
+    exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),
+)
+def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
+    """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
-    The tree must be free of mimic joints: they tie branches together, which no recursion over a tree can see.
-
-    Returns:
-        accelerations, (nv,).
+    Mimic joints tie branches together, which no recursion over a tree can see: with them, by the mass matrix.
     """
-    X, vel, c = tree.field(Transform), tree.field(Motion), tree.field(Motion)
+    if not tree.model.has_mimic:
+        return articulated_body(tree, q, v, tau, external)
+    bias = bias_forces(tree, q, v, external)
+    return solve_symmetric(mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+
+
+def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
+    """The algorithm of the table above, for a tree without mimic joints  (Featherstone 2008, table 7.1)."""
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     U, D, u = tree.field(list), tree.field(list), tree.field(list)
-    vel[tree.root] = tree.base_velocity()
     IA[tree.root] = ArticulatedInertia.of([0.0] * 21)
     pA[tree.root] = Force.zero()
 
     # Pass 1, outward: velocities and rigid-body terms
-    for i in tree.outward():
-        X[i] = i.transform(q)
-        vJ = i.along(v)
-        vel[i] = X[i].motion(vel[i.parent]) + vJ
-        c[i] = vel[i].cross(vJ)
+    motion = ForwardKinematics(tree, q, v, products=True)
+    X, c = motion.X, motion.c
+    for i in motion.outward():
         IA[i] = i.inertia.articulated()
-        pA[i] = vel[i].cross_force(i.inertia.mul(vel[i]))
+        pA[i] = motion.v[i].cross_force(i.inertia.mul(motion.v[i]))
         if external is not None:
             pA[i] = pA[i] - external[i]
 
     # Pass 2, inward: articulated inertias and bias forces
     for i in tree.inward():
         if i.kind is Kind.FREE:
-            u[i] = [tau[dof] - S.dot(pA[i]) for dof, S in i.columns]
+            u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
             rotor = [tree.armature(dof) for dof, _ in i.columns]
             if all(is_zero(x) for x in rotor):  # a free joint hands on its own effort and no inertia
                 pA[i.parent] = pA[i.parent] + X[i].force_back(Force.of([tau[dof] for dof, _ in i.columns]))
@@ -49,10 +71,10 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
                 IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
                 pA[i.parent] = pA[i.parent] + X[i].force_back(pA[i] + Ia.mul(c[i]) + push)
             continue
-        ((dof, S),) = i.columns
-        Ui = IA[i].mul(S)
-        Di = 1.0 / (S.dot(Ui) + tree.armature(dof))
-        ui = tau[dof] - S.dot(pA[i])
+        ((dof, S_i),) = i.columns
+        Ui = IA[i].mul(S_i)
+        Di = 1.0 / (S_i.dot(Ui) + tree.armature(dof))
+        ui = tau[dof] - S_i.dot(pA[i])
         Ia = IA[i].minus_outer(Ui, Ui * Di)
         pa = pA[i] + Ia.mul(c[i]) + Ui * (Di * ui)
         IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
@@ -68,10 +90,10 @@ def articulated_body(tree: Any, q: Any, v: Any, tau: Any, external: Any = None) 
         if i.kind is Kind.FREE:
             x = solve_symmetric(
                 [
-                    [S.dot(IA[i].mul(T)) + (tree.armature(dof) if S is T else 0.0) for _, T in i.columns]
-                    for dof, S in i.columns
+                    [S_i.dot(IA[i].mul(S_j)) + (tree.armature(dof) if S_i is S_j else 0.0) for _, S_j in i.columns]
+                    for dof, S_i in i.columns
                 ],
-                [r - S.dot(IA[i].mul(ahead)) for (_, S), r in zip(i.columns, u[i], strict=True)],
+                [r - S_i.dot(IA[i].mul(ahead)) for (_, S_i), r in zip(i.columns, u[i], strict=True)],
             )
         else:
             x = [(u[i][0] - ahead.dot(Force.of(U[i]))) * D[i][0]]

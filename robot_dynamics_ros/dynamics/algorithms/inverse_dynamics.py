@@ -1,71 +1,138 @@
-"""Inverse dynamics: the recursive Newton-Euler algorithm, with every joint's wrench on the way."""
+"""Inverse dynamics: the recursive Newton-Euler algorithm, with the force through every joint on the way.
+
+| symbol | is | frame |
+|---|---|---|
+| q, v, a (nv) | configuration, velocities, accelerations | |
+| τ (nv) | joint efforts | |
+| v_i, a_i (6) | spatial velocity and acceleration of body i, −g included | body i |
+| f_i (6) | force that the joint transmits to body i: it moves i and everything beyond | body i |
+| f_i^x (6) | external force on body i | body i |
+
+Outward, f_i = I_i a_i + v_i ×* I_i v_i − f_i^x; inward, τ_i = S_iᵀ f_i and f_λ += ⁱX_λᵀ f_i  (Featherstone 2008, table 5.1).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, NamedTuple
 
-from robot_dynamics_ros.spatial import Force, Motion, Transform
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, project, transmit
+from robot_dynamics_ros.dynamics.algorithms.tree import Field, S, Tree, Vector
+from robot_dynamics_ros.spatial import Force
 
-__all__ = ["external_efforts", "newton_euler"]
+__all__ = ["NewtonEuler", "bias_forces", "external_efforts", "gravity_forces", "inverse_dynamics", "newton_euler"]
+
+Forces = Field[Force] | None
 
 
-def newton_euler(tree: Any, q: Any, v: Any, a: Any, external: Any = None) -> Any:
-    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext  (Featherstone 2008, table 5.1).
+class NewtonEuler(NamedTuple, Generic[S]):
+    """What the algorithm finds: efforts, forces through the joints, motions of the bodies."""
+
+    tau: list[S]
+    f: Field[Force]
+    motion: ForwardKinematics[S]
+
+
+def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> NewtonEuler[S]:
+    """The algorithm of the table above.
 
     Args:
-        tree: what to run on; see :mod:`robot_dynamics_ros.dynamics.algorithms.tree`.
-        q, v, a: coordinates, indexable.
-        external: forces on bodies in body frames, by body; ``None`` for none.
-
-    Returns:
-        (τ, f): efforts, and the force transmitted through each joint in the body's frame.
+        external: forces on bodies in body frames.
     """
-    X, f = tree.field(Transform), tree.field(Force)
-    vel, acc = tree.field(Motion), tree.field(Motion)
-    vel[tree.root] = tree.base_velocity()
-    acc[tree.root] = tree.gravity_motion()
+    f = tree.field(Force)
     f[tree.root] = Force.zero()
-
-    # Pass 1, outward: velocities, accelerations, and the force that moves each body
-    for i in tree.outward():
-        X[i] = i.transform(q)
-        vJ = i.along(v)
-        vel[i] = X[i].motion(vel[i.parent]) + vJ
-        acc[i] = X[i].motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
-        f[i] = i.inertia.mul(acc[i]) + vel[i].cross_force(i.inertia.mul(vel[i]))
+    motion = ForwardKinematics(tree, q, v, a)
+    for i in motion.outward():
+        f[i] = net_force(i.inertia, motion.v[i], motion.a[i])
         if external is not None:
             f[i] = f[i] - external[i]
-
-    # Pass 2, inward: each joint carries its body and everything behind it
     tau = tree.vector()
-    for i in tree.inward():
-        for dof, S in i.columns:
-            tau[dof] = tau[dof] + S.dot(f[i])
-        f[i.parent] = f[i.parent] + X[i].force_back(f[i])
+    for i in transmit(tree, motion.X, f):
+        project(i, f[i], tau)
     for dof in tree.degrees():
         tau[dof] = tau[dof] + tree.armature(dof) * a[dof]
-    return tau, f
+    return NewtonEuler(tau, f, motion)
 
 
-def external_efforts(tree: Any, q: Any, external: Any) -> Any:
-    """Σ Jᵀ f_ext: what wrenches from the surroundings do at the joints, by carrying them inward.
+@function(
+    "inverse_dynamics",
+    "q v a external base",
+    {"tau": ("nv",)},
+    loops=True,
+    common=True,
+    exports=(
+        Export(
+            "Efforts that make the robot move so: M(q) a + C(q, v) v + g(q) - J' external.",
+            {"tau": "efforts"},
+            default=True,
+        ),
+    ),
+)
+def inverse_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> list[S]:
+    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext."""
+    return newton_euler(tree, q, v, a, external).tau
 
-    Args:
-        tree: see :func:`newton_euler`.
-        external: forces on bodies in body frames, by body; ``None`` for none.
 
-    Returns:
-        efforts (nv,).
-    """
+@function(
+    "inverse_dynamics_wrenches",
+    "q v a external base",
+    {"tau": ("nv",), "wrenches": ("nj", 6)},
+    loops=True,
+    common=True,
+    exports=(
+        Export(
+            "What every joint carries: the wrench [moment; force] that the parent side exerts on the child link, about "
+            "the joint's origin, in the child link's axes.",
+            {"wrenches": "one row a joint"},
+            name="joint_wrenches",
+            default=True,
+        ),
+    ),
+)
+def _inverse_dynamics_wrenches(tree: Tree[S], q: Any, v: Any, a: Any, external: Forces = None) -> Any:
+    found = newton_euler(tree, q, v, a, external)
+    return found.tau, tree.per_joint(found.f)
+
+
+@function(
+    "bias_forces",
+    "q v external base",
+    {"tau": ("nv",)},
+    loops=True,
+    common=True,
+    exports=(
+        Export("Efforts without acceleration: C(q, v) v + g(q) - J' external.", {"tau": "efforts"}, default=True),
+    ),
+)
+def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = None) -> list[S]:
+    """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts without acceleration."""
+    return newton_euler(tree, q, v, tree.zeros(), external).tau
+
+
+@function(
+    "gravity_forces",
+    "q",
+    {"tau": ("nv",)},
+    loops=True,
+    common=True,
+    exports=(Export("Efforts that hold the robot at rest against gravity.", {"tau": "efforts"}, default=True),),
+)
+def gravity_forces(tree: Tree[S], q: Vector[S]) -> list[S]:
+    """g(q): the efforts at rest."""
+    return newton_euler(tree, q, tree.zeros(), tree.zeros()).tau
+
+
+@function("external_efforts", "q external", {"tau": ("nv",)}, loops=True)
+def external_efforts(tree: Tree[S], q: Vector[S], external: Forces = None) -> list[S]:
+    """Σ Jᵀ f_ext: external forces carried inward, and their share in each joint's effort."""
     tau = tree.vector()
     if external is None:
         return tau
-    X, f = tree.field(Transform), tree.field(Force)
+    f = tree.field(Force)
     f[tree.root] = Force.zero()
-    for i in tree.outward():
-        X[i], f[i] = i.transform(q), external[i]
-    for i in tree.inward():
-        for dof, S in i.columns:
-            tau[dof] = tau[dof] + S.dot(f[i])
-        f[i.parent] = f[i.parent] + X[i].force_back(f[i])
+    placed = ForwardKinematics(tree, q)
+    for i in placed.outward():
+        f[i] = external[i]
+    for i in transmit(tree, placed.X, f):
+        project(i, f[i], tau)
     return tau

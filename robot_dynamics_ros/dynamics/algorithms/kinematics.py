@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Motion, Transform, Vec3
 
 __all__ = ["jacobian_and_rate", "link_placement", "motion_of_point", "placements"]
 
 
-def link_placement(tree: Any, link: int) -> tuple[Any, Transform]:
+def link_placement(tree: Tree[S], link: int) -> tuple[Body[S] | None, Transform]:
     """The body a link belongs to (``None`` for the root body), and the body-to-link transform."""
     return tree.model_body(int(tree.model.link_body[link])), tree.link_frame(link)
 
 
-def placements(tree: Any, q: Any, links: Iterable[int]) -> list[Transform]:
+def placements(tree: Tree[S], q: Vector[S], links: Iterable[int]) -> list[Transform]:
     """World-to-link transforms of the given links."""
-    pose = {None: tree.base_transform()}
+    placed = ForwardKinematics(tree, q, pose_of_root=tree.base_transform())
     found = []
     for link in links:
         body, at = link_placement(tree, link)
-        for i in tree.path(body):
-            if i not in pose:
-                pose[i] = i.transform(q).compose(pose[i.parent])
-        found.append(at.compose(pose[body]))
+        found.append(at.compose(placed.pose[placed.reach(body)]))
     return found
 
 
 def motion_of_point(
-    tree: Any, q: Any, v: Any, a: Any, links: Iterable[int], point: Vec3
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], links: Iterable[int], point: Vec3
 ) -> list[tuple[Motion, Motion]]:
     """Velocity [ω; ṗ] and acceleration [ω̇; p̈] of a point fixed to each link, in world axes.
 
-    The recursion carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
+    The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
     """
-    pose = {None: tree.base_transform()}
-    vel, acc = {None: Motion.zero()}, {None: Motion.zero()}
+    motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
     found: list[tuple[Motion, Motion]] = []
     for link in links:
         body, at = link_placement(tree, link)
-        for i in tree.path(body):
-            if i in pose:
-                continue
-            X = i.transform(q)
-            vJ = i.along(v)
-            pose[i] = X.compose(pose[i.parent])
-            vel[i] = X.motion(vel[i.parent]) + vJ
-            acc[i] = X.motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
+        motion.reach(body)
         here = Transform(at.E, at.r + at.E.tmul(point))
-        velocity, spatial = here.motion(vel[body]), here.motion(acc[body])
+        velocity, spatial = here.motion(motion.v[body]), here.motion(motion.a[body])
         acceleration = Motion(spatial.ang, spatial.lin + velocity.ang.cross(velocity.lin))
-        turn = here.compose(pose[body]).E
-        in_world = [Motion(turn.tmul(m.ang), turn.tmul(m.lin)) for m in (velocity, acceleration)]
+        to_world = here.compose(motion.pose[body]).E
+        in_world = [Motion(to_world.tmul(m.ang), to_world.tmul(m.lin)) for m in (velocity, acceleration)]
         found.append((in_world[0], in_world[1]))
     return found
 
 
 def jacobian_and_rate(
-    tree: Any, q: Any, v: Any, link: int, point: Vec3, frame: str
+    tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, frame: str
 ) -> tuple[list[list[Any]], list[list[Any]]]:
     """Geometric Jacobian of a point of a link, and its time derivative (zero if ``v`` is ``None``).
 
@@ -69,27 +61,23 @@ def jacobian_and_rate(
         two (6, nv) nested lists.
     """
     body, at = link_placement(tree, link)
-    pose, vel = tree.base_transform(), Motion.zero()
+    motion = ForwardKinematics(tree, q, v, pose_of_root=tree.base_transform())
     columns: list[tuple[int, Motion, Motion]] = []  # about the world origin, in world axes
-    for i in tree.path(body):
-        X = i.transform(q)
-        pose = X.compose(pose)
-        if v is not None:
-            vel = X.motion(vel) + i.along(v)
-        for dof, S in i.columns:
-            rate = vel.cross(S) if v is not None else Motion.zero()
-            columns.append((dof, pose.motion_back(S), pose.motion_back(rate)))
+    for i in motion.outward(tree.path(body)):
+        for dof, column in i.columns:
+            rate = motion.v[i].cross(column) if v is not None else Motion.zero()
+            columns.append((dof, motion.pose[i].motion_back(column), motion.pose[i].motion_back(rate)))
+    pose = motion.pose[body]
     here = Transform(at.E, at.r + at.E.tmul(point)).compose(pose)
-    p = here.r
-    moving = Transform(Mat3.identity(), p)
-    total = moving.motion(pose.motion_back(vel)) if v is not None else Motion.zero()
+    moving = Transform(Mat3.identity(), here.r)
+    total = moving.motion(pose.motion_back(motion.v[body])) if v is not None else Motion.zero()
     omega, p_rate = total.ang, total.lin
-    J = [[0.0] * tree.nv for _ in range(6)]
-    J_rate = [[0.0] * tree.nv for _ in range(6)]
-    for dof, S, S_rate in columns:
-        column = moving.motion(S)
+    J: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
+    J_rate: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
+    for dof, S_i, S_rate in columns:
+        column = moving.motion(S_i)
         rate = moving.motion(S_rate)
-        rate = Motion(rate.ang, rate.lin + S.ang.cross(p_rate))
+        rate = Motion(rate.ang, rate.lin + S_i.ang.cross(p_rate))
         if frame == "link":
             rate = Motion(rate.ang - omega.cross(column.ang), rate.lin - omega.cross(column.lin))
             column, rate = (Motion(here.E.mul(m.ang), here.E.mul(m.lin)) for m in (column, rate))
@@ -98,3 +86,61 @@ def jacobian_and_rate(
         for row, value in zip(J_rate, rate.parts(), strict=True):
             row[dof] = row[dof] + value
     return J, J_rate
+
+
+def _homogeneous(pose: Transform) -> list[Any]:
+    R, p = pose.E.T, pose.r
+    return [*R.a.parts(), p.x, *R.b.parts(), p.y, *R.c.parts(), p.z, 0.0, 0.0, 0.0, 1.0]
+
+
+@function(
+    "link_pose",
+    "q",
+    {"pose": (4, 4)},
+    options=("link",),
+    exports=(Export("Placement of the link in the world.", {"pose": "homogeneous matrix"}),),
+)
+def _link_pose(tree: Tree[S], q: Vector[S], *, options: Mapping[str, Any]) -> list[Any]:
+    (pose,) = placements(tree, q, [options["link"]])
+    return _homogeneous(pose)
+
+
+@function("link_poses", "q", {"poses": ("nl", 4, 4)})
+def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
+    return [_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names)))]
+
+
+@function("link_motions", "q v a", {"velocities": ("nl", 6), "accelerations": ("nl", 6)})
+def _link_motions(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tuple[list[Motion], list[Motion]]:
+    found = motion_of_point(tree, q, v, a, range(len(tree.model.link_names)), Vec3.zero())
+    return [velocity for velocity, _ in found], [acceleration for _, acceleration in found]
+
+
+@function(
+    "jacobian",
+    "q point",
+    {"J": (6, "nv")},
+    options=("frame", "link"),
+    exports=(
+        Export(
+            "Jacobian of the link's origin: J v = [angular; linear] velocity, world axes.",
+            {"J": "Jacobian, angular rows first"},
+            default=True,
+        ),
+    ),
+)
+def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Mapping[str, Any]) -> list[list[Any]]:
+    return jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])[0]
+
+
+@function(
+    "jacobian_rate",
+    "q v point",
+    {"Jdot": (6, "nv")},
+    options=("frame", "link"),
+    exports=(Export("Time derivative of the Jacobian.", {"Jdot": "derivative of the Jacobian"}),),
+)
+def _jacobian_rate(
+    tree: Tree[S], q: Vector[S], v: Vector[S], point: Sequence[S], *, options: Mapping[str, Any]
+) -> list[list[Any]]:
+    return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])[1]

@@ -1,76 +1,115 @@
-"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small and large trees."""
+"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small and large trees.
+
+| symbol | is | frame |
+|---|---|---|
+| M (nv, nv) | mass matrix, rotor inertia on its diagonal | |
+| I_i^c | composite inertia: of body i and everything beyond | body i |
+| F = I_i^c S_i | force that accelerates the subtree of i with one unit of its joint | body i, then of each ancestor |
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import count_operations
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, inverse_of_factors
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Motion, RigidInertia, Transform
 
-__all__ = ["composite_rigid_body", "composite_rigid_body_best", "composite_rigid_body_world"]
+__all__ = ["composite_rigid_body", "composite_rigid_body_world", "mass_matrix"]
 
 
-def composite_rigid_body(tree: Any, q: Any) -> Any:
-    """M(q) by carrying each joint's force down the tree  (Featherstone 2008, table 6.2)."""
-    X, Ic = tree.field(Transform), tree.field(RigidInertia)
+def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
+    """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table 6.2)."""
+    Ic = tree.field(RigidInertia)
     Ic[tree.root] = RigidInertia.zero()
-    for i in tree.outward():
-        X[i] = i.transform(q)
+    placed = ForwardKinematics(tree, q)
+    for i in placed.outward():
         Ic[i] = i.inertia
     M = tree.matrix()
-    for i in tree.inward():
-        Ic[i.parent] = Ic[i.parent] + X[i].rigid_back(Ic[i])
-        for dof, S in i.columns:
-            F = Ic[i].mul(S)
-            for other, T in i.columns:
+    for i in composite_inertia(tree, placed.X, Ic):
+        for dof, S_i in i.columns:
+            F = Ic[i].mul(S_i)
+            for other, S_j in i.columns:
                 if other <= dof:
-                    M.add(dof, other, T.dot(F))
+                    M.add(dof, other, S_j.dot(F))
             at = i
             for j in tree.ancestors(i):
-                F = X[at].force_back(F)
-                for other, T in j.columns:
-                    M.add_pair(dof, other, T.dot(F))
+                F = placed.X[at].force_back(F)
+                for other, S_j in j.columns:
+                    M.add_pair(dof, other, S_j.dot(F))
                 at = j
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
     return M
 
 
-def composite_rigid_body_world(tree: Any, q: Any) -> Any:
+def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
     """M(q) with subspaces and forces brought to the root frame once: one six-term product for each pair of joints.
 
     The sum in each entry cancels over the distance from the root, so it is as exact as the form above up to the
     robot's reach over a link's length.  It wins on long chains, where pairs outnumber bodies.
     """
-    X, pose = tree.field(Transform), tree.field(Transform)
+    placed = ForwardKinematics(tree, q, pose_of_root=Transform.identity())
+    pose = placed.pose
     Ic, S0 = tree.field(RigidInertia), tree.field([Motion])
     Ic[tree.root] = RigidInertia.zero()
-    pose[tree.root] = Transform.identity()
-    for i in tree.outward():
-        X[i] = i.transform(q)
-        pose[i] = X[i].compose(pose[i.parent])
-        S0[i] = [pose[i].motion_back(S) for _, S in i.columns]
+    for i in placed.outward():
+        S0[i] = [pose[i].motion_back(S_i) for _, S_i in i.columns]
         Ic[i] = i.inertia
     M = tree.matrix()
-    for i in tree.inward():
-        Ic[i.parent] = Ic[i.parent] + X[i].rigid_back(Ic[i])
-        forces = [(dof, pose[i].force_back(Ic[i].mul(S))) for dof, S in i.columns]
+    for i in composite_inertia(tree, placed.X, Ic):
+        forces = [(dof, pose[i].force_back(Ic[i].mul(S_i))) for dof, S_i in i.columns]
         for dof, F in forces:
-            for (other, _), T in zip(i.columns, S0[i], strict=True):
+            for (other, _), S_j in zip(i.columns, S0[i], strict=True):
                 if other <= dof:
-                    M.add(dof, other, T.dot(F))
+                    M.add(dof, other, S_j.dot(F))
         for j in tree.ancestors(i):
             for dof, F in forces:
-                for (other, _), T in zip(j.columns, S0[j], strict=True):
-                    M.add_pair(dof, other, T.dot(F))
+                for (other, _), S_j in zip(j.columns, S0[j], strict=True):
+                    M.add_pair(dof, other, S_j.dot(F))
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
     return M
 
 
-def composite_rigid_body_best(tree: Any, q: Any) -> Any:
-    """M(q) by whichever form takes fewer operations for this tree; only a tree on symbols can tell beforehand."""
-    if not tree.symbolic(q):
-        return composite_rigid_body(tree, q)
-    forms = [composite_rigid_body(tree, q), composite_rigid_body_world(tree, q)]
-    return min(forms, key=lambda M: count_operations(M.flat())["total"])
+@function(
+    "mass_matrix",
+    "q",
+    {"M": ("nv", "nv")},
+    per_body=60,
+    per_pair=25,
+    loops=True,
+    common=True,
+    exports=(Export("Joint-space inertia matrix M(q), rotor inertia included.", {"M": "mass matrix"}, default=True),),
+)
+def mass_matrix(tree: Tree[S], q: Vector[S]) -> Any:
+    """M(q) by whichever form takes fewer operations for this robot."""
+    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
+
+
+@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, per_pair=40, divides=True)
+def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
+    L, inverse = factorize(mass_matrix(tree, q).rows)
+    n = tree.nv
+    full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    return full, [1.0 / d for d in inverse]
+
+
+@function(
+    "mass_matrix_inverse",
+    "q",
+    {"Minv": ("nv", "nv")},
+    per_pair=60,
+    divides=True,
+    exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
+)
+def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Any:
+    """M(q)⁻¹ from the sparse factors."""
+    return inverse_of_factors(*factorize(mass_matrix(tree, q).rows))
+
+
+@function("mass_matrix_solve", "q tau", {"x": ("nv",)}, per_pair=45, divides=True)
+def _mass_matrix_solve(tree: Tree[S], q: Vector[S], tau: Vector[S]) -> list[Any]:
+    return back_substitute(*factorize(mass_matrix(tree, q).rows), tau)

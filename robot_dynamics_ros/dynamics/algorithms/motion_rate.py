@@ -7,24 +7,25 @@ For what a stand-in robot needs beyond this (true sticking, impacts, events with
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
+from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import Vec3, maximum, minimum, quaternion_rate, rotation_of_quaternion, sqrt
 
 __all__ = ["applied_efforts", "configuration_rate"]
 
 
-def configuration_rate(tree: Any, q: Any, v: Any) -> list[Any]:
+def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
     """q̇: the velocity itself, except for free joints, whose [ω; v] turns into ṗ = R v and ½ quaternion ⊗ ω."""
     rate: list[Any] = [0.0] * len(q)
-    lay = tree.layout
-    for k in range(lay.n):
-        i, j = lay.q_index[k], lay.v_index[k]
-        if lay.kind[k] is not Kind.FREE:
-            rate[i] = v[j] * 1.0
+    for kind, i, j in tree.position_indices():
+        if kind is not Kind.FREE:
+            rate[i] = v[j] * 1.0  # type: ignore[operator]
             continue
         x, y, z, w = q[i + 3 : i + 7]
         rate[i : i + 3] = rotation_of_quaternion(x, y, z, w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
@@ -33,7 +34,7 @@ def configuration_rate(tree: Any, q: Any, v: Any) -> list[Any]:
 
 
 def applied_efforts(
-    tree: Any, q: Any, v: Any, tau: Any, friction: Any, stops: Any, step: Any
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], friction: Sequence[S], stops: Sequence[S], step: Any
 ) -> tuple[list[Any], list[Any]]:
     """Efforts that reach the mechanism, and the inertia that makes a step of length ``step`` implicit in them.
 
@@ -49,7 +50,8 @@ def applied_efforts(
     model = tree.model
     viscous, coulomb, smooth = friction
     stiffness, dissipation = stops
-    efforts, inertia = [], []
+    efforts: list[Any] = []
+    inertia: list[Any] = []
     for d in range(model.nv):
         effort, limit = tau[d], float(model.effort_limit[d])
         if np.isfinite(limit):
@@ -71,6 +73,21 @@ def applied_efforts(
                 efforts[d] = efforts[d] - push * sign
                 inertia[d] = inertia[d] + step * (stiffness * depth * dissipation + step * stiffness * _beyond(depth))
     return efforts, inertia
+
+
+@function("motion_rate", "q v tau friction stops step", {"q_rate": ("nq",), "v_rate": ("nv",)})
+def _motion_rate(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    friction: Sequence[S],
+    stops: Sequence[S],
+    step: Sequence[S],
+) -> tuple[list[Any], list[Any]]:
+    efforts, inertia = applied_efforts(tree, q, v, tau, friction, stops, step[0])
+    tree.add_armature(inertia)
+    return configuration_rate(tree, q, v), forward_dynamics(tree, q, v, efforts)
 
 
 def _beyond(depth: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement, reduced
+from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import JointWrenches, to_link
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
-from robot_dynamics_ros.dynamics.algorithms.links import BodyPass, link_forces, link_tree, on_bodies, to_link
-from robot_dynamics_ros.dynamics.algorithms.placement import Placement
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Vec3
 
 __all__ = ["PARTS", "Seen", "balance", "seen_from"]
@@ -41,21 +44,18 @@ def seen_from(A: Placement, B: Placement, r: Vec3) -> Seen:
     return Seen(R.tmul(d), R.T.matmul(B.R), *(R.tmul(x) for x in (dot, ddot, omega, alpha)))
 
 
-def balance(
-    tree: Any, q: Any, v: Any, a: Any, values: list[Any], link: int, own: Placement, observer: Placement
-) -> list[Force]:
+def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, observer: Placement) -> list[Force]:
     """The balance of wrenches of one link in an observer's frame, about the origin of the joint above the link.
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
 
     Args:
-        values: external wrenches on all links, flat; empty for none.
+        wrenches: of the state.
         own: placement of the link.
 
     Returns:
         the wrenches :data:`PARTS`, in the observer's axes.
     """
-    model = tree.model
     m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own, c)
     A, R = observer.R, seen.rotation
@@ -69,7 +69,7 @@ def balance(
     turn, spin = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
     I = R.T.congruence(about_com)  # noqa: E741 - the book's name
     dynamic = at_joint(seen.acceleration * m, I.mul(spin) + turn.cross(I.mul(turn)))
-    g = A.tmul(Vec3.of(tree.layout.gravity.tolist()))
+    g = A.tmul(tree.gravity())
     parts = [
         dynamic,
         at_joint(A.tmul(observer.a) * -m),
@@ -79,14 +79,10 @@ def balance(
         at_joint(g * m),
     ]
     body, at = link_placement(tree, link)
-    forces = link_forces(tree, values)
-    done = BodyPass(tree, q, v, a, on_bodies(tree, forces))
-    links = link_tree(model)
-    carried, pushed = Force.zero(), Force.zero()
-    for child in links.children[link]:
-        carried = carried + done.carried(child, body, forces)
-    if link in forces:
-        pushed = forces[link]
+    carried = Force.zero()
+    for child in wrenches.links.children[link]:
+        carried = carried + wrenches.carried(child, body)
+    pushed = wrenches.external.get(link, Force.zero())
     for f in (carried * -1.0, pushed):
         f = to_link(at, f)
         parts.append(Force(R.mul(f.ang), R.mul(f.lin)))
@@ -94,3 +90,56 @@ def balance(
     for part in parts[1:]:
         joint = joint - part
     return [joint, *parts]
+
+
+@function("wrench_balance", "q v a link_external base observer axes about", {"parts": (9, 6)})
+def _wrench_balance(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    link_external: Sequence[S],
+    observer: Sequence[S],
+    axes: Sequence[S],
+    about: Sequence[S],
+    *,
+    options: Mapping[str, Any],
+) -> list[Force]:
+    frames = FrameChoice(tree, options, q, v, a)
+    A, own = frames.observer(observer), frames.link(options["link"])
+    moved = None if options["about"] == "joint" else A.R.tmul(own.p - frames.point(options["about"], about))
+    turn = None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    wrenches = JointWrenches(tree, q, v, a, link_external)
+    return [reduced(f, moved, turn) for f in balance(tree, wrenches, options["link"], own, A)]
+
+
+@function(
+    "point_motion",
+    "q v a point base observer axes",
+    {
+        "position": (3,),
+        "rotation": (3, 3),
+        "velocity": (3,),
+        "acceleration": (3,),
+        "angular_velocity": (3,),
+        "angular_acceleration": (3,),
+        "turn": (3, 3),
+    },
+)
+def _point_motion(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    point: Sequence[S],
+    observer: Sequence[S],
+    axes: Sequence[S],
+    *,
+    options: Mapping[str, Any],
+) -> tuple[Any, ...]:
+    frames = FrameChoice(tree, options, q, v, a)
+    A = frames.observer(observer)
+    seen = seen_from(A, frames.link(options["link"]), Vec3.of(point))
+    turn = Mat3.identity() if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    position, *rates = (turn.mul(x) for x in (seen.position, *seen[2:]))
+    return position, seen.rotation, *rates, turn

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, Transform, Vec3
 
 __all__ = ["PARAMETERS", "joint_torque_regressor"]
@@ -12,31 +15,31 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Per body: mass, first moment m c, and rotational inertia about the body frame's origin."""
 
 
-def joint_torque_regressor(tree: Any, q: Any, v: Any, a: Any) -> Any:
+@function("joint_torque_regressor", "q v a", {"Y": ("nv", "np")}, per_pair=110)
+def joint_torque_regressor(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[list[Any]]:
     """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in order.
+
+    A body's ten columns are the wrenches that it takes with unit parameters; each joint before it feels Sᵀ of them.
 
     Source: Atkeson, An and Hollerbach, *Estimation of inertial parameters of manipulator loads and links* (1986).
     """
-    pose, vel, acc, S0 = tree.field(), tree.field(), tree.field(), tree.field()
-    pose[tree.root], vel[tree.root], acc[tree.root] = Transform.identity(), Motion.zero(), tree.gravity_motion()
-    count = len(tree.model.moving_joint_names)
-    Y = [[0.0] * (10 * count) for _ in range(tree.nv)]
+    count = tree.model.nb
+    Y: list[list[Any]] = [[0.0] * (10 * count) for _ in range(tree.nv)]
     number = {tree.model_body(k): k for k in range(count)}
-    for i in tree.outward():
-        X = i.transform(q)
-        vJ = i.along(v)
-        pose[i] = X.compose(pose[i.parent])
-        vel[i] = X.motion(vel[i.parent]) + vJ
-        acc[i] = X.motion(acc[i.parent]) + i.along(a) + vel[i].cross(vJ)
-        S0[i] = [(dof, pose[i].motion_back(S)) for dof, S in i.columns]
+    columns: Any = list[tuple[int, Motion]]
+    S0 = tree.field(columns)
+    motion = ForwardKinematics(tree, q, v, a, pose_of_root=Transform.identity())
+    for i in motion.outward():
+        pose = motion.pose[i]
+        S0[i] = [(dof, pose.motion_back(column)) for dof, column in i.columns]
         if i not in number:  # a massless body inside a planar joint
             continue
         at = 10 * number[i]
-        for k, wrench in enumerate(_body_regressor(i.to_link(vel[i]), i.to_link(acc[i]))):
-            force = pose[i].force_back(i.from_link(wrench))
+        for k, wrench in enumerate(_body_regressor(i.to_link(motion.v[i]), i.to_link(motion.a[i]))):
+            force = pose.force_back(i.from_link(wrench))
             for j in (i, *tree.ancestors(i)):
-                for dof, S in S0[j]:
-                    Y[dof][at + k] = Y[dof][at + k] + S.dot(force)
+                for dof, column in S0[j]:
+                    Y[dof][at + k] = Y[dof][at + k] + column.dot(force)
     return Y
 
 

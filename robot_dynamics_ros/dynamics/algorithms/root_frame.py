@@ -1,19 +1,23 @@
 """Everything brought to the root frame once: what pairwise algorithms start from.
 
 In the root frame composite quantities are plain sums over subtrees, and every entry of a joint-space matrix is a
-product between quantities of the deeper joint and of its ancestor.
+product between quantities of the deeper joint and of its ancestor.  The outward pass is that of
+:class:`~robot_dynamics_ros.dynamics.algorithms.passes.ForwardKinematics` with all X = 1: v_i = v_λ + S_i v.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic
 
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
+from robot_dynamics_ros.dynamics.algorithms.passes import net_force
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion, RigidInertia, Transform
 
 __all__ = ["RootFrame"]
 
 
-class RootFrame:
+class RootFrame(Generic[S]):
     """Subspaces, motions, inertias, forces and Coriolis operators of all bodies in the root frame.
 
     Attributes:
@@ -24,19 +28,26 @@ class RootFrame:
     """
 
     def __init__(
-        self, tree: Any, q: Any, v: Any = None, a: Any = None, external: Any = None, coriolis: bool = False
+        self,
+        tree: Tree[S],
+        q: Vector[S],
+        v: Vector[S] | None = None,
+        a: Vector[S] | None = None,
+        external: Forces = None,
+        coriolis: bool = False,
     ) -> None:
         self.tree = tree
-        self.S, self.v, self.a = tree.field(), tree.field(), tree.field()
-        self.inertia, self.force, self.B = tree.field(), tree.field(), tree.field()
-        self.pose = tree.field()
+        columns: Any = list[tuple[int, Motion]]
+        self.S, self.v, self.a = tree.field(columns), tree.field(Motion), tree.field(Motion)
+        self.inertia, self.force, self.B = tree.field(RigidInertia), tree.field(Force), tree.field([Force])
+        self.pose = tree.field(Transform)
         self.pose[tree.root] = Transform.identity()
         self.v[tree.root], self.a[tree.root] = tree.base_velocity(), tree.gravity_motion()
         self.inertia[tree.root], self.force[tree.root] = RigidInertia.zero(), Force.zero()
         self.B[tree.root] = [Force.zero()] * 6
         for i in tree.outward():
             self.pose[i] = i.transform(q).compose(self.pose[i.parent])
-            self.S[i] = [(dof, self.pose[i].motion_back(S)) for dof, S in i.columns]
+            self.S[i] = [(dof, self.pose[i].motion_back(column)) for dof, column in i.columns]
             self.inertia[i] = own = self.pose[i].rigid_back(i.inertia)
             if v is None:
                 continue
@@ -46,7 +57,7 @@ class RootFrame:
                 self.B[i] = coriolis_operator(own, self.v[i])
             if a is not None:
                 self.a[i] = self.a[i.parent] + _combine(self.S[i], a) + self.v[i].cross(vJ)
-                self.force[i] = own.mul(self.a[i]) + self.v[i].cross_force(own.mul(self.v[i]))
+                self.force[i] = net_force(own, self.v[i], self.a[i])
                 if external is not None:
                     self.force[i] = self.force[i] - self.pose[i].force_back(external[i])
         for i in tree.inward():
@@ -56,26 +67,26 @@ class RootFrame:
             if a is not None:
                 self.force[i.parent] = self.force[i.parent] + self.force[i]
 
-    def subspace_rate(self, i: Any) -> list[Motion]:
+    def subspace_rate(self, i: Body[S]) -> list[Motion]:
         """Ṡ = v × S of each column of a joint."""
-        return [self.v[i].cross(S) for _, S in self.S[i]]
+        return [self.v[i].cross(column) for _, column in self.S[i]]
 
-    def times_B(self, i: Any, x: Motion) -> Force:
+    def times_B(self, i: Body[S], x: Motion) -> Force:
         """B x with the composite operator."""
         total = Force.zero()
         for column, value in zip(self.B[i], x.parts(), strict=True):
             total = total + column * value
         return total
 
-    def B_times(self, i: Any, x: Motion) -> Force:
+    def B_times(self, i: Body[S], x: Motion) -> Force:
         """Bᵀ x."""
         return Force.of([x.dot(column) for column in self.B[i]])
 
 
-def _combine(columns: list[tuple[Any, Motion]], x: Any) -> Motion:
+def _combine(columns: list[tuple[int, Motion]], x: Vector[S]) -> Motion:
     total = Motion.zero()
-    for dof, S in columns:
-        total = total + S * x[dof]
+    for dof, column in columns:
+        total = total + column * x[dof]
     return total
 
 

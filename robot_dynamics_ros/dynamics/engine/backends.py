@@ -26,7 +26,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
-from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.errors import BackendError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
@@ -166,15 +166,14 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     Raises:
         UnknownNameError: no such function (raised at once, in the background too).
     """
-    wanted = names or ("inverse_dynamics_wrenches", "inverse_dynamics", "forward_dynamics", "mass_matrix",
-                       "bias_forces", "gravity_forces")  # fmt: skip
+    wanted = names or common_functions()
     for name in wanted:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
 
     def work() -> None:
         for name in wanted:
-            if not (name in SOLVERS and model.massless_joint_names):
+            if not (TABLE[name].divides and model.massless_joint_names):
                 _entry(model, name, ())
 
     if not background:
@@ -226,13 +225,9 @@ def _warn_once(text: str) -> None:
     logging.getLogger(__name__).warning(text)
 
 
-SOLVERS = ("forward_dynamics", "mass_matrix_factors", "mass_matrix_inverse", "mass_matrix_solve")
-"""Functions that divide by the mass matrix."""
-
-
 def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
     model = of.twin
-    if name in SOLVERS and model.massless_joint_names:
+    if TABLE[name].divides and model.massless_joint_names:
         joints = ", ".join(model.massless_joint_names[:10])
         raise ModelError(
             f"nothing that these joints move has any inertia: {joints}; the mass matrix is singular",
@@ -276,22 +271,6 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
 
 def _without_compiler(size: int) -> str:
     return "numpy" if size <= UNROLL_SOURCE else "interpreted"
-
-
-PER_BODY = {"mass_matrix": 60, "moreau_step": 750}
-PER_PAIR = {
-    "mass_matrix": 25, "mass_matrix_factors": 40, "mass_matrix_inverse": 60, "mass_matrix_solve": 45,
-    "coriolis_matrix": 60, "inverse_dynamics_derivatives": 120, "joint_torque_regressor": 110,
-}  # fmt: skip
-"""Operations for each body (320 unless listed) and for each pair of a joint and an ancestor (none unless listed)."""
-
-
-def estimated_operations(model: RobotModel, name: str) -> int:
-    """About how many operations a function takes when unrolled."""
-    depth = np.zeros(model.nb, dtype=np.int64)
-    for i, parent in enumerate(model.parent):
-        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
-    return int(PER_BODY.get(name, 320) * model.nb + PER_PAIR.get(name, 0) * depth.sum())
 
 
 def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
-from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import JointType
@@ -189,15 +189,11 @@ class InterpretedEngine:
         self._tree = NumericTree(model)
         self._run = TABLE[name].run
         self._options = dict(options)
-        given = {word for word, _ in signature(model, name, options).inputs}
-        self._slots = [word in given for word, _ in TABLE[name].inputs]
+        self._words = [word for word, _ in signature(model, name, options).inputs]
 
     def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
-        source = iter(inputs)
-        tree = copy.copy(
-            self._tree
-        )  # an algorithm may move the tree's base or add to its rotors: others share the tree
-        return self._run(tree, self._options, *[next(source) if there else [] for there in self._slots])
+        tree = copy.copy(self._tree)  # an algorithm may move its base or add to its rotors; others share the tree
+        return self._run(tree, self._options, dict(zip(self._words, inputs, strict=True)))
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):

@@ -1,6 +1,6 @@
 """The algorithms recorded as loops over the tree, for robots too large to unroll.
 
-A :class:`LoopTree` speaks the vocabulary of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.NumericTree`, but its loops run once
+A :class:`LoopTree` speaks the vocabulary of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`, but its loops run once
 for each *class* of bodies instead of once a body, on symbols for the body's constants and for what is in memory; what an
 algorithm stores is recorded as a :class:`~robot_dynamics_ros.dynamics.engine.codegen.loop_program.LoopProgram`.  Bodies are alike when
 the same of their constants are zeros, ones and values that all of them share: for those, the recorded step is as sparse as
@@ -9,12 +9,12 @@ an unrolled one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import SUBSPACE, Body, Kind, NumericTree, layout_of
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     AncestorLoop,
@@ -24,6 +24,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     LoopProgram,
     Store,
 )
+from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopVector
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
@@ -114,6 +115,13 @@ class LoopBody(Body):
     def to_link(self, f: Any) -> Any:
         N = self.tree.normal
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
+
+
+class _Zeros:
+    """An input of zeros."""
+
+    def __getitem__(self, dof: Degree) -> float:
+        return 0.0
 
 
 class _Parent:
@@ -277,6 +285,13 @@ class LoopTree:
         self.cleared.append((number, self.layout.nv))
         return LoopVector(self, number)
 
+    def zeros(self) -> _Zeros:
+        return _Zeros()
+
+    def cheapest(self, forms: Sequence[Callable[[], Any]]) -> Any:
+        """The last of the forms, which suits large trees."""
+        return forms[-1]()
+
     def matrix(self) -> LoopMatrix:
         number = next(self.outputs)
         self.cleared.append((number, self.layout.nv**2))
@@ -291,9 +306,6 @@ class LoopTree:
 
     def gravity_motion(self) -> Motion:
         return self.numeric.gravity_motion()
-
-    def move_base(self, v: Any, a: Any) -> None:
-        self.numeric.move_base(v, a)
 
     def external_forces(self, rows: LoopVector) -> _RowForces:
         """External forces by body, loaded where they are used from the argument with a row for each body."""
@@ -313,19 +325,9 @@ def free_classes(model: RobotModel) -> list[int]:
     return [c for c, cls in enumerate(LoopTree(model).classes) if cls.kind is Kind.FREE]
 
 
-def _zero(tree: LoopTree) -> Any:
-    class Zero:
-        number = -1
-
-        def __getitem__(self, dof: Degree) -> float:
-            return 0.0
-
-    return Zero()
-
-
 def supported(model: RobotModel, name: str, options: Options) -> bool:
-    """Whether a function can run as loops: no mimic joints, which tie branches together, and an entry below."""
-    return name in LOOP_FORMS and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
+    """Whether a function can run as loops: no mimic joints, which tie branches together, and no moving base."""
+    return TABLE[name].loops and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
 
 
 def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[Signature, LoopProgram]:
@@ -339,14 +341,8 @@ def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[S
     for _ in range(2):
         tree = LoopTree(model, gathered)
         tree.outputs = iter(range(len(shapes.inputs), len(shapes.inputs) + len(shapes.outputs)))
-        words = [word for word, _ in shapes.inputs]
-        arguments = {
-            word: LoopVector(tree, words.index(word)) if word in words else None for word, _ in TABLE[name].inputs
-        }
-        external = None
-        if "external" in words:
-            external = tree.external_forces(LoopVector(tree, words.index("external")))
-        LOOP_FORMS[name](tree, arguments, external)
+        arguments = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
+        TABLE[name].call(tree, dict(options), arguments)
         gathered = tree.gathered_now
     return shapes, _program(tree)
 
@@ -409,46 +405,3 @@ def _blocks(sections: list[Any]) -> Iterator[Block]:
             yield from s.blocks.values()
         else:
             yield s.block if isinstance(s, DegreeLoop) else s
-
-
-def _inverse(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
-
-    newton_euler(tree, x["q"], x.get("v") or _zero(tree), x.get("a") or _zero(tree), external)
-
-
-def _inverse_with_wrenches(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
-
-    _, f = newton_euler(tree, x["q"], x["v"], x["a"], external)
-    tree.per_joint(f)
-
-
-def _external_efforts(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import external_efforts
-
-    external_efforts(tree, x["q"], external)
-
-
-def _forward(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import articulated_body
-
-    articulated_body(tree, x["q"], x["v"], x["tau"], external)
-
-
-def _mass(tree: LoopTree, x: dict[str, Any], external: Any) -> None:
-    from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body_world
-
-    composite_rigid_body_world(tree, x["q"])
-
-
-LOOP_FORMS: dict[str, Any] = {
-    "inverse_dynamics": _inverse,
-    "inverse_dynamics_wrenches": _inverse_with_wrenches,
-    "external_efforts": _external_efforts,
-    "bias_forces": _inverse,
-    "gravity_forces": _inverse,
-    "forward_dynamics": _forward,
-    "mass_matrix": _mass,
-}
-"""Functions that are stated in whole passes over the tree."""

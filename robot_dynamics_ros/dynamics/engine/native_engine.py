@@ -27,7 +27,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     vector_width,
 )
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
-from robot_dynamics_ros.dynamics.engine.functions import Options
+from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.per_model import once_per_model

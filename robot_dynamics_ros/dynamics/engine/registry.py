@@ -1,72 +1,57 @@
-"""The table of everything that can be computed: name, inputs, outputs, and the algorithm as run on a tree.
+"""The table of everything that can be computed, as the algorithms declare it.
 
-One entry serves every backend.  Sizes are given as words that a model turns into numbers.  The entries themselves are
-in :mod:`robot_dynamics_ros.dynamics.engine.functions`.
+Every file of :mod:`robot_dynamics_ros.dynamics.algorithms` is imported here, so that a new one is found without being
+listed anywhere.  Which functions are common, which divide by the mass matrix, which can be exported and how many
+operations each takes follows from the declarations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import importlib
+import pkgutil
+from collections.abc import Mapping
 from typing import Any
 
+from robot_dynamics_ros.dynamics import algorithms
+from robot_dynamics_ros.dynamics.algorithms.function import FUNCTIONS as TABLE
+from robot_dynamics_ros.dynamics.algorithms.function import SHAPES, Function
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["TABLE", "Function", "Options", "enter", "sizes"]
+__all__ = ["SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
 
 Options = tuple[tuple[str, Any], ...]
-Dimension = int | str
 
-SHAPES: dict[str, tuple[Dimension, ...]] = {
-    "q": ("nq",),
-    "v": ("nv",),
-    "a": ("nv",),
-    "tau": ("nv",),
-    "external": ("nx", 6),
-    "link_external": ("ny", 6),
-    "base": ("nm", 6),
-    "point": (3,),
-    "damping": ("nv",),
-    "friction": (3,),
-    "stops": (2,),
-    "step": (1,),
-    "observer": ("no", 3),
-    "axes": ("na", 3),
-    "about": ("nt", 3),
-}
-"""Inputs by name: coordinates, wrenches on bodies or (where links of one body differ) on links, the base's [velocity, acceleration], a point in a link's frame;
-friction's (viscous scale, Coulomb scale, smoothing speed) and the stops' (stiffness, dissipation); placement and motion
-of an observer relative to a link, the axes to express results in, the point to reduce them to."""
+for _found in pkgutil.iter_modules(algorithms.__path__):
+    importlib.import_module(f"{algorithms.__name__}.{_found.name}")
 
 
-@dataclass(frozen=True)
-class Function:
-    """One entry of the table.
-
-    Attributes:
-        inputs, outputs: (name, shape) with words for sizes.
-        run: ``run(tree, options, *inputs) -> [flat output, ...]``, inputs as flat lists of scalars.
-    """
-
-    name: str
-    inputs: tuple[tuple[str, tuple[Dimension, ...]], ...]
-    outputs: tuple[tuple[str, tuple[Dimension, ...]], ...]
-    run: Callable[..., list[list[Any]]]
+def common_functions() -> tuple[str, ...]:
+    """Functions that are made ready with every robot that is controlled."""
+    return tuple(name for name, entry in TABLE.items() if entry.common)
 
 
-TABLE: dict[str, Function] = {}
+def estimated_operations(model: RobotModel, name: str) -> int:
+    """About how many operations a function takes when unrolled."""
+    entry = TABLE[name]
+    pairs, depth = 0, [0] * model.nb
+    for i, parent in enumerate(model.parent.tolist()):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+        pairs += depth[i]
+    return entry.per_body * model.nb + entry.per_pair * pairs + entry.per_cube * model.nv**3
 
 
 def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
-    """The numbers behind the size words, for a model and the options of a call.
+    """The numbers that the size words stand for, for a model and the options of a call.
 
-    ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``nx`` and ``ny``
-    bodies and links if there are external wrenches, else 0; ``nm`` 2 if the base moves, else 0; ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt``
-    rows of an observer that is not simply a link, of axes and of a point that are not simply a link's, else 0.
+    ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``n2`` numbers of a
+    state; ``nx`` and ``ny`` bodies and links if there are external wrenches, else 0; ``nm`` 2 if the base moves, else 0;
+    ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt`` rows of an observer that is not simply a link, of
+    axes and of a point that are not simply a link's, else 0.
     """
     return {
         "nq": model.nq,
         "nv": model.nv,
+        "n2": 2 * model.nv,
         "nj": len(model.joint_names),
         "nb": model.nb,
         "nl": len(model.link_names),
@@ -79,15 +64,3 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
     }
-
-
-def enter(
-    name: str, inputs: str, **outputs: tuple[Dimension, ...]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that enters an algorithm in the table; the names of its inputs tell their sizes."""
-
-    def add(run: Callable[..., Any]) -> Callable[..., Any]:
-        TABLE[name] = Function(name, tuple((w, SHAPES[w]) for w in inputs.split()), tuple(outputs.items()), run)
-        return run
-
-    return add

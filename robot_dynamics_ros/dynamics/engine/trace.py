@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
-from robot_dynamics_ros.dynamics.engine.functions import TABLE, Options, sizes
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, sizes
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Signature", "Trace", "signature", "trace"]
@@ -63,16 +62,11 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
 
     Leaves are keyed (input number, flat index).
     """
-    entry = TABLE[name]
     shapes = signature(model, name, options)
     graph = Graph()
-    number = {word: k for k, (word, _) in enumerate(shapes.inputs)}
-    arguments: list[list[Any]] = []
-    for word, _ in entry.inputs:
-        if word in number:
-            size = prod(shapes.inputs[number[word]][1])
-            arguments.append([graph.leaf((number[word], i)) for i in range(size)])
-        else:
-            arguments.append([])
-    results = entry.run(NumericTree(model), dict(options), *arguments)
+    arguments = {
+        word: [graph.leaf((number, i)) for i in range(prod(shape))]
+        for number, (word, shape) in enumerate(shapes.inputs)
+    }
+    results = TABLE[name].run(NumericTree(model), dict(options), arguments)
     return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

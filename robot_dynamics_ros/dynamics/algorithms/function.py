@@ -1,0 +1,156 @@
+"""How an algorithm becomes a function that every backend can run: one declaration, from which all else is derived."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "function"]
+
+Dimension = int | str
+Shape = tuple[Dimension, ...]
+Algorithm = TypeVar("Algorithm", bound=Callable[..., Any])
+
+SHAPES: dict[str, Shape] = {
+    "q": ("nq",),
+    "v": ("nv",),
+    "a": ("nv",),
+    "tau": ("nv",),
+    "external": ("nx", 6),
+    "link_external": ("ny", 6),
+    "base": ("nm", 6),
+    "point": (3,),
+    "damping": ("nv",),
+    "friction": (3,),
+    "stops": (2,),
+    "step": (1,),
+    "observer": ("no", 3),
+    "axes": ("na", 3),
+    "about": ("nt", 3),
+}
+"""Inputs by name: coordinates; wrenches on bodies or, where links of one body differ, on links; the base's [velocity,
+acceleration]; a point in a link's frame; friction's (viscous scale, Coulomb scale, smoothing speed) and the stops'
+(stiffness, dissipation); placement and motion of an observer relative to a link, the axes to express results in, the
+point to reduce them to."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """That a function can be exported as source code, and how.
+
+    Attributes:
+        said: what it computes, in a sentence.
+        outputs: output → what it is; those not named are left out.
+        name: if not the function's own.
+        options: of the function.
+        default: whether it is exported if nothing is named.
+    """
+
+    said: str
+    outputs: Mapping[str, str]
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    default: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """A declared function.
+
+    Attributes:
+        name: under which it is called.
+        inputs, outputs: (name, shape) with words for sizes.
+        algorithm: as declared.
+        options: names of the options it needs.
+        per_body, per_pair, per_cube: about how many operations it takes for each body, for each pair of a joint and an
+            ancestor, for each of nv³.
+        loops: whether it is stated in whole passes over the tree, so that it can be compiled as loops.
+        common: whether it is made ready with every robot that is controlled.
+        divides: whether it divides by the mass matrix.
+        exports: as what it can be exported.
+        takes_options: whether the algorithm has a parameter ``options``.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, Shape], ...]
+    outputs: tuple[tuple[str, Shape], ...]
+    algorithm: Callable[..., Any]
+    options: tuple[str, ...] = ()
+    per_body: int = 320
+    per_pair: int = 0
+    per_cube: int = 0
+    loops: bool = False
+    common: bool = False
+    divides: bool = False
+    exports: tuple[Export, ...] = ()
+    takes_options: bool = False
+
+    def call(self, tree: Any, options: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+        """Run the algorithm.
+
+        Args:
+            tree: what to run on.
+            values: flat inputs by name; those left out or empty are not given.
+
+        Returns:
+            what the algorithm returns.
+        """
+        arguments = []
+        for word, _ in self.inputs:
+            value = values.get(word, ())
+            missing = isinstance(value, Sequence) and not len(value)
+            if word == "base":
+                if not missing:
+                    tree.move_base(value[:6], value[6:])
+            elif word == "external":
+                arguments.append(None if missing else tree.external_forces(value))
+            else:
+                arguments.append(value)
+        more = {"options": options} if self.takes_options else {}
+        return self.algorithm(tree, *arguments, **more)
+
+    def run(self, tree: Any, options: Mapping[str, Any], values: Mapping[str, Any]) -> list[list[Any]]:
+        """Run the algorithm; returns a flat list for each output."""
+        result = self.call(tree, options, values)
+        results = [result] if len(self.outputs) == 1 else result
+        return [_flat(x) for x in results]
+
+
+FUNCTIONS: dict[str, Function] = {}
+"""All declared functions by name."""
+
+
+def function(
+    name: str, inputs: str, outputs: Mapping[str, Shape], **properties: Any
+) -> Callable[[Algorithm], Algorithm]:
+    """Decorator that declares an algorithm as a function.
+
+    The algorithm takes a tree, then its inputs in order (without ``base``, which moves the tree beforehand;
+    ``external`` as forces by body, or ``None``), and by keyword ``options`` if it has such a parameter.  It returns its
+    output, or a tuple of several: scalars, spatial quantities, or nested lists of them.
+
+    Args:
+        inputs: names of :data:`SHAPES`.
+        outputs: name → shape.
+        properties: see :class:`Function`.
+    """
+
+    def declare(algorithm: Algorithm) -> Algorithm:
+        shapes = tuple((word, SHAPES[word]) for word in inputs.split())
+        takes_options = "options" in inspect.signature(algorithm).parameters
+        FUNCTIONS[name] = Function(
+            name, shapes, tuple(outputs.items()), algorithm, takes_options=takes_options, **properties
+        )
+        return algorithm
+
+    return declare
+
+
+def _flat(value: Any) -> list[Any]:
+    if hasattr(value, "parts"):
+        return list(value.parts())
+    if isinstance(value, (list, tuple)):
+        return [x for item in value for x in _flat(item)]
+    return [value]

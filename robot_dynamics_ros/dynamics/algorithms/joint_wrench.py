@@ -1,0 +1,129 @@
+"""The wrench of any joint, fixed ones included.
+
+The recursions run over bodies, in which links joined by fixed joints are one.  A moving joint transmits the force that
+the Newton-Euler algorithm finds for its body.  A fixed joint carries the part of the body on its far side (its
+*fixed-joint group*), and every moving joint attached to that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, reduced
+from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import NewtonEuler, newton_euler
+from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.algorithms.passes import net_force
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, Vector
+from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Transform, Vec3
+
+__all__ = ["JointWrenches", "group_inertia", "point_mass", "to_link"]
+
+
+class JointWrenches:
+    """Inverse dynamics, and from it the force through any joint.
+
+    Args:
+        link_external: flat (nl, 6) wrenches on all links, in their frames; empty for none.
+
+    Attributes:
+        external: by link number, the external force on it in the frame of its body.
+    """
+
+    def __init__(
+        self, tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], link_external: Sequence[S] = ()
+    ) -> None:
+        self.tree, self.links = tree, link_tree(tree.model)
+        self.external: dict[int, Force] = {}
+        for link in range(len(link_external) // 6):
+            _, X = link_placement(tree, link)
+            self.external[link] = X.force_back(Force.of(link_external[6 * link : 6 * link + 6]))
+        self.found: NewtonEuler[Any] = newton_euler(tree, q, v, a, self._on_bodies())
+
+    def _on_bodies(self) -> Field[Force] | None:
+        if not self.external:
+            return None
+        total = self.tree.no_forces()
+        for link, f in self.external.items():
+            body = self.tree.model_body(int(self.tree.model.link_body[link]))
+            if body is not None:
+                total[body] = total[body] + f
+        return total
+
+    def through(self, link: int) -> Force:
+        """The force through the joint above a link, about the joint's origin, in the link's frame."""
+        body, at = link_placement(self.tree, link)
+        return to_link(at, self.carried(link, body) if self.links.fixed[link] else self.found.f[body])
+
+    def carried(self, link: int, body: Body[Any] | None) -> Force:
+        """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""
+        links, (_, f, motion) = self.links, self.found
+        if not links.fixed[link]:
+            i, _ = link_placement(self.tree, link)
+            total = f[i]
+            while i is not body:  # more than one step for a planar joint, which is three elementary ones
+                assert i is not None
+                total, i = motion.X[i].force_back(total), i.parent
+            return total
+        group = links.fixed_group(link)
+        total = net_force(group_inertia(self.tree, group), motion.v[body], motion.a[body])
+        for k in group:
+            if k in self.external:
+                total = total - self.external[k]
+        for k in links.moving_children(link):
+            total = total + self.carried(k, body)
+        return total
+
+
+def group_inertia(tree: Tree[S], links: Sequence[int]) -> RigidInertia:
+    """Inertia of some links of one body together, in the body's frame (the root link's for the root body)."""
+    total = RigidInertia.zero()
+    for k in links:
+        _, X = link_placement(tree, k)
+        m, c, I = tree.link_inertia(k)  # noqa: E741 - the book's name
+        r = X.r + X.E.tmul(c)
+        total = total + RigidInertia(m, r * m, X.E.congruence(I) + point_mass(m, r))
+    return total
+
+
+def point_mass(m: Any, r: Vec3) -> Mat3:
+    """m (rᵀr 1 − r rᵀ): the inertia of a point mass at r about the origin."""
+    x, y, z = (r * m).parts()
+    return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
+
+
+def to_link(X: Transform, f: Force) -> Force:
+    """B_X_A* f: a force given in A, expressed in B."""
+    return Force(X.E.mul(f.ang - X.r.cross(f.lin)), X.E.mul(f.lin))
+
+
+@function("joint_wrenches", "q v a link_external base axes about", {"wrenches": ("nw", 6)})
+def _joint_wrenches(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    link_external: Sequence[S],
+    axes: Sequence[S],
+    about: Sequence[S],
+    *,
+    options: Mapping[str, Any],
+) -> list[Force]:
+    """Wrenches of the joints above the links ``joints_of``, about the points and in the axes that the options choose."""
+    wrenches = JointWrenches(tree, q, v, a, link_external)
+    frames = FrameChoice(tree, options, q)
+    found = []
+    for link in options["joints_of"]:
+        f, moved, turn = wrenches.through(link), None, None
+        if options["about"] != "joint":
+            own = frames.link(link)
+            moved = own.R.tmul(own.p - frames.point(options["about"], about))
+        if options["axes"] != "child":
+            own = frames.link(link)
+            parent = wrenches.links.parent[link]
+            chosen = parent if options["axes"] == "parent" else options["axes"]
+            turn = frames.axes(chosen, axes).T.matmul(own.R)
+        found.append(reduced(f, moved, turn))
+    return found

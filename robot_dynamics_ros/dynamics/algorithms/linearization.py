@@ -1,0 +1,94 @@
+"""The equations of motion linearized about a state: ẋ = A x + B u, x = [deviation of q; deviation of v], u that of τ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
+from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix_inverse
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+
+__all__ = ["linearization"]
+
+_OUTPUTS = {"A": "system matrix", "B": "input matrix"}
+
+
+@function(
+    "linearization",
+    "q v tau external",
+    {"A": ("n2", "n2"), "B": ("n2", "nv")},
+    options=("viscous",),
+    per_body=960,
+    per_pair=180,
+    per_cube=4,
+    divides=True,
+    exports=(
+        Export(
+            "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation of v], u that of tau.",
+            _OUTPUTS,
+            options={"viscous": False},
+        ),
+        Export(
+            "As linearization, with viscous friction at the joints.",
+            _OUTPUTS,
+            name="linearization_with_friction",
+            options={"viscous": True},
+        ),
+    ),
+)
+def linearization(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    external: Forces = None,
+    *,
+    options: Mapping[str, Any],
+) -> tuple[list[list[Any]], list[list[Any]]]:
+    """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹] at the resulting acceleration.
+
+    With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating joint are counted in a
+    frame that moves with the nominal motion.
+
+    Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
+    """
+    n = tree.nv
+    damping: list[Any] = [tree.damping(k) if options["viscous"] else 0.0 for k in range(n)]
+    free = [t - x * d for t, x, d in zip(tau, v, damping, strict=True)] if options["viscous"] else tau
+    a = forward_dynamics(tree, q, v, free, external)
+    inverse = mass_matrix_inverse(tree, q)
+    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, external)
+    for k in range(n):
+        by_v[k][k] = by_v[k][k] + damping[k]
+    A: list[list[Any]] = [[0.0] * (2 * n) for _ in range(2 * n)]
+    B: list[list[Any]] = [[0.0] * n for _ in range(2 * n)]
+    for i in range(n):
+        A[i][n + i] = 1.0
+        for j in range(n):
+            for block, at in ((by_q, 0), (by_v, n)):
+                total: Any = 0.0
+                for k in range(n):
+                    total = total - inverse[i][k] * block[k][j]
+                A[n + i][at + j] = total
+            B[n + i][j] = inverse[i][j]
+    for kind, _, at in tree.position_indices():
+        if kind is Kind.FREE:
+            _moving_frame(A, at, v)
+    return A, B
+
+
+def _moving_frame(A: list[list[Any]], at: int, v: Any) -> None:
+    """−(v ×) of a floating joint."""
+    w, u = v[at : at + 3], v[at + 3 : at + 6]
+
+    def put(row: int, column: int, x: Any) -> None:
+        for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
+            A[at + row + i][at + column + j] = value
+
+    put(0, 0, w)
+    put(3, 3, w)
+    put(3, 0, u)

@@ -1,0 +1,515 @@
+"""The robot as a tree of elementary joints about or along z, in numbers.
+
+Every moving joint is brought to one of three elementary kinds.  A revolute (or continuous) joint turns about the z axis
+of an internal body frame, a prismatic one slides along it, and a floating joint is free; a planar joint is two slides
+and a rotation in series with massless bodies between.  Rotating each body frame once, when the tree is made, so that
+its joint axis becomes z costs nothing later, and leaves joint transforms and motion subspaces full of zeros and ones.
+
+:class:`NumericTree` is the :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree` that runs an algorithm body by body
+on whatever scalars it is given: floats, arrays, or symbols.
+:class:`~robot_dynamics_ros.dynamics.engine.loops.LoopTree` is the one that records an algorithm as loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneTurn, StagedTransform
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.per_model import once_per_model
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import (
+    Force,
+    Mat3,
+    Motion,
+    RigidInertia,
+    Scalar,
+    Transform,
+    Vec3,
+    cos,
+    rotation_of_quaternion,
+    sin,
+)
+
+__all__ = ["Body", "Layout", "NumericTree", "layout_of"]
+
+SNAP = 1e-13
+"""Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
+
+
+SUBSPACE: dict[Kind, tuple[tuple[float, ...], ...]] = {
+    Kind.REVOLUTE: ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),),
+    Kind.PRISMATIC: ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0),),
+    Kind.FREE: tuple(tuple(1.0 if i == j else 0.0 for j in range(6)) for i in range(6)),
+}
+"""Columns of the motion subspace S in the body frame (table 4.1)."""
+
+
+def _snapped(values: np.ndarray) -> np.ndarray:
+    out = np.array(values, dtype=float)
+    for target in (0.0, 1.0, -1.0):
+        out[np.abs(out - target) <= SNAP] = target
+    return out
+
+
+def _z_from(axis: np.ndarray) -> np.ndarray:
+    """(3, 3) rotation N with N axis = e_z; a signed permutation where the axis is a coordinate axis."""
+    axis = _snapped(axis)
+    k = int(np.argmax(np.abs(axis)))
+    if np.count_nonzero(axis) == 1:
+        n = np.zeros((3, 3))
+        n[2, k] = np.sign(axis[k])
+        n[0, (k + 1) % 3] = 1.0
+        n[1, (k + 2) % 3] = np.sign(axis[k])
+        return n
+    x = np.zeros(3)
+    x[(k + 1) % 3] = 1.0
+    y = np.cross(axis, x)
+    y /= np.linalg.norm(y)
+    return np.stack([np.cross(y, axis), y, axis])
+
+
+def _main_successors(model: RobotModel) -> list[int]:
+    """For each body the child with the most behind it, −1 for leaves."""
+    behind = np.ones(model.nb, dtype=int)
+    best = [-1] * model.nb
+    for i in range(model.nb - 1, -1, -1):
+        p = int(model.parent[i])
+        if p >= 0:
+            behind[p] += behind[i]
+            if best[p] < 0 or behind[i] >= behind[best[p]]:
+                best[p] = i
+    return best
+
+
+def _spin_towards(axis: np.ndarray) -> np.ndarray:
+    """Turn about z that brings the next joint's axis into the y-z plane, so that one of its three turns is spared."""
+    across = np.hypot(axis[0], axis[1])
+    if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
+        return np.eye(3)
+    s, c = axis[0] / across, -axis[1] / across  # of the first turn a
+    return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+Euler = tuple[tuple[float, float], tuple[float, float], tuple[float, float, float]]
+
+
+def _euler(R: np.ndarray) -> Euler:
+    """((cos a, sin a), (cos b, sin b), (c, cos c, sin c)) with R = Rz(a) Rx(b) Rz(c)."""
+    sine = float(np.hypot(R[0, 2], R[1, 2]))
+    if sine <= SNAP:
+        ca, sa, cb, sb = 1.0, 0.0, float(np.sign(R[2, 2])), 0.0
+        cc, sc = float(R[0, 0]), float(R[1, 0] * cb)
+    else:
+        ca, sa = float(-R[1, 2] / sine), float(R[0, 2] / sine)
+        cb, sb = float(R[2, 2]), sine
+        cc, sc = float(R[2, 1] / sine), float(R[2, 0] / sine)
+    ca, sa, cb, sb, cc, sc = _snapped(np.array([ca, sa, cb, sb, cc, sc])).tolist()
+    return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
+
+
+class Layout:
+    """The elementary tree of a model, in numbers.  Constant; made once per model.
+
+    Attributes:
+        n: number of elementary bodies.
+        parent: (n,) parent of each, −1 for the root; smaller than the body's own number.
+        kind: elementary kinds.
+        rotation, position: placement of the joint in the parent body frame (internal frames).
+        mass, first_moment, inertia: of each body in its internal frame, the inertia about the frame's origin.
+        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+        euler: the rotations as turns about z, x, z, see :func:`_euler`.
+        normal: (n, 3, 3) rotation from the child link's frame to the internal frame.
+        body: elementary body of each body of the model.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.parent: list[int] = []
+        self.kind: list[Kind] = []
+        self.rotation: list[np.ndarray] = []
+        self.position: list[np.ndarray] = []
+        self.mass: list[float] = []
+        self.first_moment: list[np.ndarray] = []
+        self.inertia: list[np.ndarray] = []
+        self.q_index: list[int] = []
+        self.v_index: list[int] = []
+        self.multiplier: list[float] = []
+        self.offset: list[float] = []
+        self.normal: list[np.ndarray] = []
+        self.euler: list[Euler] = []
+        self.body: list[int] = []
+        eye, zero = np.eye(3), np.zeros(3)
+        successor = _main_successors(model)
+        for i in range(model.nb):
+            p = int(model.parent[i])
+            parent = -1 if p < 0 else self.body[p]
+            n_parent = eye if parent < 0 else self.normal[parent]
+            kind = JointType(int(model.joint_type[i]))
+            R = n_parent @ model.joint_rotation[i]
+            r = n_parent @ model.joint_position[i]
+            q, v = int(model.q_index[i]), int(model.v_index[i])
+            k, d = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
+            N = eye if kind is JointType.FLOATING else _z_from(model.joint_axis[i])
+            if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
+                ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
+                N = _spin_towards(N @ ahead) @ N
+            if kind is JointType.PLANAR:
+                # internal z slides along the plane's x, then y; both turned into place by cyclic permutations
+                to_x, to_y = _z_from(np.array([1.0, 0, 0])), _z_from(np.array([0, 1.0, 0]))
+                nothing = (0.0, zero, np.zeros((3, 3)))
+                parent = self._add(parent, Kind.PRISMATIC, R @ N.T @ to_x.T, r, nothing, q, v, 1.0, 0.0, to_x @ N)
+                R, r = to_x @ to_y.T, zero
+                parent = self._add(parent, Kind.PRISMATIC, R, r, nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N)
+                R, r, q, v, elementary = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
+            else:
+                R = R @ N.T
+                elementary = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
+                    kind, Kind.REVOLUTE
+                )
+            m, c = float(model.body_mass[i]), N @ model.body_com[i]
+            about_origin = N @ model.body_inertia[i] @ N.T + m * (c @ c * eye - np.outer(c, c))
+            self.body.append(self._add(parent, elementary, R, r, (m, m * c, about_origin), q, v, k, d, N))
+        self.n = len(self.parent)
+        self.nq, self.nv = model.nq, model.nv
+        self.gravity = np.array(model.gravity)
+        self.base_rotation = _snapped(model.base.rotation)
+        self.base_position = np.array(model.base.position)
+        self.armature = np.array(model.armature)
+        root = model.root_inertia
+        self.root = (root.mass, root.mass * root.com, root.about_origin())
+
+    def _add(
+        self,
+        parent: int,
+        kind: Kind,
+        rotation: np.ndarray,
+        position: np.ndarray,
+        inertia: tuple[float, np.ndarray, np.ndarray],
+        q: int,
+        v: int,
+        multiplier: float,
+        offset: float,
+        normal: np.ndarray,
+    ) -> int:
+        self.parent.append(parent)
+        self.kind.append(kind)
+        self.rotation.append(_snapped(rotation))
+        self.position.append(_snapped(position))
+        self.mass.append(inertia[0])
+        self.first_moment.append(inertia[1])
+        self.inertia.append(inertia[2])
+        self.q_index.append(q)
+        self.v_index.append(v)
+        self.multiplier.append(multiplier)
+        self.offset.append(offset)
+        self.normal.append(_snapped(normal))
+        self.euler.append(_euler(self.rotation[-1]))
+        return len(self.parent) - 1
+
+
+@once_per_model
+def layout_of(model: RobotModel) -> Layout:
+    """The model's elementary tree, made on first use."""
+    return Layout(model)
+
+
+class Body:
+    """One elementary body of a :class:`NumericTree`: constants, and what its joint does to coordinates.
+
+    Attributes:
+        parent: the parent body, or ``None`` for bodies on the root.
+        inertia: rigid-body inertia in the body frame.
+        columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
+    """
+
+    __slots__ = ("columns", "inertia", "joint", "kind", "number", "parent", "tree")
+
+    def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
+        lay = tree.layout
+        self.tree, self.number, self.parent = tree, number, parent
+        self.kind = lay.kind[number]
+        I = lay.inertia[number]  # noqa: E741 - the book's name
+        self.inertia = RigidInertia(lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist()))
+        k = lay.multiplier[number]
+        self.columns: list[Any] = [
+            (lay.v_index[number] + c, Motion.of([k * s for s in column]))
+            for c, column in enumerate(SUBSPACE[self.kind])
+        ]
+        self.joint = (Mat3.of(lay.rotation[number].tolist()), Vec3.of(lay.position[number].tolist()))
+
+    def __repr__(self) -> str:
+        return f"Body({self.number})"
+
+    def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The joint's own position coordinates: one, or seven of a free joint."""
+        lay, i = self.tree.layout, self.number
+        at = lay.q_index[i]
+        if self.kind is Kind.FREE:
+            return q[at : at + 7]
+        k, d = lay.multiplier[i], lay.offset[i]
+        return [q[at] if k == 1.0 and d == 0.0 else q[at] * k + d]
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Parent-to-body Plücker transform X_J X_T at the joint's position."""
+        R0, p = self.joint
+        x = self.coordinates(q)
+        if self.kind is Kind.FREE:
+            return Transform(R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3])))
+        if self.kind is Kind.PRISMATIC:
+            p = p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0]
+        return self.placed(p, x[0])
+
+    def placed(self, p: Vec3, x: Scalar) -> Transform:
+        """The transform to a body at ``p``, turned by the joint if it turns."""
+        (ca, sa), (cb, sb), (angle, cc, sc) = self.tree.layout.euler[self.number]
+        first, second = PlaneTurn(False, ca, sa), PlaneTurn(True, cb, sb)
+        if self.kind is Kind.PRISMATIC:
+            last = PlaneTurn(False, cc, sc)
+        elif cc == 0.0 or sc == 0.0:
+            s, c = sin(x), cos(x)
+            last = PlaneTurn(False, c * cc - s * sc, s * cc + c * sc)
+        else:
+            last = PlaneTurn(False, cos(x + angle), sin(x + angle))
+        return StagedTransform([first, second, last], p)
+
+    def along(self, x: Sequence[Scalar]) -> Motion:
+        """S x for a vector of velocities or accelerations."""
+        total: Motion | None = None
+        for dof, column in self.columns:
+            term = column * x[dof]
+            total = term if total is None else total + term
+        assert total is not None
+        return total
+
+    def from_link(self, f: Force) -> Force:
+        """A force in the child link's axes, in this body's."""
+        N = Mat3.of(self.tree.layout.normal[self.number].tolist())
+        return Force(N.mul(f.ang), N.mul(f.lin))
+
+    def to_link(self, f: Force | Motion) -> Any:
+        """A force or motion of this body, in its child link's axes."""
+        N = Mat3.of(self.tree.layout.normal[self.number].tolist())
+        return type(f)(N.tmul(f.ang), N.tmul(f.lin))
+
+
+class _Forces(dict[Any, Force]):
+    """Forces on bodies, zero where there is none."""
+
+    def __missing__(self, key: Any) -> Force:
+        return Force.zero()
+
+
+class SymmetricMatrix:
+    """A symmetric matrix in the making: pairs of joints add to it, once for both halves."""
+
+    def __init__(self, n: int) -> None:
+        self.rows: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+
+    def add(self, i: int, j: int, value: Scalar) -> None:
+        """Add to entries (i, j) and (j, i) when i ≠ j, to (i, i) once."""
+        self.rows[i][j] = self.rows[i][j] + value
+        if i != j:
+            self.rows[j][i] = self.rows[i][j]
+
+    def parts(self) -> list[Scalar]:
+        """All entries, row by row."""
+        return [x for row in self.rows for x in row]
+
+    def add_pair(self, i: int, j: int, value: Scalar) -> None:
+        """The same for two different joints, which add twice where one mimics the other."""
+        self.add(i, j, value + value if i == j else value)
+
+
+class NumericTree:
+    """The tree on given scalars: iteration in either direction, and working memory keyed by body.
+
+    ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies on the root.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self.layout = layout_of(model)
+        self.root = None
+        self.bodies: list[Body] = []
+        for number, parent in enumerate(self.layout.parent):
+            self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
+        self.nv = model.nv
+        self.base_motion: tuple[Motion, Motion] | None = None
+        self.added: list[Scalar] | None = None
+
+    def outward(self) -> Iterator[Body]:
+        """Bodies, parents first."""
+        return iter(self.bodies)
+
+    def inward(self) -> Iterator[Body]:
+        """Bodies, children first."""
+        return reversed(self.bodies)
+
+    def ancestors(self, body: Body) -> Iterator[Body]:
+        """The bodies between ``body`` and the root, nearest first, without ``body``."""
+        at = body.parent
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def path(self, body: Body | None) -> list[Body]:
+        """The bodies from the root to ``body``, both ends included."""
+        return [] if body is None else [*reversed(list(self.ancestors(body))), body]
+
+    def field(self, kind: Any = None) -> dict[Body | None, Any]:
+        """Working memory for one value a body."""
+        return {}
+
+    def no_forces(self) -> dict[Any, Force]:
+        """Forces on bodies, to be added to; zero where none is added."""
+        return _Forces()
+
+    def external_forces(self, rows: Sequence[Scalar]) -> dict[Any, Force]:
+        """Forces on bodies in body frames, from one wrench a body of the model.
+
+        Args:
+            rows: flat (nb, 6), each [moment; force] about the origin and in the axes of the body's child link.
+        """
+        forces = self.no_forces()
+        for k in range(self.model.nb):
+            body = self.model_body(k)
+            assert body is not None
+            forces[body] = body.from_link(Force.of(rows[6 * k : 6 * k + 6]))
+        return forces
+
+    def per_joint(self, f: Any) -> list[Scalar]:
+        """The forces of all joints that have coordinates, in joint order and link axes, flat."""
+        model = self.model
+        out: list[Scalar] = []
+        for name in model.joint_names:
+            body = self.model_body(model.body_index(name))
+            assert body is not None
+            out += body.to_link(f[body]).parts()
+        return out
+
+    def vector(self) -> list[Scalar]:
+        """A zero vector over the velocity coordinates."""
+        return [0.0] * self.nv
+
+    def matrix(self) -> SymmetricMatrix:
+        """A zero symmetric matrix over the velocity coordinates."""
+        return SymmetricMatrix(self.nv)
+
+    def degrees(self) -> range:
+        """Indices of the velocity coordinates."""
+        return range(self.nv)
+
+    def square(self) -> list[list[Scalar]]:
+        """A zero matrix over the velocity coordinates, for any entries."""
+        return [[0.0] * self.nv for _ in range(self.nv)]
+
+    def zeros(self) -> list[Scalar]:
+        """Zeros for an input over the velocity coordinates."""
+        return [0.0] * self.nv
+
+    @staticmethod
+    def cheapest(forms: Sequence[Callable[[], Any]]) -> Any:
+        """The result of the form that takes the fewest operations; of the first one where it is not on symbols."""
+        first = forms[0]()
+        if not any(isinstance(x, Expr) for x in first.parts()):
+            return first
+        return min((first, *(form() for form in forms[1:])), key=lambda M: count_operations(M.parts())["total"])
+
+    def gravity(self) -> Vec3:
+        """Acceleration of gravity in world axes."""
+        return Vec3.of(self.layout.gravity.tolist())
+
+    def gravity_motion(self) -> Motion:
+        """Acceleration of the root less gravity, in root-link axes (page 94 of the book)."""
+        if self.base_motion is None:
+            return self.standing_gravity()
+        return self.standing_gravity() + self.base_motion[1]
+
+    def base_acceleration(self) -> Motion:
+        """Spatial acceleration of the root, in root-link axes."""
+        return Motion.zero() if self.base_motion is None else self.base_motion[1]
+
+    def base_velocity(self) -> Motion:
+        """Spatial velocity of the root, in root-link axes."""
+        return Motion.zero() if self.base_motion is None else self.base_motion[0]
+
+    def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
+        """Let the root move: velocity and acceleration of its origin, [angular; linear], in root-link axes."""
+        velocity = Motion.of(v)
+        given = Motion.of(a)
+        spatial = Motion(given.ang, given.lin - velocity.ang.cross(velocity.lin))
+        self.base_motion = (velocity, spatial)
+
+    def standing_gravity(self) -> Motion:
+        """−g in root-link axes."""
+        g = -(self.layout.base_rotation.T @ self.layout.gravity)
+        return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
+
+    def armature(self, dof: int) -> Scalar:
+        """Reflected rotor inertia of a degree of freedom, and what :meth:`add_armature` put there."""
+        return float(self.layout.armature[dof]) if self.added is None else self.added[dof]
+
+    def add_armature(self, extra: Sequence[Scalar]) -> None:
+        """Add to the rotor inertias: what a step implicit in the joints' friction comes down to."""
+        self.added = [float(a) + x for a, x in zip(self.layout.armature, extra, strict=True)]
+
+    def damping(self, dof: int) -> Scalar:
+        """Viscous friction of a degree of freedom."""
+        return float(self.model.damping[dof])
+
+    def root_inertia(self) -> RigidInertia:
+        """Inertia of the links joined to the root, in the root link's frame."""
+        m, h, I = self.layout.root  # noqa: E741 - the book's name
+        return RigidInertia(m, Vec3.of(h.tolist()), Mat3.of(I.tolist()))
+
+    def total_mass(self) -> Scalar:
+        """Mass of the whole robot, the root included.
+
+        Raises:
+            ModelError: it has none.
+        """
+        total = self.layout.root[0] + sum(self.layout.mass)
+        if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
+            return total
+        if total <= 0.0:
+            raise ModelError(
+                "the robot has no mass, so it has no centre of mass",
+                where=f"robot {self.model.name!r}",
+                remedy="Give at least one link an <inertial>.",
+            )
+        return float(total)
+
+    def position_indices(self) -> Iterator[tuple[Kind, int, int]]:
+        """(kind, first position coordinate, first velocity coordinate) of every elementary joint."""
+        lay = self.layout
+        return zip(lay.kind, lay.q_index, lay.v_index, strict=True)
+
+    def base_transform(self) -> Transform:
+        """World-to-root transform."""
+        lay = self.layout
+        return Transform(Mat3.of(lay.base_rotation.T.tolist()), Vec3.of(lay.base_position.tolist()))
+
+    def link_frame(self, link: int) -> Transform:
+        """Body-to-link transform: a link's frame in that of its body."""
+        body = int(self.model.link_body[link])
+        R, p = self.model.link_rotation[link], self.model.link_position[link]
+        if body >= 0:
+            N = self.layout.normal[self.layout.body[body]]
+            R, p = N @ R, N @ p
+        return Transform(Mat3.of(_snapped(R.T).tolist()), Vec3.of(_snapped(p).tolist()))
+
+    def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
+        """Mass, centre of mass, and inertia about it of one link, in its frame."""
+        own = self.model.link(self.model.link_names[link]).inertia
+        return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
+
+    def model_body(self, body: int) -> Body | None:
+        """The elementary body of a body number of the model; ``None`` for the root (−1)."""
+        return None if body < 0 else self.bodies[self.layout.body[body]]

@@ -5,12 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
-import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -23,12 +17,10 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from support.launching import LAUNCH_FILE, launched
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.resources import share_directory
-
-LAUNCH_FILE = share_directory() / "launch" / "bringup.launch.py"
 
 
 def decide(**arguments: str) -> tuple[list[Node], list[LogInfo]]:
@@ -127,42 +119,6 @@ def test_wrong_arguments_are_refused(installed, argument):
         decide(robot="sim", **{argument: "/no_such_file"})
 
 
-@contextmanager
-def launched(tmp_path: Path, **arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A launch in a process of its own, as ``ros2 launch`` does it, and its log."""
-    script = tmp_path / "bringup.py"
-    script.write_text(
-        textwrap.dedent(f"""
-        import sys
-        from launch import LaunchDescription, LaunchService
-        from launch.actions import IncludeLaunchDescription
-        from launch.launch_description_sources import PythonLaunchDescriptionSource
-        service = LaunchService(argv=[])
-        service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
-            PythonLaunchDescriptionSource({str(LAUNCH_FILE)!r}),
-            launch_arguments={arguments!r}.items(),
-        )]))
-        sys.exit(service.run())
-    """)
-    )
-    package = _package_prefix(tmp_path)
-    environment = {**os.environ, "AMENT_PREFIX_PATH": f"{package}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}"}
-    log = tmp_path / "launch.log"
-    with open(log, "wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, str(script)],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-    try:
-        yield process, log
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 @pytest.mark.middleware
 def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
     with launched(tmp_path, robot="sim", description="two_link", gate="true") as (process, log):
@@ -186,20 +142,3 @@ def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
         os.kill(pid, signal.SIGKILL)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
         assert f"{victim} has ended with exit code -9, and the stack needs it" in log.read_text()
-
-
-def _package_prefix(tmp_path: Path) -> Path:
-    """An ament prefix in which the executables are, as colcon would have made it."""
-    prefix = tmp_path / "prefix"
-    (prefix / "share" / "ament_index" / "resource_index" / "packages").mkdir(parents=True)
-    (prefix / "share" / "ament_index" / "resource_index" / "packages" / "robot_dynamics_ros").touch()
-    (prefix / "share" / "robot_dynamics_ros").mkdir()
-    library = prefix / "lib" / "robot_dynamics_ros"
-    library.mkdir(parents=True)
-    for name in ("controller", "effort_gate", "simulator"):
-        script = library / name
-        script.write_text(
-            f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n"
-        )
-        script.chmod(0o755)
-    return prefix

@@ -62,7 +62,7 @@ def robots(only: set[str]) -> dict[str, tuple[rd.RobotModel, str]]:
         path = example(file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found[name] = (rd.load_urdf(path, inertia_check="warn"), path.read_text())
+            found[name] = (rd.load_urdf(path), path.read_text())
     for n in CHAINS:
         for kind, make in (("chain", straight_chain), ("oblique_chain", rd.chain)):
             model = make(n)

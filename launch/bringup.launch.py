@@ -20,6 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -60,6 +61,13 @@ def generate_launch_description() -> LaunchDescription:
                 description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass",
             ),
             DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
+            DeclareLaunchArgument(
+                "inertia_check",
+                default_value=DEFAULT_POLICY,
+                choices=INERTIA_POLICIES,
+                description="links that no rigid body is like: error: refused; warn: taken as they are, where that can be "
+                "computed with; repair: given the nearest possible inertia",
+            ),
             DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
             DeclareLaunchArgument(
                 "state_publisher",
@@ -93,7 +101,8 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     robot, namespace = argument("robot"), argument("namespace")
     sim_time = argument("use_sim_time") == "true"
     path = _description_path(argument("description"), robot)
-    text, model = _read(path) if path is not None else ("", None)
+    policy = argument("inertia_check")
+    text, model = _read(path, policy) if path is not None else ("", None)
     entities: list[LaunchDescriptionEntity] = []
 
     viewer = argument("viewer")
@@ -126,11 +135,11 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if viewer == "foxglove_bridge":
         entities += _foxglove(namespace, sim_time)
     if robot == "sim":
-        entities += _simulator(path, argument("simulator_params"), namespace, sim_time, not publisher)
+        entities += _simulator(path, policy, argument("simulator_params"), namespace, sim_time, not publisher)
     elif robot == "ros2_control":
         entities += _ros2_control(model, text, namespace, sim_time)
     common: list[dict[str, object]] = [
-        {"use_sim_time": sim_time},
+        {"use_sim_time": sim_time, "inertia_check": policy},
         *([{"command_format": "joint_state" if robot == "topic_based" else "multi_array"}] if robot != "none" else []),
         *([{"robot_description_file": str(path)}] if path is not None else []),
     ]
@@ -163,8 +172,8 @@ def _description_path(description: str, robot: str) -> Path | None:
     )
 
 
-def _read(path: Path) -> tuple[str, RobotModel]:
-    model = load_urdf(path)
+def _read(path: Path, policy: str) -> tuple[str, RobotModel]:
+    model = load_urdf(path, inertia_check=policy)
     return model.description.source, model
 
 
@@ -223,7 +232,7 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
 
 
 def _simulator(
-    path: Path | None, params: str, namespace: str, sim_time: bool, publish_description: bool
+    path: Path | None, policy: str, params: str, namespace: str, sim_time: bool, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
     return _needed(
         _ours(
@@ -233,6 +242,7 @@ def _simulator(
                 *_files("simulator", path, params),
                 {
                     "robot_description_file": str(path),
+                    "inertia_check": policy,
                     "publish_description": publish_description,
                     "publish_clock": sim_time,
                 },

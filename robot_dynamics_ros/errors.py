@@ -31,16 +31,27 @@ class RobotDynamicsError(Exception):
         where: the element, argument or field at fault, e.g. ``"link 'elbow' <inertia>"``.
         got: the offending value, as given.
         remedy: one sentence telling what to do.
+        setting: (name, value) of the loading option or parameter with which the same request goes on; None: there is
+            none.  The command line shows it as a command.
     """
 
-    def __init__(self, problem: str, *, where: str = "", got: Any = None, remedy: str = "") -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        where: str = "",
+        got: Any = None,
+        remedy: str = "",
+        setting: tuple[str, str] | None = None,
+    ) -> None:
         self.problem = problem
         self.where = where
         self.got = got
         self.remedy = remedy
+        self.setting = setting
         text = f"{where}: {problem}" if where else problem
         if remedy:
-            text = f"{text.rstrip('.')}. {remedy}"
+            text = f"{text}\n{remedy}" if "\n" in text else f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
-from robot_dynamics_ros.model.inertia_check import check_bodies
-from robot_dynamics_ros.model.tree import check_moving_mass, massless_joints, resolve_mimics, walk
+from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
+from robot_dynamics_ros.model.regularity import doubtful_joints, singular_error, singular_motion
+from robot_dynamics_ros.model.tree import resolve_mimics, walk
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,33 +28,38 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     g = _checked_gravity(gravity)
     description = _checked_description(description)
     order, fixed, link_order, placement = walk(description)
-    links = {link.name: link for link in description.links}
-    number = {joint.name: i for i, joint in enumerate(order)}
     nb = len(order)
-
-    body_of: dict[str, int] = {}
-    pose_of: dict[str, Pose] = {}
-    for link_name in link_order:
-        joint_name, pose = placement[link_name]
-        body_of[link_name] = -1 if joint_name is None else number[joint_name]
-        pose_of[link_name] = pose
-
-    merged = [Inertia() for _ in range(nb)]
-    root_inertia = Inertia()
-    for link_name in link_order:
-        inertia = links[link_name].inertia.in_parent(pose_of[link_name])
-        body = body_of[link_name]
-        if body < 0:
-            root_inertia = root_inertia + inertia
-        else:
-            merged[body] = merged[body] + inertia
-
-    policy = description.inertia_check
-    check_bodies(description.links, body_of, [*merged, root_inertia], [j.name for j in order], policy)
-
+    number = {joint.name: i for i, joint in enumerate(order)}
+    body_of = {name: -1 if joint is None else number[joint] for name, (joint, _) in placement.items()}
+    pose_of = {name: pose for name, (_, pose) in placement.items()}
     parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
     placements = [pose_of[j.parent] @ j.origin for j in order]
     master, multiplier, offset = resolve_mimics(order, number)
+
+    joint_named = {j.name: j for j in order}
+    given, stuck = description, list[tuple[dict[str, float], str]]()
+    while True:  # once, and once more for each joint that moves no inertia
+        links = {link.name: link for link in description.links}
+        merged = [Inertia() for _ in range(nb)]
+        root_inertia = Inertia()
+        for link_name in link_order:
+            inertia = links[link_name].inertia.in_parent(pose_of[link_name])
+            body = body_of[link_name]
+            if body < 0:
+                root_inertia = root_inertia + inertia
+            else:
+                merged[body] = merged[body] + inertia
+        check_bodies(description.links, body_of, [*merged, root_inertia], list(joint_named), description.inertia_check)
+        motion: dict[str, float] = {}
+        if doubtful_joints(order, merged):
+            motion = singular_motion(order, parent, placements, merged, master, multiplier, offset)
+        if not motion:
+            break
+        lacking = joint_named[next(iter(motion))].child
+        stuck.append((motion, lacking))
+        description = _with_ball(description, lacking)
+    if stuck and given.inertia_check != "repair":
+        raise singular_error(stuck, joint_named)
 
     q_index = np.zeros(nb, dtype=np.intp)
     v_index = np.zeros(nb, dtype=np.intp)
@@ -85,10 +91,6 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         damping[v_slice] += k * k * joint.damping
         friction[v_slice] += abs(k) * joint.friction
         armature[v_slice] += k * k * (joint.armature + joint.rotor_inertia)
-
-    massless = massless_joints(order, parent, merged, master, multiplier, [j.armature + j.rotor_inertia for j in order])
-    if policy == "error":
-        check_moving_mass(massless, {j.name: j for j in order})
 
     def ints(values: object) -> np.ndarray:
         out = np.array(values, dtype=np.intp)
@@ -127,7 +129,6 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         damping=frozen_array(damping, (nv,)),
         friction=frozen_array(friction, (nv,)),
         armature=frozen_array(armature, (nv,)),
-        massless_joint_names=tuple(massless),
         link_body=ints([body_of[n] for n in link_order]),
         link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
         link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
@@ -139,7 +140,9 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
 
 
 def _checked_description(description: RobotDescription) -> RobotDescription:
-    """The description with all axes unit length; errors for numbers that cannot be used."""
+    """The description with all axes unit length, and possible inertias if that is asked for; errors for numbers that
+    cannot be used."""
+    check_policy(description.inertia_check)
     for link in description.links:
         body = link.inertia
         if not (math.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()):
@@ -152,10 +155,30 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
                 got=body.rotational.tolist(),
                 remedy="The products of inertia are the same on both sides of the diagonal.",
             )
+    if description.inertia_check == "repair":
+        links, said = repaired(description.links)
+        if said:
+            description = dataclasses.replace(description, links=links, findings=(*description.findings, *said))
     joints = [checked_joint(joint) for joint in description.joints]
     if all(new is old for new, old in zip(joints, description.joints, strict=True)):
         return description
     return dataclasses.replace(description, joints=tuple(joints))
+
+
+def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
+    """The description with a small ball at a link without which the mass matrix is singular."""
+    ball = small_ball(math.fsum(link.inertia.mass for link in description.links))
+    said = (
+        f"{inertial_place(name)}: a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
+    )
+    return dataclasses.replace(
+        description,
+        links=tuple(
+            dataclasses.replace(link, inertia=link.inertia + ball) if link.name == name else link
+            for link in description.links
+        ),
+        findings=(*description.findings, said),
+    )
 
 
 def _checked_gravity(gravity: Sequence[float]) -> Array:

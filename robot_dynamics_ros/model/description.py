@@ -283,8 +283,8 @@ class RobotDescription:
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
         source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
         findings: what its reader found odd but usable, one sentence each.
-        inertia_check: ``"warn"`` if bodies that cannot exist and massless moving subtrees are taken as they are, else
-            ``"error"``.
+        inertia_check: what to do about links that no rigid body is like, ``"error"``, ``"warn"`` or ``"repair"``
+            (:mod:`robot_dynamics_ros.model.inertia_check`).
         path: the file it was read from, where relative mesh addresses start; ``""`` if it was no file.
     """
 
@@ -294,7 +294,7 @@ class RobotDescription:
     initial_positions: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
     findings: tuple[str, ...] = ()
-    inertia_check: str = "error"
+    inertia_check: str = "warn"
     path: str = ""
 
     def __post_init__(self) -> None:

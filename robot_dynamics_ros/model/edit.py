@@ -123,7 +123,7 @@ def attach(
         links, joints, root = added.links, added.joints, roots[0]
         initial.update(added.initial_positions)
     else:
-        inertia = _payload(body, old.inertia_check)
+        inertia = _payload(body)
         links, joints, root = (Link(prefix + name, inertia),), (), prefix + name
     weld = Joint(f"{root}_joint", JointType.FIXED, link, root, placement)
     _check_free({item.name for item in old.links}, [item.name for item in links], "link")
@@ -135,7 +135,7 @@ def attach(
     )
 
 
-def _payload(body: Any, policy: str) -> Inertia:
+def _payload(body: Any) -> Inertia:
     if not isinstance(body, Inertia):
         if isinstance(body, bool) or not isinstance(body, (int, float, np.integer, np.floating)):
             raise ArgumentError(
@@ -154,7 +154,7 @@ def _payload(body: Any, policy: str) -> Inertia:
             remedy="Give finite numbers and a symmetric (3, 3) matrix.",
         )
     fault = inertia_fault(body)
-    if fault is not None and policy == "error":
+    if fault is not None:
         raise ModelError(fault.problem, where="attach", got=body, remedy=fault.remedy)
     return body
 

@@ -1,8 +1,15 @@
-"""Which mass properties a rigid body can have, and which robots are refused for theirs.
+"""Which mass properties a rigid body can have, which robots are refused for theirs, and the nearest possible ones.
 
-What moves is the merged body: a link and all that is fixed to it.  Its inertia alone enters the equations of motion,
-so it is the body that is judged.  A link of impossible inertia in a body that can exist is worth a remark (cameras,
-antennas and placeholder frames of real files are like that); a body that cannot exist is an error.
+The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies:
+
+``"warn"`` (default)
+    Everything that can be computed with is taken as it is, and every link that no rigid body is like is a finding.
+    An error is what could make the mass matrix indefinite: a negative mass, or a moving body with a negative moment of
+    inertia, whatever armature hides it.
+``"error"``
+    A body that breaks the triangle inequality is an error too.
+``"repair"``
+    Each impossible link gets the nearest mass properties that some rigid body has (:func:`nearest_possible`).
 
 Tolerances, and why they are what they are:
 
@@ -24,6 +31,7 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
 __all__ = [
+    "DEFAULT_POLICY",
     "INERTIA_POLICIES",
     "TRIANGLE_TOLERANCE",
     "InertiaFault",
@@ -32,16 +40,23 @@ __all__ = [
     "check_policy",
     "inertia_fault",
     "inertial_place",
+    "nearest_possible",
+    "repaired",
+    "small_ball",
 ]
 
 TRIANGLE_TOLERANCE = 1e-3
 NEGATIVE_TOLERANCE = 1e-6
 ROUND_OFF = 1e-12
 NO_SIZE = 1e-6  # m
-INERTIA_POLICIES = ("error", "warn")
+INERTIA_POLICIES = ("error", "warn", "repair")
+DEFAULT_POLICY = "warn"
 
 ErrorType = Callable[..., ModelError]
-_REQUEST = "To load it all the same: inertia_check='warn'."
+_SHOWN = 6
+_REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
+_WATER = 1000.0  # kg/m³
+_LIGHT = 1e-3  # of the robot's mass
 
 
 class InertiaFault(NamedTuple):
@@ -50,21 +65,24 @@ class InertiaFault(NamedTuple):
     Attributes:
         problem, remedy: for the message of an error.
         impossible: no rigid body is like that; otherwise it is merely odd.
+        indefinite: a mass or a moment is negative.
     """
 
     problem: str
     remedy: str
     impossible: bool = True
+    indefinite: bool = False
 
 
 def check_policy(policy: str) -> None:
     """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
     if policy not in INERTIA_POLICIES:
         raise ArgumentError(
-            f"expected 'error' or 'warn', got {policy!r}",
+            f"expected 'error', 'warn' or 'repair', got {policy!r}",
             where="inertia_check",
             got=policy,
-            remedy="'warn' loads robots whose inertias no rigid body can have, and names them.",
+            remedy="'error' refuses bodies that cannot exist, 'warn' (default) computes with them where that is possible, "
+            "'repair' takes the nearest that can.",
         )
 
 
@@ -80,7 +98,7 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
     """
     mass = inertia.mass
     if mass < 0.0:
-        return InertiaFault(f"the mass {mass:g} kg is negative", "Give a positive mass.")
+        return InertiaFault(f"the mass {mass:g} kg is negative", "Give a positive mass.", indefinite=True)
     moments = _principal_moments(inertia.rotational)
     not_positive, not_triangle = _impossible(np.array(mass), moments)
     low, middle, high = (float(value) for value in moments)
@@ -89,10 +107,13 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
         return InertiaFault(
             f"the rotational inertia is not positive ({shown})",
             "Check the signs and the products of inertia: ixy = -Σ m x y, and so on.",
+            indefinite=True,
         )
     if not_triangle:
+        excess = 100.0 * (high / (low + middle) - 1.0) if low + middle > 0.0 else np.inf
         return InertiaFault(
-            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others)",
+            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others"
+            + (f" by {excess:.{0 if excess >= 10.0 else 1}f} %)" if excess < 1e4 else ")"),
             "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
         )
     if mass == 0.0 and high > 0.0:
@@ -100,8 +121,53 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
     return None
 
 
+def nearest_possible(inertia: Inertia) -> Inertia:
+    """The mass properties of a rigid body that are nearest to the given ones; the same object if they are possible.
+
+    The matrix of second moments of mass Σ = ½ tr(I) 1 − I of a body is positive semidefinite (Wensing, Kim and Slotine,
+    IEEE RA-L 3, 2018); the nearest such matrix in the Frobenius norm has the negative eigenvalues replaced by zero, and
+    I = tr(Σ) 1 − Σ.  Mass and centre of mass stay.  A negative mass becomes zero, and the inertia with it.
+    """
+    fault = inertia_fault(inertia)
+    if fault is None or not fault.impossible:
+        return inertia
+    if inertia.mass < 0.0:
+        return Inertia(0.0, inertia.com, np.zeros((3, 3)))
+    rotational = inertia.rotational
+    values, vectors = np.linalg.eigh(0.5 * np.trace(rotational) * np.eye(3) - rotational)
+    second = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    possible = np.trace(second) * np.eye(3) - second
+    return Inertia(inertia.mass, inertia.com, 0.5 * (possible + possible.T))
+
+
+def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
+    """The links with all impossible mass properties replaced by :func:`nearest_possible`, and a sentence for each."""
+    new, said = [], []
+    for link in links:
+        body = nearest_possible(link.inertia)
+        if body is not link.inertia:
+            fault = inertia_fault(link.inertia)
+            assert fault is not None
+            said.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {_described(body)}")
+            link = Link(link.name, body)
+        new.append(link)
+    return tuple(new), said
+
+
+def small_ball(robot_mass: float) -> Inertia:
+    """What ``"repair"`` gives to a link without inertia that a joint must accelerate: a ball of water about the link's
+    origin with a thousandth of the robot's mass (1 g at least)."""
+    mass = max(_LIGHT * robot_mass, 1e-3)
+    radius = (3.0 * mass / (4.0 * np.pi * _WATER)) ** (1.0 / 3.0)
+    return Inertia(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
+
+
 def check_bodies(
-    links: Sequence[Link], body_of: Mapping[str, int], bodies: Sequence[Inertia], joints: Sequence[str], policy: str
+    links: Sequence[Link],
+    body_of: Mapping[str, int],
+    bodies: Sequence[Inertia],
+    joints: Sequence[str],
+    policy: str,
 ) -> None:
     """Judge what the links of a robot add up to.
 
@@ -110,12 +176,12 @@ def check_bodies(
         body_of: link name → index into ``bodies``.
         bodies: merged mass properties, of the moving bodies first, of the root body last (index −1).
         joints: the joint that moves each body, by name; one less than there are bodies.
-        policy: ``"warn"`` asks for no more than finite numbers.
+        policy: one of :data:`INERTIA_POLICIES`.
 
     Raises:
-        ModelError: a sum is beyond floating-point numbers, a link's mass is negative, or no rigid body is like one of
-            the ``bodies``.  Of such a body the links are named that are impossible themselves (all that have inertia,
-            should none be).
+        ModelError: a sum is beyond floating-point numbers, a link's mass is negative, a moving body's moment of inertia
+            is negative, or (policy ``"error"``) no rigid body is like one of the ``bodies``.  Of such a body the links
+            are named that are impossible themselves (all that have inertia, should none be).
     """
     masses = np.array([body.mass for body in bodies])
     tensors = np.array([body.rotational for body in bodies])
@@ -129,11 +195,13 @@ def check_bodies(
                 got=link.inertia.mass,
                 remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
             )
-    if policy == "warn":
-        return
-    for link in heavy:
         check_mass(link.inertia, inertial_place(link.name))
-    broken = np.logical_or(*_impossible(masses, _principal_moments(tensors)))
+    not_positive, not_triangle = _impossible(masses, _principal_moments(tensors))
+    if policy == "error":
+        broken = not_positive | not_triangle
+    else:
+        broken = not_positive
+        broken[-1] = False  # the root body does not move
     if not broken.any():
         return
     parts: dict[int, list[Link]] = {int(i): [] for i in np.flatnonzero(broken)}
@@ -150,14 +218,17 @@ def check_bodies(
         fault = inertia_fault(link.inertia) or whole
         body = f"the body that joint {joints[i]!r} moves" if i < len(joints) else "the root body"
         problem = f"{fault.problem}; nor can {body}, which it is part of, exist: {whole.problem}"
-    if len(guilty) > 1:
-        names = ", ".join(repr(other.name) for other in guilty[1:21]) + (", …" if len(guilty) > 21 else "")
-        problem += f"; as impossible: link{'s' if len(guilty) > 2 else ''} {names}"
+    for other in guilty[1:_SHOWN]:
+        own = inertia_fault(other.inertia) or fault
+        problem += f"\n  {inertial_place(other.name)}: {own.problem}"
+    if len(guilty) > _SHOWN:
+        problem += f"\n  … and {len(guilty) - _SHOWN} more"
     raise ModelError(
         problem,
         where=inertial_place(link.name),
         got=link.inertia.rotational.tolist(),
-        remedy=f"{fault.remedy} {_REQUEST}",
+        remedy=f"{fault.remedy} {_REPAIR}",
+        setting=("inertia_check", "repair" if policy != "error" or whole.indefinite else "warn"),
     )
 
 
@@ -168,8 +239,14 @@ def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
             f"the mass {inertia.mass:g} kg is negative",
             where=where,
             got=inertia.mass,
-            remedy=f"Give a positive mass. {_REQUEST}",
+            remedy=f"Give a positive mass. {_REPAIR}",
+            setting=("inertia_check", "repair"),
         )
+
+
+def _described(body: Inertia) -> str:
+    moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
+    return f"mass {body.mass:g} kg, principal moments {moments} kg m²"
 
 
 def _at_fault(links: list[Link]) -> list[Link]:

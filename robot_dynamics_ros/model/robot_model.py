@@ -71,8 +71,6 @@ class RobotModel:
         velocity_limit, effort_limit: (nv,) inf where there are none.
         damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
             mimic joints are added to their master's, times the multiplier (twice for damping and armature).
-        massless_joint_names: joints that move nothing that has inertia, so that the mass matrix is singular; empty
-            unless the robot was loaded with ``inertia_check="warn"``.
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
         backend: which way the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
@@ -111,7 +109,6 @@ class RobotModel:
     damping: Array = field(repr=False)
     friction: Array = field(repr=False)
     armature: Array = field(repr=False)
-    massless_joint_names: tuple[str, ...] = field(repr=False)
     link_body: np.ndarray = field(repr=False)
     link_rotation: Array = field(repr=False)
     link_position: Array = field(repr=False)
@@ -140,8 +137,8 @@ class RobotModel:
 
         Raises:
             ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a number in the description
-                cannot be used, or (unless ``description.inertia_check`` is ``"warn"``) a mass is negative, no rigid
-                body is like what the links of a body add up to, or a moving subtree has no inertia.
+                cannot be used, a mass or a moving body's moment of inertia is negative, the mass matrix is singular, or
+                (with ``description.inertia_check`` ``"error"``) no rigid body is like what the links of a body add up to.
             ArgumentError: gravity is not three finite numbers, or base is no placement.
         """
         return cls(**assemble(description, gravity, base))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from robot_dynamics_ros.errors import ModelError
-from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Pose, RobotDescription
+from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
-__all__ = ["check_moving_mass", "massless_joints", "resolve_mimics", "walk"]
+__all__ = ["resolve_mimics", "walk"]
 
 
 def walk(
@@ -132,37 +130,3 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
         multipliers.append(k)
         offsets.append(d)
     return masters, multipliers, offsets
-
-
-def massless_joints(
-    order: list[Joint],
-    parent: np.ndarray,
-    merged: list[Inertia],
-    master: list[int],
-    multiplier: list[float],
-    own_armature: list[float],
-) -> list[str]:
-    """Joints whose effort accelerates nothing: a moving subtree without any inertia, and no armature.
-
-    A mimic joint has no effort of its own; its master is judged by all that it moves.
-    """
-    carried = [b.mass > 0.0 or bool(np.any(b.rotational)) for b in merged]
-    for i in range(len(order) - 1, -1, -1):
-        if carried[i] and parent[i] >= 0:
-            carried[parent[i]] = True
-    driven = [c or a > 0.0 for c, a in zip(carried, own_armature, strict=True)]
-    for i, m in enumerate(master):
-        if m >= 0 and driven[i] and multiplier[i] != 0.0:
-            driven[m] = True
-    return [joint.name for i, joint in enumerate(order) if master[i] < 0 and not driven[i]]
-
-
-def check_moving_mass(names: list[str], joints: Mapping[str, Joint]) -> None:
-    """Raise ModelError if any joint is massless: no finite effort would give it a finite acceleration."""
-    for name in names:
-        raise ModelError(
-            f"nothing that joint {name!r} moves has any inertia",
-            where=f"link {joints[name].child!r}",
-            remedy="Give the link (or one behind it) an <inertial> with a mass, or make the joint fixed; with "
-            "inertia_check='warn' it loads, and only forward dynamics fails.",
-        )

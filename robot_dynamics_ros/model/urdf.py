@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import logging
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
-from robot_dynamics_ros.model.checks import check_limits, checked_axis
+from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
     Array,
     Inertia,
@@ -23,7 +27,14 @@ from robot_dynamics_ros.model.description import (
     frozen_array,
 )
 from robot_dynamics_ros.model.floating_base import with_floating_base
-from robot_dynamics_ros.model.inertia_check import check_mass, check_policy, inertia_fault, inertial_place
+from robot_dynamics_ros.model.inertia_check import (
+    DEFAULT_POLICY,
+    check_mass,
+    check_policy,
+    inertia_fault,
+    inertial_place,
+    nearest_possible,
+)
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -37,7 +48,7 @@ __all__ = ["load_urdf", "parse_urdf"]
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
-_SHOWN = 20
+_SHOWN = 8
 
 
 def load_urdf(
@@ -46,7 +57,7 @@ def load_urdf(
     *,
     base: Pose | ArrayLike | None = None,
     floating_base: bool = False,
-    inertia_check: str = "error",
+    inertia_check: str = DEFAULT_POLICY,
     armature: Mapping[str, float] | None = None,
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
@@ -58,9 +69,9 @@ def load_urdf(
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
         floating_base: put a floating joint (``root_joint``) between the world and the root link.
-        inertia_check: ``"error"`` refuses negative masses, bodies (links with all that is fixed to them) that cannot
-            exist, and moving subtrees without inertia; ``"warn"`` takes them as they are.  A single link that cannot
-            exist, in a body that can, is a warning either way.
+        inertia_check: ``"warn"`` takes links that no rigid body is like as they are, and names them, unless a mass or
+            a moment of inertia of a moving body is negative; ``"error"`` refuses all bodies (links with all that is
+            fixed to them) that cannot exist; ``"repair"`` takes the nearest inertias that can, and says what it changed.
         armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
             ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
             argument goes before them.
@@ -71,8 +82,9 @@ def load_urdf(
         ModelWarning: once a load, with everything found that is odd but usable.
 
     Raises:
-        UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an impossible inertia.
-        ModelError: the joints do not form one tree, or a moving subtree has no inertia.
+        UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an inertia that cannot be
+            computed with.
+        ModelError: the joints do not form one tree, or the mass matrix is singular.
         ArgumentError: an argument other than the document is wrong.
     """
     description, places = _read(source, inertia_check, armature, xacro_arguments, max_bytes)
@@ -83,17 +95,20 @@ def load_urdf(
     except ModelError as error:
         if error.where not in places:
             raise
-        raise UrdfError(error.problem, where=places[error.where], got=error.got, remedy=error.remedy) from None
-    findings = list(description.findings)
-    findings += [f"joint {name!r} moves nothing that has inertia" for name in model.massless_joint_names]
-    _report(description.name, findings)
+        problem = error.problem
+        for line, place in places.items():
+            problem = problem.replace(f"\n  {line}:", f"\n  {place}:")
+        raise UrdfError(
+            problem, where=places[error.where], got=error.got, remedy=error.remedy, setting=error.setting
+        ) from None
+    _report(model.name, list(model.description.findings))
     return model
 
 
 def parse_urdf(
     source: UrdfInput,
     *,
-    inertia_check: str = "error",
+    inertia_check: str = DEFAULT_POLICY,
     armature: Mapping[str, float] | None = None,
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
@@ -124,6 +139,7 @@ def _read(
         for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
     ]
     names = {joint.name for joint in joints}
+    joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
     for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
     description = RobotDescription(
@@ -162,13 +178,16 @@ def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
     matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
     inertia = Inertia(given.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
     place = _place(link, line)
-    if policy == "error":
+    if policy != "repair":
         check_mass(inertia, place, UrdfError)
     fault = inertia_fault(inertia)
-    if fault is not None:
+    if fault is not None and not (fault.impossible and policy == "repair"):
         # Whether it is an error depends on what is fixed to the link, which is not known yet.
-        condition = "; accepted as part of a body that can exist" if policy == "error" and fault.impossible else ""
-        findings.append(f"{place}: {fault.problem}{condition}")
+        correction = ""
+        if fault.impossible:
+            moments = np.linalg.eigvalsh(nearest_possible(inertia).rotational)
+            correction = f"; the nearest possible ones are {', '.join(f'{x:.6g}' for x in moments)}"
+        findings.append(f"{place}: {fault.problem}{correction}")
     return Link(link.name, inertia.in_parent(_pose(given.origin)))
 
 
@@ -180,6 +199,10 @@ def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint
         return Joint(joint.name, kind, joint.parent, joint.child, origin)
     axis: Array = frozen_array((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, (3,))
     if kind is not JointType.FLOATING:
+        length = float(np.linalg.norm(axis))
+        if math.isfinite(length) and length > 0.0 and abs(length - 1.0) > AXIS_TOLERANCE:
+            findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
+            axis = frozen_array(axis / length, (3,))
         axis = checked_axis(axis, f"{where} <axis>", UrdfError)
     dynamics = joint.dynamics
     friction = {}
@@ -202,33 +225,57 @@ def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint
     )
 
 
+def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:
+    if joint.mimic is None or joint.mimic.joint in names:
+        return joint
+    near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
+    hint = f"; is {near[0]!r} meant?" if near else ""
+    findings.append(
+        f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
+    )
+    return dataclasses.replace(joint, mimic=None)
+
+
 def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> JointLimits:
     given = joint.limit
     bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
     if given is None:
         if bounded:
-            raise UrdfError(
-                f"a {joint.type} joint needs a <limit>",
-                where=where,
-                remedy='Add <limit lower="…" upper="…" effort="…" velocity="…"/>'
-                + (", or make the joint continuous." if kind is JointType.REVOLUTE else "."),
+            findings.append(
+                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
             )
         return JointLimits()
     effort = math.inf if given.effort is None else float(given.effort)
     velocity = math.inf if given.velocity is None else float(given.velocity)
+    where = f"{where} <limit>"
     if not bounded:
+        if effort == velocity == 0.0:
+            findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
+            return JointLimits()
         limits = JointLimits(velocity=velocity, effort=effort)
-        check_limits(limits, f"{where} <limit>", UrdfError)
+        check_limits(limits, where, UrdfError)
         return limits
-    limits = JointLimits(float(given.lower or 0.0), float(given.upper or 0.0), velocity, effort)
-    check_limits(limits, f"{where} <limit>", UrdfError)
+    lower, upper = float(given.lower or 0.0), float(given.upper or 0.0)
+    if lower > upper:
+        findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
+        lower, upper = upper, lower
+    if effort == velocity == 0.0 and joint.mimic is None:  # what CAD exporters write where they know nothing
+        if lower == upper == 0.0:
+            lower, upper = -math.inf, math.inf
+        findings.append(
+            f"{where}: {'all limits' if math.isinf(upper) else 'effort and velocity'} are 0, as if not known; "
+            "no limits are assumed in their place"
+        )
+        effort = velocity = math.inf
+    limits = JointLimits(lower, upper, velocity, effort)
+    check_limits(limits, where, UrdfError)
     zero = [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]
     if joint.mimic is not None:
         return limits  # its master is what is driven
     if limits.lower == limits.upper:
-        findings.append(f"{where} <limit>: lower = upper = {limits.lower:g}, so that the joint cannot move")
+        findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
     if zero:
-        findings.append(f"{where} <limit>: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
+        findings.append(f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
     return limits
 
 
@@ -270,6 +317,10 @@ def _report(robot: str, findings: list[str]) -> None:
     if len(findings) > _SHOWN:
         lines += f"\n  … and {len(findings) - _SHOWN} more"
     message = f"robot {robot!r} is usable, but:{lines}"
+    if any("nearest possible" in finding for finding in findings):
+        message += (
+            "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."
+        )
     warnings.warn(ModelWarning(message, findings), stacklevel=3)
     if message not in _logged:
         _logged.add(message)

@@ -116,16 +116,33 @@ def clean_urdf(data: bytes | str, *, source: str = "URDF text", max_bytes: int =
     return _Cleaner(source).run(data, max_bytes)
 
 
+def _without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
+    """The document from its first ``<`` on, and whether something that XML does not allow there stood before it."""
+    if isinstance(data, str):
+        text = data.lstrip("\ufeff \t\r\n")
+        return text, text.startswith("<?xml") and len(text) < len(data.lstrip("\ufeff"))
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: the mark says which
+        return data, False
+    bare = data.removeprefix(b"\xef\xbb\xbf")
+    short = bare.lstrip(b" \t\r\n")
+    return short, short.startswith(b"<?xml") and len(short) < len(bare)
+
+
 class _Cleaner:
     def __init__(self, source: str) -> None:
         self.source = source
         self.out = CleanUrdf()
 
     def run(self, data: bytes | str, max_bytes: int) -> CleanUrdf:
+        data, blanks = _without_blanks(data)
+        if blanks:
+            self.out.findings.append("blanks before the XML declaration are ignored")
         root = parse_xml(data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped)
-        if "name" not in root.attributes:
-            self.out.findings.append("the robot has no name")
-        robot = ElementTree.Element("robot", {"name": root.attributes.get("name") or "unnamed"})
+        name = root.attributes.get("name", "")
+        if not name.strip():
+            self.out.findings.append("the robot has no name; it is called 'unnamed'")
+            name = "unnamed"
+        robot = ElementTree.Element("robot", {"name": name})
         for node in root.children:
             if node.tag in ("link", "joint"):
                 self.copy(node, robot, f"{node.tag} {node.attributes.get('name', '')!r}")
@@ -145,10 +162,8 @@ class _Cleaner:
         known = _ATTRIBUTES[node.tag]
         for name, (kind, required) in known.items():
             if name not in node.attributes:
-                if required and not self.may_lack(node, parent):
-                    raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
                 if required:
-                    element.set(name, "inf")
+                    element.set(name, self.default(node, parent, name, where))
                 continue
             element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
         for name in node.attributes.keys() - known.keys():
@@ -157,23 +172,33 @@ class _Cleaner:
                 self.out.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
         seen: dict[str, int] = {}
         for child in node.children:
-            if child.tag in seen:
-                raise UrdfError(
-                    f"a second <{child.tag}> (the first is on line {seen[child.tag]})",
-                    where=self.where(child, owner),
-                    remedy="Remove one of them.",
+            if child.tag in seen:  # urdfdom, and all that is built on it, asks for the first child of a name
+                self.out.findings.append(
+                    f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, on line "
+                    f"{seen[child.tag]}, counts"
                 )
+                continue
             seen[child.tag] = child.line
             if not (node.tag == "joint" and self.superfluous(node, child)):
                 self.copy(child, element, owner)
         for tag in _REQUIRED.get(node.tag, ()):
-            if tag not in seen:
+            if tag in seen:
+                continue
+            if tag != "inertia":
                 raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))
+            self.out.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
+            ElementTree.SubElement(element, "inertia", dict.fromkeys(_INERTIA, "0"))
 
-    @staticmethod
-    def may_lack(node: Node, parent: ElementTree.Element) -> bool:
-        """Continuous joints need no limits, so half a <limit> is enough for them."""
-        return node.tag == "limit" and parent.get("type") not in ("revolute", "prismatic")
+    def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
+        """What a missing attribute stands for, said; an error if nothing does."""
+        if node.tag == "limit":  # an effort or a velocity
+            if parent.get("type") in ("revolute", "prismatic"):
+                self.out.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
+            return "inf"
+        if node.tag == "inertia" and name in ("ixy", "ixz", "iyz"):
+            self.out.findings.append(f"{where}: attribute {name!r} is missing; it counts as zero")
+            return "0"
+        raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
 
     @staticmethod
     def superfluous(joint: Node, child: Node) -> bool:
@@ -217,11 +242,13 @@ class _Cleaner:
     @staticmethod
     def number(text: str, where: str) -> float:
         try:
-            if "_" in text:
+            if "_" in text or not text.isascii():  # Python reads 1_000 and the digits of all alphabets
                 raise ValueError
             return float(text)
         except ValueError:
             remedy = "Write decimals with a point." if "," in text else "Give a number."
+            if not text.isascii():
+                remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:
                 remedy = "This is a xacro expression: expand the file with `xacro`, or load it as a .xacro file."
             raise UrdfError(f"{text!r} is not a number", where=where, got=text, remedy=remedy) from None

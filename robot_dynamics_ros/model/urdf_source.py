@@ -34,7 +34,7 @@ def read_source(
     if isinstance(source, str):
         head = source[:64].lstrip("\ufeff \t\r\n")
         if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
-            return source.lstrip("\ufeff \t\r\n"), "URDF text"
+            return source, "URDF text"
         path = path_of_address(source)
     elif isinstance(source, os.PathLike):
         path = Path(source)

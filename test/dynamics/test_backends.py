@@ -323,18 +323,3 @@ def test_robot_without_moving_joints():
         assert rd.forward_dynamics(still, empty, empty, empty).shape == (0,)
         assert rd.potential_energy(still, empty) == pytest.approx(2.0 * 9.81 * 0.5)
         assert rd.link_pose(still, empty, "block").tolist() == np.eye(4).tolist()
-
-
-def test_massless_joints_have_no_forward_dynamics():
-    from robot_dynamics_ros.model.description import Joint, JointType, Link, RobotDescription
-
-    description = RobotDescription(
-        "ghost",
-        (Link("base"), Link("ghost")),
-        (Joint("hinge", JointType.REVOLUTE, "base", "ghost"),),
-        inertia_check="warn",
-    )
-    model = rd.RobotModel.from_description(description)
-    assert rd.inverse_dynamics(model, [0.1], [0.2], [0.3]) == pytest.approx(0.0)
-    with pytest.raises(rd.ModelError, match=r"hinge.*mass matrix is singular.*model\.lock"):
-        rd.forward_dynamics(model, [0.0], [0.0], [1.0])

@@ -183,16 +183,6 @@ def test_robots_that_cannot_be_exported_are_refused():
         rd.export_code(rd.RobotModel.from_description(floating), motors={"j": DCMotor(1, 1)})
 
 
-def test_a_robot_with_a_massless_end_exports_what_needs_no_inverse():
-    ends = rd.load_robot("two_link").description
-    links = tuple(dataclasses.replace(x, inertia=Inertia()) if x.name == "forearm" else x for x in ends.links)
-    with pytest.warns(rd.ModelWarning):
-        model = rd.load_urdf(rd.to_urdf(dataclasses.replace(ends, links=links)), inertia_check="warn")
-    with pytest.raises(ModelError, match="'elbow' move nothing"):
-        rd.export_code(model, ["forward_dynamics"])
-    assert "mass_matrix" in rd.export_code(model, ["mass_matrix"]).files["two_link.h"]
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -139,7 +139,11 @@ def test_a_single_link_is_a_robot():
 def test_massless_links_inside_a_chain_are_fine_and_so_are_massless_followers():
     links = (rd.Link("a"), rd.Link("b"), rd.Link("c", rd.Inertia(1, [1, 0, 0])), rd.Link("d"))
     hinge = dict(type=rd.JointType.CONTINUOUS, axis=[0, 0, 1])
-    joints = [rd.Joint("ab", parent="a", child="b", **hinge), rd.Joint("bc", parent="b", child="c", **hinge)]
+    away = rd.Pose.from_rpy((0, 1, 0))
+    joints = [
+        rd.Joint("ab", parent="a", child="b", **hinge),
+        rd.Joint("bc", parent="b", child="c", origin=away, **hinge),
+    ]
     assert rd.RobotModel.from_description(rd.RobotDescription("r", links[:3], joints)).nq == 2
     follower = rd.Joint("cd", parent="c", child="d", mimic=rd.Mimic("bc"), **hinge)
     assert rd.RobotModel.from_description(rd.RobotDescription("r", links, [*joints, follower])).nq == 2

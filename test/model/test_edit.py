@@ -93,7 +93,7 @@ def test_bad_locks():
     for bad in (np.zeros(5), 1.0, "here", np.full(6, np.nan), np.zeros((2, 6))):
         with pytest.raises(ArgumentError, match="6 finite numbers"):
             model.lock("elbow_joint", at=bad)
-    free = rd.load_urdf(rd.robot_path("pendulum"), floating_base=True)
+    free = rd.load_urdf(rd.robot_path("six_axis"), floating_base=True)
     with pytest.raises(ArgumentError, match="quaternion"):
         free.lock("root_joint", at={"root_joint": np.zeros(7)})
 

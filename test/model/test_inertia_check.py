@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelError, ModelWarning, UrdfError
-from robot_dynamics_ros.model.inertia_check import inertia_fault
+from robot_dynamics_ros.model.inertia_check import inertia_fault, nearest_possible
 
 SOLID = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
 THIN = '<inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.01"/>'
@@ -54,7 +54,7 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
         # what is fixed to the impossible link is too light to make up for it, or impossible itself
         (robot(THIN, ball(0.001)), r"'arm' .*0.001, 0.001, 0.01 .*joint 'hinge' moves.*0.002, 0.002, 0.011"),
         (robot(ball(0.001), THIN), r"link 'camera' <inertial> \(line 4\): .*joint 'hinge' moves.*0.002, 0.002, 0.011"),
-        (robot(THIN, THIN), r"link 'arm' .*as impossible: link 'camera'"),
+        (robot(THIN, THIN), r"link 'arm' .*link 'camera' <inertial>"),
         # the root body is judged like the others
         (robot(SOLID, base=THIN), r"link 'base' <inertial> \(line 2\): .*triangle"),
         (
@@ -70,12 +70,109 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
     ],
 )
 @pytest.mark.parametrize("floating_base", [False, True])
-def test_a_body_that_cannot_exist_is_an_error_or_on_request_a_warning(text, message, floating_base):
-    with pytest.raises(UrdfError, match=message) as caught:
+def test_a_body_that_cannot_exist_is_an_error_where_that_is_asked_for(text, message, floating_base):
+    with pytest.raises(UrdfError, match=f"(?s){message}") as caught:
+        rd.load_urdf(text, floating_base=floating_base, inertia_check="error")
+    assert "'repair'" in caught.value.remedy and caught.value.got is not None
+    assert caught.value.setting[0] == "inertia_check"
+    option = {"inertia_check": caught.value.setting[1]}
+    with pytest.warns(ModelWarning, match=r"link '\w+' <inertial>"):
+        rd.load_urdf(text, floating_base=floating_base, **option)
+
+
+@pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (robot(INDEFINITE), r"link 'arm' <inertial> \(line 3\): .*not positive .*-0.001, 0.001, 0.003 kg"),
+        (robot(ball(-0.1)), r"link 'arm' <inertial> \(line 3\): .*not positive"),
+        (robot(SOLID, arm_mass=-1), r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative"),
+        (robot(SOLID, ball(0.001), camera_mass=-0.1), r"link 'camera' <inertial> \(line 4\): the mass -0.1 kg"),
+        (robot(INDEFINITE, INDEFINITE), r"link 'arm' .*\n  link 'camera' <inertial> \(line 4\): .*not positive"),
+    ],
+    ids=["product", "moments", "mass", "mass of a part", "two links"],
+)
+def test_what_could_make_the_mass_matrix_indefinite_is_an_error_by_default(text, message, floating_base):
+    with pytest.raises(UrdfError, match=f"(?s){message}") as caught:
         rd.load_urdf(text, floating_base=floating_base)
-    assert "inertia_check='warn'" in caught.value.remedy and caught.value.got is not None
-    with pytest.warns(ModelWarning, match=r"link '\w+' <inertial> \(line \d\)"):
-        rd.load_urdf(text, floating_base=floating_base, inertia_check="warn")
+    assert caught.value.setting == ("inertia_check", "repair")
+    with pytest.raises(UrdfError, match=f"(?s){message}"):  # a rotor that hides it changes nothing
+        rd.load_urdf(text, floating_base=floating_base, armature={"hinge": 10.0})
+
+
+def test_a_negative_moment_of_a_root_matters_only_where_the_root_moves():
+    text = robot(SOLID, base=INDEFINITE)
+    with pytest.warns(ModelWarning, match="'base'"):
+        model = rd.load_urdf(text)
+    assert np.linalg.eigvalsh(rd.mass_matrix(model, [0.3])).min() > 0.0
+    with pytest.raises(UrdfError, match="'base'"):
+        rd.load_urdf(text, floating_base=True)
+
+
+@pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize(
+    "text",
+    [robot(THIN), robot(ball(0.001), THIN), robot(SOLID, base=THIN), robot(SOLID, THIN, on="base", base=ball(0.001))],
+    ids=["link", "part", "root", "part of the root"],
+)
+def test_a_broken_triangle_inequality_is_one_warning_with_the_correction(text, floating_base):
+    with pytest.warns(ModelWarning) as record:
+        model = rd.load_urdf(text, floating_base=floating_base)
+    (warning,) = record
+    (finding,) = warning.message.findings
+    # the nearest to diag(1, 1, 10) with a triangle: second moments (5, 5, -4) lose the negative one
+    assert "by 400 %" in finding and "the nearest possible ones are 0.005, 0.005, 0.01" in finding
+    assert "'repair'" in str(warning.message)
+    assert np.linalg.eigvalsh(rd.mass_matrix(model, model.neutral())).min() > 0.0
+    with pytest.warns(ModelWarning):
+        again = rd.load_urdf(rd.to_urdf(model))
+    np.testing.assert_array_equal(again.body_inertia, model.body_inertia)
+
+
+@pytest.mark.parametrize(
+    ("text", "floating_base"),
+    [
+        (robot(THIN), False),
+        (robot(INDEFINITE, THIN), True),
+        (robot(SOLID, arm_mass=-1), True),
+        (robot(ball(0), arm_mass=0), False),
+        (robot(SOLID, base=ball(-1)), True),
+    ],
+    ids=["triangle", "negative and triangle", "mass", "nothing", "root"],
+)
+def test_repair_takes_what_exists_and_says_so(text, floating_base):
+    with pytest.warns(ModelWarning, match="repaired: ") as record:
+        model = rd.load_urdf(text, floating_base=floating_base, inertia_check="repair")
+    assert len(record) == 1
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        q = rd.integrate(model, model.neutral(), rng.uniform(-2, 2, model.nv))
+        assert np.linalg.eigvalsh(rd.mass_matrix(model, q)).min() > 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rd.load_urdf(rd.to_urdf(model), inertia_check="error")  # a sound robot in every respect
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 2**32 - 1))
+def test_the_repaired_inertia_is_the_nearest_of_all_possible_ones(seed):
+    rng = np.random.default_rng(seed)
+    odd = rng.standard_normal((3, 3))
+    given_ = rd.Inertia(1.0, rng.standard_normal(3), odd + odd.T)
+    new = nearest_possible(given_)
+    fault = inertia_fault(new)
+    assert (fault is None or not fault.impossible) and new.mass == 1.0 and (new.com == given_.com).all()
+
+    def second(matrix):
+        return 0.5 * np.trace(matrix) * np.eye(3) - matrix
+
+    distance = np.linalg.norm(second(new.rotational) - second(given_.rotational))
+    # the cone of second moments is convex: no step towards any other possible body comes nearer
+    for _ in range(10):
+        root = rng.standard_normal((3, 3))
+        for step in (1e-4, 1e-2, 0.5):
+            other = (1.0 - step) * second(new.rotational) + step * root @ root.T
+            assert np.linalg.norm(other - second(given_.rotational)) >= distance - 1e-9
 
 
 @pytest.mark.parametrize("bad", [THIN, INDEFINITE], ids=["thin", "indefinite"])
@@ -86,7 +183,7 @@ def test_an_impossible_link_in_a_possible_body_is_a_warning_that_names_it(bad, o
     with pytest.warns(ModelWarning) as record:
         model = rd.load_urdf(text, floating_base=floating_base)
     (finding,) = record[0].message.findings
-    assert finding.startswith("link 'camera' <inertial> (line 4): ") and "part of a body that can exist" in finding
+    assert finding.startswith("link 'camera' <inertial> (line 4): ") and "nearest possible" in finding
     assert model.description.findings == (finding,)
     if on == "arm":
         body = model.body_inertia[model.body_index("hinge")]
@@ -99,11 +196,11 @@ def test_an_impossible_link_in_a_possible_body_is_a_warning_that_names_it(bad, o
 
 def test_a_link_cut_off_from_what_made_it_possible_is_judged_alone():
     with pytest.warns(ModelWarning):
-        model = rd.load_urdf(robot(SOLID, THIN))
+        model = rd.load_urdf(robot(SOLID, THIN), inertia_check="error")
     with pytest.raises(ModelError, match=r"link 'camera' <inertial>: .*triangle"):
         model.subtree("camera")
     with pytest.warns(ModelWarning):
-        assert rd.load_urdf(robot(SOLID, THIN), inertia_check="warn").subtree("camera").nq == 0
+        assert rd.load_urdf(robot(SOLID, THIN)).subtree("camera").nq == 0
 
 
 def test_robots_made_by_hand_are_judged_too():
@@ -117,13 +214,16 @@ def test_robots_made_by_hand_are_judged_too():
         (rd.Inertia(1, rotational=-np.eye(3)), "not positive"),
     ):
         with pytest.raises(ModelError, match=f"link 'b' <inertial>: .*{message}"):
-            rd.RobotModel.from_description(description(bad))
-        assert rd.RobotModel.from_description(description(bad, inertia_check="warn")).nq == 1
+            rd.RobotModel.from_description(description(bad, inertia_check="error"))
+        assert rd.RobotModel.from_description(description(bad, inertia_check="repair")).nq == 1
+    assert rd.RobotModel.from_description(description(rd.Inertia(1, rotational=np.diag([1, 1, 3])))).nq == 1
+    with pytest.raises(ModelError, match="negative"):
+        rd.RobotModel.from_description(description(rd.Inertia(-1)))
 
 
 def test_sums_beyond_floating_point_are_an_error_in_any_case():
     text = robot(SOLID, SOLID).replace('<mass value="0.1"/>', '<origin xyz="1e200 0 0"/><mass value="0.1"/>')
-    for policy in ("error", "warn"):
+    for policy in ("error", "warn", "repair"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with pytest.raises(UrdfError, match="too large to compute with"):
@@ -178,7 +278,7 @@ def test_the_verdict_is_that_on_the_second_moments_of_mass_of_the_whole(seed, we
         rd.Link("c", rd.Inertia(1.0, rotational=odd)),
     )
     joints = (rd.Joint("j", rd.JointType.CONTINUOUS, "a", "b"), rd.Joint("k", rd.JointType.FIXED, "b", "c"))
-    description = rd.RobotDescription("r", links, joints)
+    description = rd.RobotDescription("r", links, joints, inertia_check="error")
     if margin > 0.0:
         rd.RobotModel.from_description(description)
     else:

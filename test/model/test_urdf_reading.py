@@ -142,7 +142,10 @@ def test_initial_positions_from_ros2_control():
 
 
 def test_floating_base():
-    model = rd.load_urdf(one_joint(LIMIT), floating_base=True)
+    with pytest.raises(ModelError, match=r"'root_joint' and 'j' can move against each other.*'base'"):
+        rd.load_urdf(one_joint(LIMIT), floating_base=True)
+    heavy = one_joint(LIMIT).replace('<link name="base"/>', f'<link name="base">{INERTIAL}</link>')
+    model = rd.load_urdf(heavy, floating_base=True)
     assert model.joint_names == ("root_joint", "j") and (model.nq, model.nv) == (8, 7) and model.root_link == "world"
     np.testing.assert_array_equal(model.neutral(), [0, 0, 0, 0, 0, 0, 1, 0])
     taken = one_joint(LIMIT).replace('"base"', '"world"').replace('"j"', '"root_joint"')
@@ -232,7 +235,7 @@ def test_what_dynamics_does_not_need_is_left_out_in_silence():
 
 def test_what_nobody_knows_is_reported_once_with_all_findings(caplog):
     text = one_joint(
-        '<limit lower="0" upper="0" effort="0" velocity="0"/><dynamics dampin="3"/>', name="odd one"
+        '<limit lower="0" upper="0" effort="0" velocity="1"/><dynamics dampin="3"/>', name="odd one"
     ).replace('<link name="base"/>', '<link name="base"><intertial/></link><wheel/>')
     with caplog.at_level(logging.WARNING, "robot_dynamics_ros"), pytest.warns(ModelWarning) as record:
         rd.load_urdf(text)
@@ -252,24 +255,22 @@ def test_what_nobody_knows_is_reported_once_with_all_findings(caplog):
         assert part in str(record[0].message)
 
 
-def test_impossible_inertia_can_be_taken_on_request():
+def test_the_policy_is_one_of_three():
     text = one_joint(LIMIT).replace('izz="0.025"', 'izz="0.25"')
-    with pytest.raises(UrdfError, match=r"link 'arm' <inertial> \(line 1\).*triangle.*inertia_check='warn'"):
-        rd.load_urdf(text)
+    with pytest.raises(UrdfError, match=r"link 'arm' <inertial> \(line 1\).*triangle"):
+        rd.load_urdf(text, inertia_check="error")
     with pytest.warns(ModelWarning, match="triangle"):
-        model = rd.load_urdf(text, inertia_check="warn")
+        model = rd.load_urdf(text)
     assert model.replace(gravity=(0, 0, 0)).nq == 1
     with pytest.raises(ArgumentError, match="inertia_check"):
         rd.load_urdf(text, inertia_check="ignore")
 
 
-def test_massless_moving_leaf_is_an_error_or_on_request_a_warning():
+def test_armature_makes_up_for_a_moving_link_without_inertia():
     text = one_joint(LIMIT).replace(INERTIAL, "")
-    with pytest.raises(ModelError, match="nothing that joint 'j' moves has any inertia"):
+    with pytest.raises(ModelError, match="'j': nothing that it moves has any inertia"):
         rd.load_urdf(text)
-    with pytest.warns(ModelWarning, match="'j' moves nothing that has inertia"):
-        assert rd.load_urdf(text, inertia_check="warn").massless_joint_names == ("j",)
-    assert rd.load_urdf(text, armature={"j": 0.1}).massless_joint_names == ()
+    assert rd.load_urdf(text, armature={"j": 0.1}).nv == 1
 
 
 def test_models_are_read_only_and_pickle():

@@ -10,7 +10,6 @@ import pytest
 # What no model can be made of, and why.
 UNSOUND = {
     "ur3.urdf": "has no links at all",
-    "alex_psyonic_hands.urdf": "its fingers mimic joints that do not exist",
 }
 
 
@@ -33,7 +32,7 @@ def example_urdf(name: str) -> Path:
 
 
 def sound_example_urdfs() -> list[Path]:
-    """Those that load (some only with ``inertia_check="warn"``)."""
+    """Those that load (two of Romeo's only with ``inertia_check="repair"``)."""
     return [path for path in example_urdfs() if path.name not in UNSOUND]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
@@ -21,6 +22,13 @@ ROBOT_PARAMETERS = (
         element=float,
         applies="when the description is read",
     ),
+    Param(
+        "inertia_check",
+        DEFAULT_POLICY,
+        "Links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible inertia.",
+        choices=INERTIA_POLICIES,
+        applies="when the description is read",
+    ),
 )
 
 
@@ -33,7 +41,8 @@ def load_robot_model(description: str, values: ParameterSet, logger: Any) -> Rob
         ModelError: the description is not a usable URDF.
         ArgumentError: a parameter is wrong.
     """
-    robot = parse_urdf(description)
+    policy = values["inertia_check"]
+    robot = parse_urdf(description, inertia_check=policy)
     moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
     values.declare(
         Param(
@@ -53,7 +62,12 @@ def load_robot_model(description: str, values: ParameterSet, logger: Any) -> Rob
     }
     with warnings.catch_warnings(record=True) as findings:
         warnings.simplefilter("always")
-        model = load_urdf(description, gravity=values["gravity"] or (0.0, 0.0, -9.81), armature=armature or None)
+        model = load_urdf(
+            description,
+            gravity=values["gravity"] or (0.0, 0.0, -9.81),
+            inertia_check=policy,
+            armature=armature or None,
+        )
     for finding in findings:
         logger.warning(str(finding.message))
     return model

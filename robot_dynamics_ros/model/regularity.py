@@ -1,0 +1,218 @@
+"""Whether the mass matrix can be inverted: robots whose joints can move without moving any inertia are named.
+
+M = Kᵀ M_t K + diag(armature), with M_t the mass matrix of the tree in which every joint is free and K what mimic joints
+make of the coordinates.  M_t is put together by the composite-rigid-body algorithm, and M is eliminated from the tips
+to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008, sections 6.2 and 6.5).  The pivots D are
+the articulated inertias that the joints feel; one of them vanishes exactly when M is singular.  A configuration at
+random tells the robots that are singular everywhere from those that are singular in some poses only.
+
+All this is done only where a body without inertia about its own joint's axis makes it necessary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Pose
+from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
+
+__all__ = ["doubtful_joints", "singular_error", "singular_motion"]
+
+_SHOWN = 6
+_ZERO = 1e-11  # of the composite inertia: round-off
+_SAFE = 1e-6  # of a body's largest moment: far from any doubt
+
+
+def singular_error(found: Sequence[tuple[Mapping[str, float], str]], joints: Mapping[str, Joint]) -> ModelError:
+    """The error for motions found by :func:`singular_motion`, each with the link that lacks inertia."""
+    texts = [_problem(list(motion), link, joints) for motion, link in found]
+    problem = f"{texts[0]}; the mass matrix is singular: no finite effort gives a finite acceleration"
+    for (motion, _), text in list(zip(found, texts, strict=True))[1:_SHOWN]:
+        problem += f"\n  joint {next(iter(motion))!r}: {text}"
+    if len(found) > _SHOWN:
+        problem += f"\n  … and {len(found) - _SHOWN} more"
+    motion, link = found[0]
+    return ModelError(
+        problem,
+        where=f"joint {next(iter(motion))!r}",
+        got=tuple(motion),
+        remedy=f"Give link {link!r} an <inertial>, the joint an armature, or make the joint fixed; inertia_check 'repair' "
+        "puts a small ball of water there.",
+        setting=("inertia_check", "repair"),
+    )
+
+
+def _problem(names: list[str], link: str, joints: Mapping[str, Joint]) -> str:
+    if len(names) > 1:
+        shown = " and ".join(repr(name) for name in names[:4]) + (" …" if len(names) > 4 else "")
+        return (
+            f"joints {shown} can move against each other without moving any inertia, for link {link!r} has too little"
+        )
+    kind = joints[names[0]].type
+    about = " about its axis" if kind in (JointType.REVOLUTE, JointType.CONTINUOUS) else ""
+    return f"nothing that it moves has any inertia{about} (link {link!r})"
+
+
+def doubtful_joints(order: Sequence[Joint], bodies: Sequence[Inertia]) -> list[int]:
+    """Bodies that have hardly any inertia about their own joint's axis, and no armature: without them M is regular.
+
+    By induction from the root: if velocities move no inertia, the first joint's is zero, hence the next one's, and so on.
+    """
+    return [
+        i
+        for i, joint in enumerate(order)
+        if joint.armature + joint.rotor_inertia <= 0.0 and not _moves_inertia(joint, bodies[i])
+    ]
+
+
+def _moves_inertia(joint: Joint, body: Inertia) -> bool:
+    if body.mass <= 0.0:
+        return False
+    if joint.type is JointType.PRISMATIC:
+        return True
+    if joint.type is JointType.FLOATING:
+        values = np.linalg.eigvalsh(body.rotational)
+        return bool(values[0] > _SAFE * values[2])
+    if joint.type is JointType.PLANAR:
+        about = body.rotational
+    else:
+        about = body.about_origin()
+    return bool(joint.axis @ about @ joint.axis > _SAFE * np.trace(about))
+
+
+def singular_motion(
+    order: Sequence[Joint],
+    parent: Sequence[int] | NDArray[np.intp],
+    placements: Sequence[Pose],
+    bodies: Sequence[Inertia],
+    master: Sequence[int],
+    multiplier: Sequence[float],
+    offset: Sequence[float],
+    *,
+    at_zero: bool = False,
+) -> dict[str, float]:
+    """Joint velocities that move no inertia, by joint name; empty if M is regular.
+
+    Args:
+        order: moving joints, parents first.
+        parent: parent body of each, −1 for the root.
+        placements: joint frame in the parent body's frame.
+        bodies: merged mass properties, in the body frames.
+        master, multiplier, offset: of mimic joints, master −1 for joints with a coordinate of their own.
+        at_zero: judge the zero configuration instead of one at random.
+    """
+    n = len(order)
+    rng = np.random.default_rng(20)
+    first = np.cumsum([0, *(joint.type.nv for joint in order)])
+    own = [int(m) if m >= 0 else i for i, m in enumerate(master)]
+    q = [_configuration(joint, None if at_zero else rng) for joint in order]
+    for i, m in enumerate(own):
+        if m != i:
+            q[i] = multiplier[i] * q[m] + offset[i]
+    X = [_to_child(placements[i] @ joint_pose(joint, q[i])) for i, joint in enumerate(order)]
+    S = [_motion_subspace(joint, q[i]) for i, joint in enumerate(order)]
+    composite = [_spatial_inertia(body) for body in bodies]
+    for i in range(n - 1, -1, -1):
+        if parent[i] >= 0:
+            composite[parent[i]] = composite[parent[i]] + X[i].T @ composite[i] @ X[i]
+    M = np.zeros((first[-1], first[-1]))
+    size = np.empty(first[-1])  # what would be zero only by round-off
+    for i in range(n):
+        at = slice(first[i], first[i + 1])
+        F = composite[i] @ S[i]
+        M[at, at] = S[i].T @ F
+        moments = np.trace(composite[i][:3, :3])
+        size[at] = [moments if column[:3].any() else composite[i][5, 5] for column in S[i].T]
+        j = i
+        while parent[j] >= 0:
+            F = X[j].T @ F
+            j = int(parent[j])
+            other = slice(first[j], first[j + 1])
+            M[other, at] = S[j].T @ F
+            M[at, other] = M[other, at].T
+    K = np.zeros((first[-1], first[-1]))
+    armature = np.zeros(first[-1])
+    for i, m in enumerate(own):
+        k = multiplier[i] if m != i else 1.0
+        K[first[i] : first[i + 1], first[m] : first[m + 1]] = k * np.eye(order[i].type.nv)
+        armature[first[m] : first[m + 1]] += k * k * (order[i].armature + order[i].rotor_inertia)
+    columns = [c for i in range(n) if own[i] == i for c in range(first[i], first[i + 1])]
+    K = K[:, columns]
+    rate = _null_vector(K.T @ M @ K + np.diag(armature[columns]), (K * K).T @ size + armature[columns])
+    if rate is None:
+        return {}
+    rate /= np.abs(rate).max()
+    owner = np.repeat(np.arange(n), np.diff(first))[columns]
+    found: dict[str, float] = {}
+    for i, value in zip(owner, np.abs(rate), strict=True):
+        if value > 1e-5:
+            name = order[int(i)].name
+            found[name] = max(found.get(name, 0.0), float(value))
+    return found
+
+
+def _null_vector(M: Array, size: Array) -> Array | None:
+    """A vector that ``M`` (positive semidefinite) takes to zero; None if there is none but zero."""
+    n = len(M)
+    left = M.copy()
+    for k in range(n - 1, -1, -1):
+        if left[k, k] <= _ZERO * max(M[k, k], size[k] * 1e-3):
+            rate = np.zeros(n)
+            rate[k] = 1.0
+            if k < n - 1:
+                rate[k + 1 :] = -np.linalg.solve(M[k + 1 :, k + 1 :], M[k + 1 :, k])
+            return rate
+        column = left[:k, k]
+        left[:k, :k] -= np.outer(column, column / left[k, k])
+    return None
+
+
+def _configuration(joint: Joint, rng: np.random.Generator | None) -> Array:
+    q = np.zeros(joint.type.nq) if rng is None else rng.uniform(-1.3, 1.3, joint.type.nq)
+    if joint.type is JointType.FLOATING:
+        if rng is None:
+            q[6] = 1.0
+        q[3:] /= np.linalg.norm(q[3:])
+    return q
+
+
+def _to_child(pose: Pose) -> Array:
+    """(6, 6) Plücker transform of motions, parent to child coordinates."""
+    E, p = pose.rotation.T, pose.position
+    cross = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
+    X = np.zeros((6, 6))
+    X[:3, :3] = X[3:, 3:] = E
+    X[3:, :3] = -E @ cross
+    return X
+
+
+def _motion_subspace(joint: Joint, q: Array) -> Array:
+    """(6, nv) in the child frame."""
+    S = np.zeros((6, joint.type.nv))
+    if joint.type is JointType.FLOATING:
+        S[:] = np.eye(6)
+    elif joint.type is JointType.PRISMATIC:
+        S[3:, 0] = joint.axis
+    elif joint.type is JointType.PLANAR:
+        R = joint_pose(joint, q).rotation
+        x, y = plane_axes(joint.axis)
+        S[3:, 0], S[3:, 1], S[:3, 2] = R.T @ x, R.T @ y, joint.axis
+    else:
+        S[:3, 0] = joint.axis
+    return S
+
+
+def _spatial_inertia(body: Inertia) -> Array:
+    """(6, 6) about the body frame's origin."""
+    c, m = body.com, body.mass
+    cross = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+    out = np.empty((6, 6))
+    out[:3, :3] = body.about_origin()
+    out[:3, 3:] = m * cross
+    out[3:, :3] = -m * cross
+    out[3:, 3:] = m * np.eye(3)
+    return out

@@ -117,7 +117,7 @@ def test_wrong_external_wrenches_and_base(model):
 
 
 def test_quaternions_must_be_of_unit_length():
-    model = rd.load_urdf(rd.robot_path("pendulum"), floating_base=True)
+    model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True)
     q, v = rd.neutral(model), np.zeros(model.nv)
     rd.mass_matrix(model, q)
     long = q.copy()
@@ -202,7 +202,7 @@ def test_finiteness_is_checked_on_request():
 
 
 def test_christoffel_symbols_need_coordinates():
-    model = rd.load_urdf(rd.robot_path("pendulum"), floating_base=True).with_backend("numpy")
+    model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True).with_backend("numpy")
     with pytest.raises(rd.ModelError, match="floating"):
         rd.configuration_space_form(model, rd.neutral(model))
 

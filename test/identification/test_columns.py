@@ -67,7 +67,7 @@ def test_names_say_what_the_parameters_stand_for():
 
 
 def test_robots_with_joints_of_several_degrees_of_freedom_are_refused():
-    model = rd.load_urdf(rd.to_urdf(rd.load_robot("two_link")), floating_base=True)
+    model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True)
     with pytest.raises(rd.ArgumentError, match="one degree of freedom"):
         Columns(model)
     with pytest.raises(rd.ArgumentError, match="smoothing"):

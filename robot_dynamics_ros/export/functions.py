@@ -12,7 +12,7 @@ from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.registry import SHAPES, TABLE, Function, sizes
 from robot_dynamics_ros.equations.names import identifier_of
-from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force
 
@@ -125,20 +125,12 @@ def requests_for(
 
     Raises:
         UnknownNameError: no such function or link.
-        ModelError: a function that inverts the mass matrix of a robot whose mass matrix is singular.
     """
     found: list[Request] = []
     for name in names:
         if name not in FUNCTIONS:
             raise UnknownNameError("function", name, (*FUNCTIONS, "step"), where="functions")
         kind = FUNCTIONS[name]
-        if kind.entry.divides and model.massless_joint_names:
-            raise ModelError(
-                f"{name} cannot be exported: the joints {', '.join(map(repr, model.massless_joint_names))} move nothing "
-                "that has inertia, so the mass matrix cannot be inverted",
-                where=f"robot {model.name!r}",
-                remedy="Give the links behind them mass, fix the joints, or export functions that do not need it.",
-            )
         for link in links if kind.on_link else ("",):
             found.append(_request(model, name, kind, link, external, words))
     return found

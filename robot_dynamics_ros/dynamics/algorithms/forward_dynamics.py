@@ -29,7 +29,6 @@ __all__ = ["articulated_body", "forward_dynamics"]
     {"a": ("nv",)},
     loops=True,
     common=True,
-    divides=True,
     exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),
 )
 def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:

@@ -68,7 +68,6 @@ class Function:
             ancestor, for each of nv³.
         loops: whether it is stated in whole passes over the tree, so that it can be compiled as loops.
         common: whether it is made ready with every robot that is controlled.
-        divides: whether it divides by the mass matrix.
         exports: as what it can be exported.
         takes_options: whether the algorithm has a parameter ``options``.
     """
@@ -83,7 +82,6 @@ class Function:
     per_cube: int = 0
     loops: bool = False
     common: bool = False
-    divides: bool = False
     exports: tuple[Export, ...] = ()
     takes_options: bool = False
 

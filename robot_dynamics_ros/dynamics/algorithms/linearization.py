@@ -25,7 +25,6 @@ _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
     per_body=960,
     per_pair=180,
     per_cube=4,
-    divides=True,
     exports=(
         Export(
             "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation of v], u that of tau.",

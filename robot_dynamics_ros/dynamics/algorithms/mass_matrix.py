@@ -89,7 +89,7 @@ def mass_matrix(tree: Tree[S], q: Vector[S]) -> Any:
     return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
 
 
-@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, per_pair=40, divides=True)
+@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, per_pair=40)
 def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv
@@ -102,7 +102,6 @@ def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
     "q",
     {"Minv": ("nv", "nv")},
     per_pair=60,
-    divides=True,
     exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
 )
 def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Any:
@@ -110,6 +109,6 @@ def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Any:
     return inverse_of_factors(*factorize(mass_matrix(tree, q).rows))
 
 
-@function("mass_matrix_solve", "q tau", {"x": ("nv",)}, per_pair=45, divides=True)
+@function("mass_matrix_solve", "q tau", {"x": ("nv",)}, per_pair=45)
 def _mass_matrix_solve(tree: Tree[S], q: Vector[S], tau: Vector[S]) -> list[Any]:
     return back_substitute(*factorize(mass_matrix(tree, q).rows), tau)

@@ -1,6 +1,12 @@
 """Which way a function runs: chosen by the model's size and what is installed, or by name.
 
-=============  =============================================================================================="""
+=============  =====================================================================================================
+``native``     traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is present
+``loops``      compiled loops over the tree, for robots too large to unroll; chosen by ``native`` where it is better
+``numpy``      traced for the robot, run as straight-line Python and NumPy; the default where llvmlite is not present
+``interpreted``  the algorithm as written, for checking the others
+=============  =====================================================================================================
+"""
 
 from __future__ import annotations
 
@@ -167,8 +173,7 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 
     def work() -> None:
         for name in wanted:
-            if not (TABLE[name].divides and model.massless_joint_names):
-                _entry(model, name, ())
+            _entry(model, name, ())
 
     if not background:
         work()
@@ -221,11 +226,53 @@ def _warn_once(text: str) -> None:
 
 def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
     model = of.twin
-    if TABLE[name].divides and model.massless_joint_names:
-        joints = ", ".join(model.massless_joint_names[:10])
-        raise ModelError(
-            f"nothing that these joints move has any inertia: {joints}; the mass matrix is singular",
-            where=f"{name} of robot {model.name!r}",
-            got=model.massless_joint_names,
-            remedy="Give their links masses, give the joints armature, or lock them: model.lock(model.massless_joint_names).",
-        )
+    backend = _suited(model, name, options, of.backend)
+    engine: Engine
+    if backend in ("native", "loops") and (native := _native(of, name, options, backend)) is not None:
+        made = Evaluator(model, name, options, native)
+        return made, native.entry(made)
+    if backend in ("native", "loops"):
+        backend = _without_compiler(estimated_operations(model, name))
+    engine = (
+        InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
+    )
+    made = Evaluator(model, name, options, engine)
+    return made, made
+
+
+UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
+"""Operations up to which a robot is unrolled: where loops would do as well, where they cannot (the compiler's time grows
+faster than the number of operations), and in Python."""
+
+
+def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:
+    """The backend for one function: the model's, unless the robot is too large for it."""
+    if backend == "interpreted":
+        return backend
+    size = estimated_operations(model, name)
+    if backend != "numpy":
+        from robot_dynamics_ros.dynamics.engine.loops import supported
+
+        if supported(model, name, options) and (backend == "loops" or size > UNROLL_RATHER_THAN_LOOP):
+            return "loops"
+        if size <= UNROLL_NATIVE:
+            return "native"
+    return _without_compiler(size)
+
+
+def _without_compiler(size: int) -> str:
+    return "numpy" if size <= UNROLL_SOURCE else "interpreted"
+
+
+def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:
+    traced = trace(model, name, options)
+    words = [f"x{k}" for k in range(len(traced.signature.inputs))]
+    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    code = compile(source, f"<{name} of {model.name}>", "exec")
+
+    def bound(module: Any) -> Any:
+        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt, "minimum": minimum, "maximum": maximum}
+        exec(code, space)
+        return space["evaluate"]
+
+    return SourceEngine(bound(math), bound(np))

@@ -132,6 +132,10 @@ class NativeEngine:
         """Address of a further function of the compiled module."""
         return self._library.address(name)
 
+    def callee(self) -> tuple[int, list[np.ndarray]]:
+        """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
+        return self._library.address("batch"), self._further()
+
     def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         """A fast Python entry, which leaves what it does not expect to the evaluator, or that alone where this Python's
         objects are laid out otherwise.

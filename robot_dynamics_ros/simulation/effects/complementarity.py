@@ -1,82 +1,251 @@
-"""The box-constrained linear complementarity problem behind dry friction, stops and impacts.
+"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.
 
-Find x with lo ≤ x ≤ hi and w = A x + b such that, in every row,
+Find the change u of the velocity and the impulses x such that M u = f + x and, with w = v + u − target, in every row that
+friction or a stop acts on
 
     lo < x < hi:  w = 0          x = lo:  w ≥ 0          x = hi:  w ≤ 0
 
-For friction x is the friction impulse and w the velocity after it; for a stop lo = 0, hi = ∞.  A is symmetric positive
-definite (a block of M⁻¹), so that the solution exists and is unique.  (Cottle, Pang, Stone, *The Linear Complementarity
-Problem*, ch. 4; the safeguarded block pivoting is Júdice and Pires, Computers & OR 21(5), 1994.)
+and x = 0 in all others.  For friction lo = −hi is the largest impulse; for a stop lo = 0, hi = ∞.  M is symmetric positive
+definite, so the solution exists and is unique.  Rows are held (w = 0) or pushed (x at a bound); for the present guess the
+velocities of all rows that are not held follow from the mass matrix restricted to them, and then the impulses of those
+that are.  Rows that contradict the guess change sides, all at once as long as that helps, then one at a time, which
+cannot cycle.  (Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4; block pivoting with this safeguard is Júdice and
+Pires, Computers & OR 21(5), 1994.)
+
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg.lapack import dposv
+from collections.abc import Sequence
+from math import inf
+from typing import Any
 
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector, make_routines
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["boxed_lcp"]
+__all__ = [
+    "Complementarity",
+    "complementarity_arrays",
+    "factor_mass",
+    "solve_complementarity",
+    "solve_mass",
+    "unresolved",
+]
+
+# sides of a row
+LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 
 
-def boxed_lcp(
-    A: Array, b: Array, lo: Array, hi: Array, guess: np.ndarray | None = None
-) -> tuple[Array, Array, np.ndarray]:
-    """Solve it by block principal pivoting, falling back on least-index single pivots, which cannot cycle.
+def factor_mass(p: Any) -> int:
+    """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not positive definite."""
+    p.whole[0] = 1
+    for i in range(p.nv):
+        for j in range(i, p.nv):
+            p.U[i, j] = p.M[i, j]
+    for k in range(p.nv):
+        if not p.U[k, k] > 0.0:
+            return 0
+        p.pivot[k] = 1.0 / p.U[k, k]
+        for i in range(k + 1, p.nv):
+            ratio = p.U[k, i] * p.pivot[k]
+            for j in range(i, p.nv):
+                p.U[i, j] -= ratio * p.U[k, j]
+    return 1
 
-    Args:
-        A: (n, n) symmetric positive definite.
-        b: (n,).
-        lo, hi: (n,) bounds, lo ≤ hi, possibly infinite.
-        guess: (n,) which side each row will be on, as in the third result; by the sign of ``b`` if not given.
 
-    Returns:
-        x, w, and (n,) int where −1 marks x = lo, +1 marks x = hi and 0 a row with w = 0 (then w is exactly zero).
+def solve_mass(p: Any, b: Vector) -> None:
+    """M⁻¹ b in place of ``b``, (nv,)."""
+    for k in range(p.nv):
+        ratio = b[k] * p.pivot[k]
+        for i in range(k + 1, p.nv):
+            b[i] -= p.U[k, i] * ratio
+    for k in range(p.nv - 1, -1, -1):
+        rest = b[k]
+        for j in range(k + 1, p.nv):
+            rest -= p.U[k, j] * b[j]
+        b[k] = rest * p.pivot[k]
 
-    Raises:
-        SimulationError: the pivots do not end (A is not positive definite).
+
+def _factor_part(p: Any, n: int) -> int:
+    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
+    p.whole[0] = 0
+    for i in range(n):
+        row = p.part[i]
+        for j in range(i, n):
+            p.U[i, j] = p.M[row, p.part[j]]
+    for k in range(n):
+        if not p.U[k, k] > 0.0:
+            return 0
+        p.pivot[k] = 1.0 / p.U[k, k]
+        for i in range(k + 1, n):
+            ratio = p.U[k, i] * p.pivot[k]
+            for j in range(i, n):
+                p.U[i, j] -= ratio * p.U[k, j]
+    return 1
+
+
+def _solve_part(p: Any, n: int, b: Vector) -> None:
+    for k in range(n):
+        ratio = b[k] * p.pivot[k]
+        for i in range(k + 1, n):
+            b[i] -= p.U[k, i] * ratio
+    for k in range(n - 1, -1, -1):
+        rest = b[k]
+        for j in range(k + 1, n):
+            rest -= p.U[k, j] * b[j]
+        b[k] = rest * p.pivot[k]
+
+
+def _velocities(p: Any) -> int:
+    """``p.u`` for the present sides, and ``p.x`` where it is given by them."""
+    n = 0
+    for i in range(p.nv):
+        p.x[i] = 0.0
+        if p.side[i] == HELD:
+            p.u[i] = p.target[i] - p.v[i]
+        else:
+            if p.side[i] == LOW:
+                p.x[i] = p.lo[i]
+            elif p.side[i] == HIGH:
+                p.x[i] = p.hi[i]
+            p.part[n] = i
+            n += 1
+    if n == p.nv:
+        for i in range(p.nv):
+            p.u[i] = p.f[i] + p.x[i]
+        if p.whole[0] == 0:
+            if factor_mass(p) == 0:
+                return 0
+        solve_mass(p, p.u)
+        return 1
+    for k in range(n):
+        i = p.part[k]
+        rest = p.f[i] + p.x[i]
+        for j in range(p.nv):
+            if p.side[j] == HELD:
+                rest -= p.M[i, j] * p.u[j]
+        p.work[k] = rest
+    if _factor_part(p, n) == 0:
+        return 0
+    _solve_part(p, n, p.work)
+    for k in range(n):
+        p.u[p.part[k]] = p.work[k]
+    return 1
+
+
+def _wrong_rows(p: Any) -> int:
+    """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
+    scale = 1.0
+    for i in range(p.nv):
+        scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
+    count = 0
+    for i in range(p.nv):
+        p.wrong[i] = FREE
+        if p.side[i] == HELD:
+            impulse = -p.f[i]
+            for j in range(p.nv):
+                impulse += p.M[i, j] * p.u[j]
+            p.x[i] = impulse
+            if impulse < p.lo[i]:
+                p.wrong[i] = LOW
+            elif impulse > p.hi[i]:
+                p.wrong[i] = HIGH
+        elif p.side[i] != FREE:
+            away = (p.v[i] + p.u[i] - p.target[i]) * float(p.side[i])
+            if away > 1e-13 * scale:
+                p.wrong[i] = HELD
+        if p.wrong[i] != FREE:
+            count += 1
+    return count
+
+
+def solve_complementarity(p: Any) -> int:
+    """Solve it; 0 if that is not possible, because M is not positive definite.
+
+    Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD, HIGH, or FREE in rows that nothing
+    acts on) as the guess and leaves the solution's there, with ``p.u`` and ``p.x``.
     """
-    n = len(b)
-    x: Array = np.zeros(n)
-    # without any x, w = b: rows that want to move one way are pushed back by the bound on the other side
-    side = -np.sign(b).astype(np.int64) if guess is None else guess.astype(np.int64)
-    side[((side < 0) & np.isneginf(lo)) | ((side > 0) & np.isposinf(hi))] = 0
-    scale = 1e-13 * (1.0 + float(np.max(np.abs(b), initial=0.0)))
-    fewest, patience = n + 1, 10
-    for _ in range(50 + 20 * n):
-        free = side == 0
-        inside = free.nonzero()[0]
-        np.copyto(x, lo, where=side < 0)
-        np.copyto(x, hi, where=side > 0)
-        if len(inside):
-            x[inside] = 0.0
-            # LAPACK itself: NumPy's wrapper costs more than the work on matrices of this size
-            block = A if len(inside) == n else A[inside[:, None], inside]
-            rest = b + A @ x
-            _, solution, bad = dposv(block, -rest[inside], lower=1)
-            if bad:
-                break
-            x[inside] = solution
-        w = A @ x + b
-        w[inside] = 0.0
-        low, high = free & (x < lo), free & (x > hi)
-        release = ((side < 0) & (w < -scale)) | ((side > 0) & (w > scale))
-        wrong = low | high | release
-        count = int(np.count_nonzero(wrong))
+    for i in range(p.nv):
+        if p.side[i] == LOW and p.lo[i] == -inf:
+            p.side[i] = HELD
+        if p.side[i] == HIGH and p.hi[i] == inf:
+            p.side[i] = HELD
+    fewest = p.nv + 1
+    patience = 10
+    for _ in range(50 + 20 * p.nv):
+        if _velocities(p) == 0:
+            return 0
+        count = _wrong_rows(p)
         if count == 0:
-            return x, w, side
+            return 1
+        single = False
         if count < fewest:
-            fewest, patience = count, 10
+            fewest = count
+            patience = 10
         elif patience > 0:
             patience -= 1
         else:
-            last = np.zeros(n, dtype=bool)
-            last[np.flatnonzero(wrong)[-1]] = True
-            low, high, release = low & last, high & last, release & last
-        side[low], side[high], side[release] = -1, 1, 0
-    raise SimulationError(
-        "friction and stop forces cannot be resolved",
+            single = True
+        for i in range(p.nv - 1, -1, -1):
+            if p.wrong[i] != FREE:
+                p.side[i] = p.wrong[i]
+                if single:
+                    break
+    return 0
+
+
+def complementarity_arrays(nv: int) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """The arrays of doubles, and those of integers, that the routines here need in the memory."""
+    vectors = ("pivot", "f", "v", "target", "lo", "hi", "u", "x", "work")
+    integers: dict[str, tuple[int, ...]] = {name: (nv,) for name in ("side", "wrong", "part")}
+    return {"M": (nv, nv), "U": (nv, nv), **{name: (nv,) for name in vectors}}, {**integers, "whole": (1,)}
+
+
+class Complementarity:
+    """The problem on its own, for ``nv`` rows.
+
+    Args:
+        compiled: run machine code; else Python.
+    """
+
+    def __init__(self, nv: int, *, compiled: bool) -> None:
+        self.memory = Memory({"nv": nv}, *complementarity_arrays(nv), {}, compiled=compiled)
+        self._solve = make_routines(self.memory, (solve_complementarity,), compiled=compiled)["solve_complementarity"]
+
+    def solve(
+        self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Sequence[int]
+    ) -> tuple[Array, Array, np.ndarray]:
+        """Solve M u = f + x as above.
+
+        Args:
+            M: (nv, nv) symmetric positive definite.
+            f, v, target, lo, hi: (nv,).
+            side: (nv,) guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
+
+        Returns:
+            u, x and sides, (nv,) each.
+
+        Raises:
+            SimulationError: M is not positive definite.
+        """
+        memory = self.memory
+        given = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
+        for name, value in given.items():
+            memory[name][...] = value
+        memory["whole"][0] = 0
+        if not self._solve(memory):
+            raise unresolved()
+        return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
+
+
+def unresolved() -> SimulationError:
+    """The error where the problem has no solution."""
+    return SimulationError(
+        "friction and stop forces cannot be resolved: the mass matrix is not positive definite",
         where="complementarity problem",
-        remedy="Check that the mass matrix is positive definite: masses, inertias, armatures.",
+        remedy="Check masses, inertias and armatures for negative or missing values.",
     )

@@ -13,10 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from math import pow as power
+from math import sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 
@@ -24,6 +27,91 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.simulation.system import JointSystem
 
 __all__ = ["GroundContact"]
+
+
+def place_contacts(p: Any, q: Vector) -> None:
+    """Penetration, arm from the link's origin, and (3, nv) Jacobian of every contact point, in world axes.  A routine."""
+    for k in range(p.contacts):
+        p.link_pose(k, q, p.pose)
+        p.link_jacobian(k, q, p.link_origin, p.jacobian)
+        depth = 0.0
+        for a in range(3):
+            arm = -p.contact_radius[k] * p.contact_normal[k, a]
+            for b in range(3):
+                arm += p.pose[a, b] * p.contact_offset[k, b]
+            p.contact_arm[k, a] = arm
+            depth -= p.contact_normal[k, a] * (p.pose[a, 3] + arm - p.contact_plane[k, a])
+        p.contact_depth[k] = depth
+        for a in range(3):  # v_P = v_O + ω × r
+            b = (a + 1) - 3 * (a // 2)
+            c = (b + 1) - 3 * (b // 2)
+            for i in range(p.nv):
+                turned = p.jacobian[b, i] * p.contact_arm[k, c] - p.jacobian[c, i] * p.contact_arm[k, b]
+                p.contact_jacobian[3 * k + a, i] = p.jacobian[3 + a, i] + turned
+
+
+def contact_force(p: Any, k: int, v: Vector) -> float:
+    """Normal force of contact ``k`` that is in the ground, N; its force in world axes goes to ``p.contact_force``.  A routine.
+
+    μ f_n / √(|v_t|² + v_r²), by which the tangential force follows the slip, goes to ``p.contact_sliding``.
+    """
+    closing = 0.0
+    for a in range(3):
+        speed = 0.0
+        for i in range(p.nv):
+            speed += p.contact_jacobian[3 * k + a, i] * v[i]
+        p.contact_slip[a] = speed
+        closing -= p.contact_normal[k, a] * speed
+    depth = power(p.contact_depth[k], p.contact_exponent[k])
+    normal = max(0.0, p.contact_stiffness[k] * depth * (1.0 + 1.5 * p.contact_dissipation[k] * closing))
+    smooth = p.contact_slip_velocity[k] * p.contact_slip_velocity[k]
+    for a in range(3):
+        p.contact_slip[a] += closing * p.contact_normal[k, a]
+        smooth += p.contact_slip[a] * p.contact_slip[a]
+    sliding = p.contact_friction[k] * normal / sqrt(smooth)
+    p.contact_sliding[k] = sliding
+    for a in range(3):
+        p.contact_force[k, a] = normal * p.contact_normal[k, a] - sliding * p.contact_slip[a]
+    return normal
+
+
+def add_contact_efforts(p: Any, v: Vector, tau: Vector) -> None:
+    """Add Jᵀ f of all contacts, at the places of :func:`place_contacts`, to ``tau``.  A routine."""
+    for k in range(p.contacts):
+        if p.contact_depth[k] > 0.0:
+            if contact_force(p, k, v) > 0.0:
+                for a in range(3):
+                    for i in range(p.nv):
+                        tau[i] += p.contact_jacobian[3 * k + a, i] * p.contact_force[k, a]
+
+
+def linearize_contacts(p: Any, v: Vector) -> None:
+    """−∂τ/∂q and −∂τ/∂v of all contacts, their stiff parts, in ``p.K`` and ``p.D``.  A routine."""
+    for i in range(p.nv):
+        for j in range(p.nv):
+            p.K[i, j] = 0.0
+            p.D[i, j] = 0.0
+    for k in range(p.contacts):
+        depth = p.contact_depth[k]
+        if depth > 0.0:
+            normal = contact_force(p, k, v)
+            if normal > 0.0:
+                sliding = p.contact_sliding[k]
+                stiffness = p.contact_exponent[k] * normal / depth
+                raised = power(depth, p.contact_exponent[k])
+                damping = 1.5 * p.contact_dissipation[k] * p.contact_stiffness[k] * raised - sliding
+                for i in range(p.nv):
+                    p.contact_along[i] = 0.0
+                    for a in range(3):
+                        p.contact_along[i] += p.contact_normal[k, a] * p.contact_jacobian[3 * k + a, i]
+                for i in range(p.nv):
+                    for j in range(p.nv):
+                        both = p.contact_along[i] * p.contact_along[j]
+                        across = 0.0
+                        for a in range(3):
+                            across += p.contact_jacobian[3 * k + a, i] * p.contact_jacobian[3 * k + a, j]
+                        p.K[i, j] += stiffness * both
+                        p.D[i, j] += damping * both + sliding * across
 
 
 @dataclass(frozen=True, slots=True, eq=False)

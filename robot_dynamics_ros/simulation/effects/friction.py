@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp
+from math import pow as power
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +23,17 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["FrictionTable", "JointFriction"]
+__all__ = ["FrictionTable", "JointFriction", "dry_friction"]
 
 Values = float | Array | Mapping[str, float]
+
+
+def dry_friction(p: Any, i: int, speed: float) -> float:
+    """F(|v|) of joint ``i`` while sliding; F_s in the limit of rest.  A routine."""
+    if p.rise[i] == 0.0:
+        return p.coulomb[i]  # type: ignore[no-any-return]
+    ratio = min(abs(speed) / p.stribeck_velocity[i], 1e12)
+    return p.coulomb[i] + p.rise[i] * exp(-power(ratio, p.stribeck_exponent[0]))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +96,7 @@ class FrictionTable:
 
     Attributes:
         viscous, coulomb, static, velocity: d, F_c, F_s, v_s.
+        rise: F_s − F_c.
         dry: (nv,) whether the joint has dry friction.
         curved: whether any joint has F_s > F_c.
     """
@@ -95,7 +107,7 @@ class FrictionTable:
         self.dry = static > 0.0
         self.curved = bool((static > coulomb).any())
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
-        self._rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
+        self.rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
 
     @classmethod
     def none(cls, model: RobotModel) -> FrictionTable:
@@ -112,5 +124,5 @@ class FrictionTable:
         if not self.curved:
             return self.coulomb
         hump = np.exp(-((np.abs(v) / self.velocity) ** self.exponent))
-        out: Array = self.coulomb + self._rise * hump
+        out: Array = self.coulomb + self.rise * hump
         return out

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,25 +18,32 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["CompliantStops", "RigidStops", "StopTable", "limit_effort"]
+__all__ = ["CompliantStops", "RigidStops", "StopTable", "limited_effort", "stop_effort"]
 
 Values = float | Array | Mapping[str, float]
 
 
-def limit_effort(
-    tau: Array, position: Array, v: Array, lower: Array, upper: Array, velocity: Array, effort: Array
-) -> Array:
-    """(nv,) effort that ros2_control's limiter lets through.
+def limited_effort(p: Any, i: int, effort: float, position: float, speed: float) -> float:
+    """The commanded effort of joint ``i`` that ros2_control's limiter lets through at a position and speed.  A routine."""
+    low = -p.effort_limit[i]
+    high = p.effort_limit[i]
+    if (position <= p.limit_lower[i] and speed <= 0.0) or speed < -p.velocity_limit[i]:
+        low = 0.0
+    if (position >= p.limit_upper[i] and speed >= 0.0) or speed > p.velocity_limit[i]:
+        high = 0.0
+    return min(max(effort, low), high)
 
-    Args:
-        tau: (nv,) commanded effort.
-        position, v: (nv,) measured position and velocity.
-        lower, upper, velocity, effort: (nv,) limits, infinite where there are none.
-    """
-    low, high = -effort, effort.copy()
-    low[((position <= lower) & (v <= 0.0)) | (v < -velocity)] = 0.0
-    high[((position >= upper) & (v >= 0.0)) | (v > velocity)] = 0.0
-    return np.minimum(np.maximum(tau, low), high)
+
+def stop_effort(p: Any, i: int, position: float, speed: float) -> float:
+    """Effort of the compliant stops of joint ``i``.  A routine."""
+    below = p.stop_lower[i] - position
+    above = position - p.stop_upper[i]
+    effort = 0.0
+    if below > 0.0:
+        effort = max(p.stop_stiffness[i] * below - p.stop_damping[i] * speed, 0.0)
+    if above > 0.0:
+        effort -= max(p.stop_stiffness[i] * above + p.stop_damping[i] * speed, 0.0)
+    return effort
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,15 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
 
-__all__ = ["JointPD", "SpringTable"]
+__all__ = ["JointPD", "SpringTable", "spring_effort"]
 
 Values = float | Array | Mapping[str, float]
+
+
+def spring_effort(p: Any, i: int, position: float, speed: float) -> float:
+    """P (u_o − q) + D (v_o − q̇) + u_f of joint ``i``.  A routine."""
+    pull = p.spring_p[i] * (p.spring_rest[i] - position) + p.spring_d[i] * (p.spring_rate[i] - speed)
+    return pull + p.spring_constant[i]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,204 +1,540 @@
-"""Time stepping: one semi-implicit Euler step in which friction and stops act as impulses.
+"""Time stepping: friction and stops as impulses within a step, in which nothing is located.
+
+``semi_implicit_step``, semi-implicit Euler:
 
     (M + h D + h² K) (v₁ − v) = h (τ − b − h K v) + λ,        q₁ = q ⊕ h v₁
 
-D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors.  λ are the
-impulses of dry friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem
-(Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006).  Nothing is located and
-nothing can chatter: a joint that would reverse within the step rests at its end.  First order in h.
+``moreau_step``, Moreau's midpoint rule:
+
+    q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ − b)(q_m, v_m) + λ,    q₁ = q_m ⊕ ½ h v₁
+
+with v_m predicted.  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
+midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are the impulses of dry
+friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Nothing can
+chatter: a joint that would reverse within the step rests at its end.  The first is of order one in h; the second of order two
+between events, without energy drift, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
+Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
+ch. 10.)
+
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
+:func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.spatial.transform import Rotation
+from math import cos, inf, sin, sqrt
+from typing import Any
 
-from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.effects.complementarity import boxed_lcp
-from robot_dynamics_ros.simulation.system import JointSystem
+from robot_dynamics_ros.dynamics.engine.routines import Vector
+from robot_dynamics_ros.simulation.effects.complementarity import (
+    factor_mass,
+    solve_complementarity,
+    solve_mass,
+)
+from robot_dynamics_ros.simulation.effects.contact import add_contact_efforts, linearize_contacts, place_contacts
+from robot_dynamics_ros.simulation.effects.friction import dry_friction
+from robot_dynamics_ros.simulation.effects.limits import limited_effort, stop_effort
+from robot_dynamics_ros.simulation.effects.motors import motor_current, motor_step
+from robot_dynamics_ros.simulation.effects.springs import spring_effort
 
-__all__ = ["Stops", "TimeStepper"]
+__all__ = [
+    "DIVERGED",
+    "DONE",
+    "LEAPT",
+    "UNRESOLVED",
+    "advance",
+    "check_progress",
+    "finish",
+    "hold",
+    "predict",
+    "prepare",
+    "run",
+    "step",
+    "substep",
+]
+
+# what became of a step
+DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
 
 
-class Stops:
-    """Rigid stops as (nv,) arrays.
+# -- one control period --------------------------------------------------------------------------------------------
 
-    Attributes:
-        lower, upper: infinite where there is none.
-        restitution, rest_velocity: see :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops`.
-        tolerance: distance below which a joint counts as touching.
-        any: whether there is any stop.
+
+def step(p: Any, command: Vector) -> int:
+    """Take a command and advance by one control period; what became of it is also left in ``p.status``."""
+    p.status[0] = UNUSUAL
+    for i in range(p.nv):
+        if not abs(command[i]) < inf:
+            return UNUSUAL
+    for i in range(p.nv):
+        p.command[i] = command[i]
+    hold(p)
+    return advance(p)
+
+
+def run(p: Any, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
+    """Many control periods; how many were done.
+
+    Args:
+        commands: that of period k begins at k · ``stride``.
+        path: q, v and motor effort after every period, if ``recorded``.
     """
-
-    def __init__(self, lower: Array, upper: Array, restitution: Array, rest_velocity: float) -> None:
-        self.lower, self.upper, self.restitution, self.rest_velocity = lower, upper, restitution, rest_velocity
-        finite = np.maximum(
-            np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
-        )
-        self.tolerance = 1e-12 * (1.0 + finite)
-        self.any = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
-
-    @classmethod
-    def none(cls, nv: int) -> Stops:
-        """No stops."""
-        return cls(np.full(nv, -np.inf), np.full(nv, np.inf), np.zeros(nv), 1e-3)
-
-    def touching(self, position: Array) -> tuple[np.ndarray, np.ndarray]:
-        """(nv,), (nv,) which joints are at their lower and upper stop."""
-        return position <= self.lower + self.tolerance, position >= self.upper - self.tolerance
+    for k in range(steps):
+        for i in range(p.nv):
+            p.command[i] = commands[k * stride + i]
+        hold(p)
+        if advance(p) != DONE:
+            return k
+        if recorded != 0:
+            at = k * (p.nq + 2 * p.nv)
+            for i in range(p.nq):
+                path[at + i] = p.q[i]
+            for i in range(p.nv):
+                path[at + p.nq + i] = p.v[i]
+                path[at + p.nq + p.nv + i] = p.tau[i]
+    return steps
 
 
-class TimeStepper:
-    """Advances a system by time stepping."""
+def hold(p: Any) -> None:
+    """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors give."""
+    for i in range(p.nv):
+        p.held[i] = p.command[i]
+        if p.limiter:
+            position = 0.0
+            if p.q_of_v[i] >= 0:
+                position = p.q[p.q_of_v[i]]
+            p.held[i] = limited_effort(p, i, p.command[i], position, p.v[i])
+        p.tau[i] = p.held[i]
+    if p.has_motors:
+        for m in range(p.motors):
+            i = p.motor_index[m]
+            p.held[i] = min(max(p.command[i], -p.max_voltage[m]), p.max_voltage[m])
+        motor_efforts(p)
 
-    def __init__(self, system: JointSystem, stops: Stops) -> None:
-        self.system, self.stops = system, stops
 
-    def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h``; ``y`` is not changed."""
-        system, friction = self.system, self.system.friction
-        nq, nv = system.nq, system.nv
-        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
-        y1 = y.copy()
-        tau = system.passive_effort(t, q, v)
-        tau -= friction.viscous * v
-        diagonal = h * friction.viscous
-        if system.motors is None:
-            tau += system.command
+def motor_efforts(p: Any) -> None:
+    """``p.tau`` of the joints with motors."""
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        p.tau[i] = p.motor_kt[m] * motor_current(p, m, p.held[i], p.v[i], p.z[m])
+
+
+def advance(p: Any) -> int:
+    """Advance by one control period under what is held; if that fails, the state is as it was before."""
+    _save(p)
+    for k in range(p.substeps[0]):
+        status = UNRESOLVED
+        if substep(p, p.h[0]) != 0:
+            status = check_progress(p)
+        if status != DONE:
+            p.failed[0] = k
+            p.status[0] = status
+            _restore(p)
+            return status
+        take(p)
+    p.steps[0] += 1
+    p.status[0] = DONE
+    if p.has_motors:
+        motor_efforts(p)
+    return DONE
+
+
+def take(p: Any) -> None:
+    """Make the state at the end of a step the present one."""
+    for i in range(p.nq):
+        p.q[i] = p.q1[i]
+    for i in range(p.nv):
+        p.v[i] = p.v1[i]
+    if p.has_motors:
+        for m in range(p.motors):
+            p.z[m] = p.z1[m]
+
+
+def _save(p: Any) -> None:
+    for i in range(p.nq):
+        p.q0[i] = p.q[i]
+    for i in range(p.nv):
+        p.v0[i] = p.v[i]
+        p.previous0[i] = p.previous[i]
+    for m in range(p.motors):
+        p.z0[m] = p.z[m]
+    p.alternating[1] = p.alternating[0]
+
+
+def _restore(p: Any) -> None:
+    for i in range(p.nq):
+        p.q[i] = p.q0[i]
+    for i in range(p.nv):
+        p.v[i] = p.v0[i]
+        p.previous[i] = p.previous0[i]
+    for m in range(p.motors):
+        p.z[m] = p.z0[m]
+    p.alternating[0] = p.alternating[1]
+
+
+def check_progress(p: Any) -> int:
+    """Whether the step from ``p.v`` to ``p.v1`` makes sense: no speed beyond ``p.max_speed``, all finite, and no leap."""
+    fastest = 0.0
+    before = 0.0
+    total = 0.0
+    along = 0.0
+    last = 0.0
+    size = 0.0
+    for i in range(p.nq):
+        total += p.q1[i]
+    for i in range(p.nv):
+        total += p.v1[i]
+        fastest = max(fastest, abs(p.v1[i]))
+        before = max(before, abs(p.v[i]))
+        change = p.v1[i] - p.v[i]
+        along += change * p.previous[i]
+        last += p.previous[i] * p.previous[i]
+        size += change * change
+    for m in range(p.motors):
+        total += p.z1[m]
+    if not abs(total) < inf:
+        return DIVERGED
+    if fastest > p.max_speed[0]:
+        return DIVERGED
+    if fastest > 1.0 and fastest > 1.0 + 3.0 * before:
+        if p.trusted[0] == 0:
+            return LEAPT
+    if along < 0.0 and size > last:
+        p.alternating[0] += 1
+    else:
+        p.alternating[0] = 0
+    for i in range(p.nv):
+        p.previous[i] = p.v1[i] - p.v[i]
+    return DONE
+
+
+# -- one step ------------------------------------------------------------------------------------------------------
+
+
+def substep(p: Any, h: float) -> int:
+    """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if it cannot be resolved."""
+    if prepare(p, h) == 0:
+        return 0
+    if p.midpoint:
+        predict(p, h)
+    return finish(p, h)
+
+
+def prepare(p: Any, h: float) -> int:
+    """``p.at``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
+    if p.midpoint:
+        move(p, p.q, p.v, 0.5 * h, p.at)
+    else:
+        for i in range(p.nq):
+            p.at[i] = p.q[i]
+    p.mass_matrix(p.at, p.M)
+    for i in range(p.nv):
+        position = 0.0
+        if p.q_of_v[i] >= 0:
+            position = p.at[p.q_of_v[i]]
+        p.position[i] = position
+        damping = p.viscous[i]
+        stiffness = 0.0
+        if p.has_springs:
+            damping += p.spring_d[i]
+            stiffness += p.spring_p[i]
+        if p.has_compliant_stops:
+            if position < p.stop_lower[i] or position > p.stop_upper[i]:
+                damping += p.stop_damping[i]
+                stiffness += p.stop_stiffness[i]
+        p.damping[i] = damping
+        p.stiffness[i] = stiffness
+    if p.has_motors:
+        for m in range(p.motors):
+            i = p.motor_index[m]
+            motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
+            p.damping[i] += p.motor_damping[m]
+    for i in range(p.nv):
+        p.stiff[i] = 1.0
+        damped = 1.0
+        sprung = 1.0
+        if p.midpoint:
+            if h * p.damping[i] <= p.M[i, i]:
+                damped = 0.5
+            if h * h * p.stiffness[i] <= p.M[i, i]:
+                sprung = 0.25
+                p.stiff[i] = 0.0
+        p.M[i, i] += h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
+    if p.has_contacts:
+        place_contacts(p, p.at)
+        linearize_contacts(p, p.v)
+        sprung = 1.0
+        if p.midpoint:
+            sprung = 0.25
+        for i in range(p.nv):
+            for j in range(p.nv):
+                p.M[i, j] += h * p.D[i, j] + h * h * sprung * p.K[i, j]
+    return factor_mass(p)
+
+
+def predict(p: Any, h: float) -> None:
+    """The velocity in the middle of the step, ``p.middle``."""
+    smooth_efforts(p, p.v, h)
+    for i in range(p.nv):
+        tau = p.effort[i]
+        if p.dry[i] != 0:
+            friction = dry_friction(p, i, p.v[i])
+            if friction < inf:
+                if p.v[i] > 0.0:
+                    tau -= friction
+                elif p.v[i] < 0.0:
+                    tau += friction
+        p.middle[i] = 0.5 * h * tau
+    solve_mass(p, p.middle)
+    for i in range(p.nv):
+        p.middle[i] += p.v[i]
+        if p.dry[i] != 0:
+            if p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0:
+                p.middle[i] = 0.0
+
+
+def finish(p: Any, h: float) -> int:
+    """The state at the end of the step; 0 if it cannot be resolved."""
+    reach = h
+    if p.midpoint:
+        reach = 0.5 * h
+        smooth_efforts(p, p.middle, h)
+        for i in range(p.nv):
+            lag = p.middle[i] - p.v[i]
+            tau = p.effort[i] + p.damping[i] * lag - 0.5 * h * p.stiff[i] * p.stiffness[i] * p.v[i]
+            if p.has_contacts:
+                for j in range(p.nv):
+                    tau += p.D[i, j] * (p.middle[j] - p.v[j])
+            p.f[i] = h * tau
+            p.bound[i] = h * dry_friction(p, i, p.middle[i])
+    else:
+        smooth_efforts(p, p.v, h)
+        for i in range(p.nv):
+            tau = p.effort[i] - h * p.stiffness[i] * p.v[i]
+            if p.has_contacts:
+                for j in range(p.nv):
+                    tau -= h * p.K[i, j] * p.v[j]
+            p.f[i] = h * tau
+            p.bound[i] = h * dry_friction(p, i, p.v[i])
+    if p.has_motors:
+        for m in range(p.motors):
+            p.z1[m] = p.new_current[m]
+    if resolve(p, reach) == 0:
+        return 0
+    for i in range(p.nv):
+        p.v1[i] = p.v[i] + p.u[i]
+        if p.side[i] == 0:
+            p.v1[i] = p.target[i]
+    move(p, p.at, p.v1, reach, p.q1)
+    if p.has_floating:
+        if p.midpoint:
+            pass
         else:
-            motors = system.motors
-            current, mean, damping = motors.advance(system.command[motors.index], v, z, h)
-            command = system.command.copy()
-            command[motors.index] = motors.kt * mean
-            tau += command
-            diagonal[motors.index] += h * damping
-            y1[nq + nv :] = current
-        position = system.coordinates.positions(q)
-        damped, stiffness = self._joint_stiffness(position)
-        diagonal += h * damped
-
-        M = system.mass_matrix(q)
-        tau -= system.bias_forces(q, v)
-        tau -= h * stiffness * v
-        M.flat[:: nv + 1] += diagonal + h * h * stiffness
-        if system.contacts:
-            K, D = np.zeros((nv, nv)), np.zeros((nv, nv))
-            for contact in system.contacts:
-                contact.add_linear(system, q, v, K, D)
-            tau -= h * (K @ v)
-            M += h * D + (h * h) * K
-        inverse = system.inverse_mass(M)
-        v_free = v + inverse @ (h * tau)
-        v1 = y1[nq : nq + nv]
-        bound = h * friction.magnitude(v)
-        v1[:], limit = self._resolve(position, v, v_free, inverse, bound, h)
-        system.integrate(q, h * v1, y1[:nq])
-        for iq, iv in system.coordinates.floating:
-            _fly(q[iq : iq + 7], v[iv : iv + 6], y1[iq : iq + 7], v1[iv : iv + 6], h)
-        self._hold_at_stops(y1, limit)
-        return y1
-
-    def _joint_stiffness(self, position: Array) -> tuple[Array, Array]:
-        """(nv,), (nv,) damping and stiffness of springs and engaged stops."""
-        system = self.system
-        damping, stiffness = np.zeros(system.nv), np.zeros(system.nv)
-        if system.springs is not None:
-            damping += system.springs.d
-            stiffness += system.springs.p
-        if system.stops is not None:
-            engaged = system.stops.engaged(position)
-            damping += np.where(engaged, system.stops.damping, 0.0)
-            stiffness += np.where(engaged, system.stops.stiffness, 0.0)
-        return damping, stiffness
-
-    def _hold_at_stops(self, y1: Array, limit: np.ndarray) -> None:
-        """Put joints whose stop acted, and which rounding has carried through it, exactly on it."""
-        where = self.system.coordinates.q_of_v
-        for i in np.flatnonzero(limit):
-            stop = self.stops.lower[i] if limit[i] < 0 else self.stops.upper[i]
-            if limit[i] * (y1[where[i]] - stop) > -self.stops.tolerance[i]:
-                y1[where[i]] = stop
-
-    def _resolve(
-        self, position: Array, v: Array, v_free: Array, inverse: Array, bound: Array, h: float
-    ) -> tuple[Array, np.ndarray]:
-        """Velocity after the step and, for every joint, −1 or +1 if its lower or upper stop acted.
-
-        Args:
-            position: (nv,) from where the new velocity moves the joints for a time ``h``.
-            v, v_free: (nv,) velocity before the step, and after it without impulses.
-            inverse: (nv, nv) velocity per impulse.
-            bound: (nv,) largest friction impulse.
-        """
-        friction, stops = self.system.friction, self.stops
-        nv = self.system.nv
-        low, high, target = -bound, bound.copy(), np.zeros(nv)
-        limit = np.zeros(nv, dtype=np.int8)
-        v1 = v_free
-        for _ in range(nv + 1):
-            rows = (friction.dry | (limit != 0)).nonzero()[0]
-            if len(rows):
-                going = np.where(limit[rows] == 0, -np.sign(v[rows]), 0)  # what rests is likely to rest on
-                x, w, side = boxed_lcp(
-                    inverse if len(rows) == nv else inverse[rows[:, None], rows],
-                    v_free[rows] - target[rows],
-                    low[rows],
-                    high[rows],
-                    going,
-                )
-                v1 = v_free + inverse[:, rows] @ x
-                v1[rows] = np.where(side == 0, 0.0, w) + target[rows]
-            if not stops.any:
-                break
-            ahead = position + h * v1
-            below = (ahead < stops.lower - stops.tolerance) & (limit == 0)
-            above = (ahead > stops.upper + stops.tolerance) & (limit == 0)
-            if not (below.any() or above.any()):
-                break
-            for i in np.flatnonzero(below | above):
-                self._add_stop(int(i), -1 if below[i] else 1, position, v, h, bound, low, high, target, limit)
-        return v1, limit
-
-    def _add_stop(
-        self,
-        i: int,
-        side: int,
-        position: Array,
-        v: Array,
-        h: float,
-        bound: Array,
-        low: Array,
-        high: Array,
-        target: Array,
-        limit: np.ndarray,
-    ) -> None:
-        """Turn joint i's friction row into one of friction and stop together."""
-        stops = self.stops
-        limit[i] = side
-        gap = max(0.0, (position[i] - stops.lower[i]) if side < 0 else (stops.upper[i] - position[i]))
-        room = stops.upper[i] - stops.lower[i] - gap
-        back = stops.restitution[i] * side * v[i]
-        # a rebound that would cross to the other stop within the step cannot be followed: the joint is caught instead
-        rebounds = side * v[i] > stops.rest_velocity and 0.0 < h * back < room
-        if rebounds:
-            target[i] = -side * back
-            friction_low, friction_high = 0.0, 0.0
-        elif gap > stops.tolerance[i]:
-            target[i] = side * gap / h  # arrive at the stop at the end of the step, sliding
-            friction_low = friction_high = -side * bound[i]
-        else:
-            target[i] = 0.0
-            friction_low, friction_high = -bound[i], bound[i]
-        low[i], high[i] = (friction_low, np.inf) if side < 0 else (-np.inf, friction_high)
+            _fly(p, h)
+    if p.has_rigid_stops:
+        for i in range(p.nv):
+            if p.limit[i] != 0:
+                stop = p.upper[i]
+                if p.limit[i] < 0:
+                    stop = p.lower[i]
+                k = p.q_of_v[i]
+                if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
+                    p.q1[k] = stop
+    return 1
 
 
-def _fly(pose: Array, twist: Array, pose1: Array, twist1: Array, h: float) -> None:
-    """Let the origin of a floating body move in the axes of its joint frame, in place.
+def smooth_efforts(p: Any, v: Vector, h: float) -> None:
+    """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction and rigid stops, less the bias b(q, v).
 
-    A body's linear velocity is given in axes that turn with it.  Stepping those components as they are would let a
-    spinning body gain speed, (1 + h² ω²)^½ in every step; stepping the vector itself keeps its momentum.
+    The motors' new currents are left in ``p.new_current``.
     """
-    R, R1 = (Rotation.from_quat(p[3:]).as_matrix() for p in (pose, pose1))
-    velocity = R @ (twist1[3:] + h * np.cross(twist[:3], twist[3:]))
-    pose1[:3] = pose[:3] + h * velocity
-    twist1[3:] = R1.T @ velocity
+    p.bias_forces(p.at, v, p.external, p.bias)
+    for i in range(p.nv):
+        effort = p.held[i] + p.user[i] - p.viscous[i] * v[i] - p.bias[i]
+        if p.has_springs:
+            effort += spring_effort(p, i, p.position[i], v[i])
+        if p.has_compliant_stops:
+            effort += stop_effort(p, i, p.position[i], v[i])
+        p.effort[i] = effort
+    if p.has_motors:
+        for m in range(p.motors):
+            i = p.motor_index[m]
+            motor_step(p, m, p.held[i], v[i], p.z[m], h)
+            p.effort[i] += p.motor_kt[m] * p.mean_current[m] - p.held[i]
+    if p.has_contacts:
+        add_contact_efforts(p, v, p.effort)
+
+
+def resolve(p: Any, reach: float) -> int:
+    """The complementarity problem of friction and stops; 0 if it has no solution.
+
+    ``p.limit`` is −1 or +1 for joints whose lower or upper stop acts.  ``reach`` is the time for which the new velocity moves
+    the joints from ``p.position``.
+    """
+    for i in range(p.nv):
+        p.target[i] = 0.0
+        p.limit[i] = 0
+        p.side[i] = 2
+        if p.dry[i] != 0:
+            p.lo[i] = -p.bound[i]
+            p.hi[i] = p.bound[i]
+            p.side[i] = 0  # what rests is likely to rest on
+            if p.v[i] > 0.0:
+                p.side[i] = -1
+            elif p.v[i] < 0.0:
+                p.side[i] = 1
+    for _ in range(p.nv + 1):
+        if solve_complementarity(p) == 0:
+            return 0
+        added = 0
+        if p.has_rigid_stops:
+            for i in range(p.nv):
+                if p.limit[i] == 0:
+                    ahead = p.position[i] + reach * (p.v[i] + p.u[i])
+                    if ahead < p.lower[i] - p.tolerance[i]:
+                        _add_stop(p, i, -1, reach)
+                        added += 1
+                    elif ahead > p.upper[i] + p.tolerance[i]:
+                        _add_stop(p, i, 1, reach)
+                        added += 1
+        if added == 0:
+            return 1
+    return 1
+
+
+def _add_stop(p: Any, i: int, side: int, reach: float) -> None:
+    """Make joint i's friction row one of friction and stop together."""
+    p.limit[i] = side
+    p.side[i] = 0
+    bound = 0.0
+    if p.dry[i] != 0:
+        bound = p.bound[i]
+    direction = float(side)
+    gap = p.upper[i] - p.position[i]
+    if side < 0:
+        gap = p.position[i] - p.lower[i]
+    gap = max(0.0, gap)
+    room = p.upper[i] - p.lower[i] - gap
+    back = p.restitution[i] * direction * p.v[i]
+    low = -bound
+    high = bound
+    # a rebound that would cross to the other stop within the step cannot be followed: the joint is caught instead
+    if direction * p.v[i] > p.rest_velocity[0] and reach * back > 0.0 and reach * back < room:
+        p.target[i] = -direction * back
+        low = 0.0
+        high = 0.0
+    elif gap > p.tolerance[i]:
+        p.target[i] = direction * gap / reach  # arrive at the stop at the end of the step, sliding
+        low = -direction * bound
+        high = low
+    else:
+        p.target[i] = 0.0
+    if side < 0:
+        p.lo[i] = low
+        p.hi[i] = inf
+    else:
+        p.lo[i] = -inf
+        p.hi[i] = high
+
+
+# -- configurations ------------------------------------------------------------------------------------------------
+
+
+def move(p: Any, q: Vector, v: Vector, h: float, out: Vector) -> None:
+    """q ⊕ h v: a sum, and the exponential of rigid motions for floating joints."""
+    for i in range(p.nv):
+        k = p.q_of_v[i]
+        if k >= 0:
+            out[k] = q[k] + h * v[i]
+    if p.has_floating:
+        for f in range(p.floating):
+            _move_floating(p, q, v, h, out, p.floating_q[f], p.floating_v[f])
+
+
+def _move_floating(p: Any, q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
+    a = h * v[i]
+    b = h * v[i + 1]
+    c = h * v[i + 2]
+    x = h * v[i + 3]
+    y = h * v[i + 4]
+    z = h * v[i + 5]
+    square = a * a + b * b + c * c
+    angle = sqrt(square)
+    # half = sin(θ/2)/θ and third = (θ − sin θ)/θ³, by their series where a difference would cancel
+    half = 0.5 - square * (1.0 - square * (1.0 - square / 168.0) / 80.0) / 48.0
+    third = (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0)))) / 6.0
+    if angle > 0.1:
+        half = sin(0.5 * angle) / angle
+        third = (angle - sin(angle)) / (angle * square)
+    w = cos(0.5 * angle)
+    # shift = ρ + (1 − cos θ)/θ² φ × ρ + (θ − sin θ)/θ³ φ × (φ × ρ)
+    first = 2.0 * half * half
+    lx = b * z - c * y
+    ly = c * x - a * z
+    lz = a * y - b * x
+    sx = x + first * lx + third * (b * lz - c * ly)
+    sy = y + first * ly + third * (c * lx - a * lz)
+    sz = z + first * lz + third * (a * ly - b * lx)
+    qx = q[k + 3]
+    qy = q[k + 4]
+    qz = q[k + 5]
+    qw = q[k + 6]
+    # rotated by the quaternion: s + 2 w (u × s) + 2 u × (u × s)
+    rx = 2.0 * (qy * sz - qz * sy)
+    ry = 2.0 * (qz * sx - qx * sz)
+    rz = 2.0 * (qx * sy - qy * sx)
+    out[k] = q[k] + sx + qw * rx + qy * rz - qz * ry
+    out[k + 1] = q[k + 1] + sy + qw * ry + qz * rx - qx * rz
+    out[k + 2] = q[k + 2] + sz + qw * rz + qx * ry - qy * rx
+    a = half * a
+    b = half * b
+    c = half * c
+    nx = qx * w + qw * a + qy * c - qz * b
+    ny = qy * w + qw * b + qz * a - qx * c
+    nz = qz * w + qw * c + qx * b - qy * a
+    nw = qw * w - qx * a - qy * b - qz * c
+    scale = 1.0 / sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
+    out[k + 3] = nx * scale
+    out[k + 4] = ny * scale
+    out[k + 5] = nz * scale
+    out[k + 6] = nw * scale
+
+
+def _fly(p: Any, h: float) -> None:
+    """Let the origin of a floating body move in the axes of its joint frame.
+
+    A body's linear velocity is given in axes that turn with it.  Stepping those components as they are would let a spinning
+    body gain speed, (1 + h² ω²)^½ in every step; stepping the vector itself keeps its momentum.
+    """
+    for f in range(p.floating):
+        k = p.floating_q[f]
+        i = p.floating_v[f]
+        x = p.v1[i + 3] + h * (p.v[i + 1] * p.v[i + 5] - p.v[i + 2] * p.v[i + 4])
+        y = p.v1[i + 4] + h * (p.v[i + 2] * p.v[i + 3] - p.v[i] * p.v[i + 5])
+        z = p.v1[i + 5] + h * (p.v[i] * p.v[i + 4] - p.v[i + 1] * p.v[i + 3])
+        p.flight[0] = x
+        p.flight[1] = y
+        p.flight[2] = z
+        _rotate(p, p.q, k + 3, 1.0)
+        for a in range(3):
+            p.q1[k + a] = p.q[k + a] + h * p.flight[a]
+        _rotate(p, p.q1, k + 3, -1.0)
+        for a in range(3):
+            p.v1[i + 3 + a] = p.flight[a]
+
+
+def _rotate(p: Any, q: Vector, k: int, sense: float) -> None:
+    """Rotate ``p.flight`` by the unit quaternion at ``q[k]``, or back with ``sense`` −1."""
+    x = sense * q[k]
+    y = sense * q[k + 1]
+    z = sense * q[k + 2]
+    w = q[k + 3]
+    sx = p.flight[0]
+    sy = p.flight[1]
+    sz = p.flight[2]
+    rx = 2.0 * (y * sz - z * sy)
+    ry = 2.0 * (z * sx - x * sz)
+    rz = 2.0 * (x * sy - y * sx)
+    p.flight[0] = sx + w * rx + y * rz - z * ry
+    p.flight[1] = sy + w * ry + z * rx - x * rz
+    p.flight[2] = sz + w * rz + x * ry - y * rx

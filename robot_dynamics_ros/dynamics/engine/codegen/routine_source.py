@@ -1,0 +1,519 @@
+"""LLVM assembly from plain Python functions that loop and branch on numbers.
+
+A traced algorithm (:mod:`~robot_dynamics_ros.dynamics.engine.trace`) is a straight line.  What iterates until a condition
+holds, such as a complementarity problem, is written as a function of a small subset of Python instead, and that one text
+is either run by Python or translated here.  The subset:
+
+- the first parameter, ``p``, is the memory (:class:`~robot_dynamics_ros.dynamics.engine.routines.Memory`): ``p.name[i]`` and
+  ``p.name[i, j]`` are numbers in its arrays, ``p.name`` alone is one of its constants or an array handed to a function, and
+  ``p.name(arrays)`` calls one of its kernels, ``p.name(k, arrays)`` the k-th of several of one name;
+- further parameters are annotated ``int``, ``float``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``) or ``Integers``;
+- ``if`` of a constant of the memory leaves out what is not taken, before anything in it is looked up;
+- ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names and array entries, arithmetic,
+  comparisons, ``and``, ``or``, ``not``, conditional expressions, ``abs``, ``min`` and ``max`` of two, ``float``, ``math``'s ``sqrt``, ``exp``, ``expm1``,
+  ``pow``, ``sin``, ``cos``, and calls of other such functions.
+
+Arrays of the memory do not overlap, which the compiler is told.  Integers are of 64 bits.  A division by zero gives an
+infinity where Python raises, so nothing here may divide by zero.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+
+__all__ = ["Kernel", "MemoryLayout", "Slot", "routine_module"]
+
+_KINDS = {"float": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers"}
+_LLVM = {"f": "double", "i": "i64", "b": "i1", "vector": "ptr", "matrix": "ptr", "integers": "ptr", "none": "void"}
+_INTRINSICS = {math.sqrt: "llvm.sqrt.f64", math.exp: "exp", math.expm1: "expm1", math.pow: "pow", math.sin: "sin", math.cos: "cos"}
+_ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+_FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
+_INTEGER_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
+
+Value = tuple[str, str]
+"""An operand and its kind: "f", "i", "b" or an array."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One array of the memory.
+
+    Attributes:
+        offset: of its first number, in numbers.
+        shape: one or two dimensions.
+        integer: whether it holds integers of 64 bits.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    integer: bool = False
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Compiled functions of one name that routines may call.
+
+    Attributes:
+        offset: where the first one's address is, in numbers; the pointers handed to it after its arguments follow.
+        further: how many those are.
+        count: how many functions; −1: one, which is called without a number.
+    """
+
+    offset: int
+    further: int
+    count: int = -1
+
+
+@dataclass(frozen=True)
+class MemoryLayout:
+    """Where a memory has what: all that translating depends on."""
+
+    constants: tuple[tuple[str, int | float | bool], ...]
+    slots: tuple[tuple[str, Slot], ...]
+    kernels: tuple[tuple[str, Kernel], ...]
+    size: int
+
+
+def routine_module(layout: MemoryLayout, exported: Sequence[Callable[..., Any]]) -> str:
+    """LLVM assembly of some functions and of those that they call.
+
+    An exported function ``name`` takes a pointer to the memory, then its own parameters: i64, double, or pointers.
+    """
+    module = _Module(layout, frozenset(function.__name__ for function in exported))
+    for function in exported:
+        module.add(function)
+    return module.text()
+
+
+class _Module:
+    def __init__(self, layout: MemoryLayout, exported: frozenset[str]) -> None:
+        self._exported = exported
+        self.constants = dict(layout.constants)
+        self.slots, self.kernels = dict(layout.slots), dict(layout.kernels)
+        self.scopes = {name: k for k, name in enumerate(self.slots)}
+        self._texts: dict[str, str] = {}
+        self._heads: dict[str, tuple[list[str], str]] = {}
+
+    def add(self, function: Callable[..., Any]) -> tuple[list[str], str]:
+        """Translate a function once; the kinds of its parameters, and of what it returns."""
+        name = function.__name__
+        if name not in self._heads:
+            node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            assert isinstance(node, ast.FunctionDef)
+            kinds = [_kind_of(a.annotation) for a in node.args.args[1:]]
+            returns = _kind_of(node.returns) if node.returns is not None else "none"
+            self._heads[name] = kinds, returns
+            translated = _Function(self, node, kinds, returns, function.__globals__)
+            self._texts[name] = translated.text("" if name in self._exported else "internal ")
+        return self._heads[name]
+
+    def aliasing(self, name: str) -> str:
+        return f", !alias.scope !{10 + 2 * self.scopes[name]}, !noalias !{11 + 2 * self.scopes[name]}"
+
+    def text(self) -> str:
+        count = len(self.scopes)
+        first = 10 + 2 * count
+        metadata = ["!0 = distinct !{!0}"]
+        for k in range(count):
+            metadata.append(f"!{first + k} = distinct !{{!{first + k}, !0}}")
+            others = ", ".join(f"!{first + m}" for m in range(count) if m != k)
+            metadata.append(f"!{10 + 2 * k} = !{{!{first + k}}}")
+            metadata.append(f"!{11 + 2 * k} = !{{{others}}}")
+        declared = [
+            *(f"declare double @{name}(double)" for name in ("exp", "expm1", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")),
+            "declare double @pow(double, double)",
+        ]
+        return "\n".join([*declared, *self._texts.values(), *metadata])
+
+
+def _kind_of(annotation: Any) -> str:
+    if annotation is None or (isinstance(annotation, ast.Constant) and annotation.value is None):
+        return "none"
+    assert isinstance(annotation, ast.Name), ast.dump(annotation)
+    return _KINDS[annotation.id]
+
+
+class _Function:
+    """Translates one function."""
+
+    def __init__(
+        self, module: _Module, node: ast.FunctionDef, kinds: list[str], returns: str, scope: Mapping[str, Any]
+    ) -> None:
+        self.module, self.node, self.kinds, self.returns, self.scope = module, node, kinds, returns, scope
+        self.head: list[str] = []
+        self.lines: list[str] = []
+        self.variables: dict[str, str] = {}  # name → kind
+        self.arrays: dict[str, str] = {}
+        self.loops: list[tuple[str, str]] = []
+        self._count = 0
+        self._ended = False
+        for argument, kind in zip(node.args.args[1:], kinds, strict=True):
+            if kind in ("f", "i", "b"):
+                self._declare(argument.arg, kind)
+                self.emit(f"store {_LLVM[kind]} %arg_{argument.arg}, ptr %v_{argument.arg}")
+            else:
+                self.arrays[argument.arg] = kind
+        self.block(node.body)
+
+    def text(self, linkage: str) -> str:
+        parameters = ["ptr %p"]
+        for argument, kind in zip(self.node.args.args[1:], self.kinds, strict=True):
+            parameters.append(f"{_LLVM[kind]} %arg_{argument.arg}")
+        lines = list(self.lines)
+        if not self._ended:
+            lines.append("  ret void" if self.returns == "none" else "  unreachable")
+        return "\n".join(
+            [
+                f"define {linkage}{_LLVM[self.returns]} @{self.node.name}({', '.join(parameters)}) nounwind {{",
+                "entry:",
+                *self.head,
+                *lines,
+                "}",
+            ]
+        )
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def emit(self, text: str) -> None:
+        if not self._ended:
+            self.lines.append(f"  {text}")
+
+    def put(self, text: str) -> str:
+        name = f"%t{self._count}"
+        self._count += 1
+        self.emit(f"{name} = {text}")
+        return name
+
+    def label(self, word: str) -> str:
+        self._count += 1
+        return f"{word}{self._count}"
+
+    def begin(self, label: str) -> None:
+        if not self._ended:
+            self.emit(f"br label %{label}")
+        self.lines.append(f"{label}:")
+        self._ended = False
+
+    def end(self, text: str) -> None:
+        self.emit(text)
+        self._ended = True
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        self.end(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def _declare(self, name: str, kind: str) -> None:
+        known = self.variables.get(name)
+        if known is None:
+            self.variables[name] = kind
+            self.head.append(f"  %v_{name} = alloca {_LLVM[kind]}")
+        elif known != kind:
+            raise TypeError(f"{self.node.name}: {name} changes from {known} to {kind}")
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            if self._ended:
+                return
+            getattr(self, f"on_{type(statement).__name__}")(statement)
+
+    def on_Pass(self, _: ast.Pass) -> None:
+        pass
+
+    def on_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.value(node.value)
+
+    def on_Assign(self, node: ast.Assign) -> None:
+        value = self.value(node.value)
+        for target in node.targets:
+            self.store(target, value)
+
+    def on_AugAssign(self, node: ast.AugAssign) -> None:
+        self.store(node.target, self.arithmetic(node.op, self.value(node.target), self.value(node.value)))
+
+    def store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            kind = value[1]
+            if self.variables.get(target.id) == "f":
+                kind = "f"
+            self._declare(target.id, kind)
+            self.emit(f"store {_LLVM[kind]} {self.converted(value, kind)}, ptr %v_{target.id}")
+            return
+        assert isinstance(target, ast.Subscript), ast.dump(target)
+        address, kind, aliasing = self.address(target)
+        self.emit(f"store {_LLVM[kind]} {self.converted(value, kind)}, ptr {address}, align 8{aliasing}")
+
+    def on_If(self, node: ast.If) -> None:
+        if isinstance(node.test, ast.Attribute) and node.test.attr in self.module.constants:  # decided beforehand
+            self.block(node.body if self.module.constants[node.test.attr] else node.orelse)
+            return
+        then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
+        self.branch(self.truth(node.test), then, otherwise)
+        for label, body in ((then, node.body), (otherwise, node.orelse)):
+            self.begin(label)
+            self.block(body)
+            if not self._ended:
+                self.end(f"br label %{after}")
+        self.begin(after)
+
+    def on_While(self, node: ast.While) -> None:
+        test, body, after = self.label("test"), self.label("body"), self.label("after")
+        self.begin(test)
+        self.branch(self.truth(node.test), body, after)
+        self.begin(body)
+        self.loops.append((test, after))
+        self.block(node.body)
+        self.loops.pop()
+        if not self._ended:
+            self.end(f"br label %{test}")
+        self.begin(after)
+
+    def on_For(self, node: ast.For) -> None:
+        assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+        bounds = [self.value(a)[0] for a in node.iter.args]
+        start, stop = ("0", bounds[0]) if len(bounds) == 1 else bounds[:2]
+        step = bounds[2] if len(bounds) == 3 else "1"
+        name = node.target.id
+        self._declare(name, "i")
+        counter = f"%c{self._count}"
+        self._count += 1
+        self.head.append(f"  {counter} = alloca i64")
+        test, body, following, after = (self.label(w) for w in ("test", "body", "next", "after"))
+        self.emit(f"store i64 {start}, ptr {counter}")
+        self.begin(test)
+        now = self.put(f"load i64, ptr {counter}")
+        direction = "sgt" if step.startswith("-") else "slt"
+        self.branch(self.put(f"icmp {direction} i64 {now}, {stop}"), body, after)
+        self.begin(body)
+        self.emit(f"store i64 {now}, ptr %v_{name}")
+        self.loops.append((following, after))
+        self.block(node.body)
+        self.loops.pop()
+        self.begin(following)
+        self.emit(f"store i64 {self.put(f'add nsw i64 {now}, {step}')}, ptr {counter}")
+        self.end(f"br label %{test}")
+        self.begin(after)
+
+    def on_Break(self, _: ast.Break) -> None:
+        self.end(f"br label %{self.loops[-1][1]}")
+
+    def on_Continue(self, _: ast.Continue) -> None:
+        self.end(f"br label %{self.loops[-1][0]}")
+
+    def on_Return(self, node: ast.Return) -> None:
+        if node.value is None:
+            self.end("ret void")
+        else:
+            self.end(f"ret {_LLVM[self.returns]} {self.converted(self.value(node.value), self.returns)}")
+
+    # -- expressions ---------------------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> Value:
+        result: Value = getattr(self, f"of_{type(node).__name__}")(node)
+        return result
+
+    def truth(self, node: ast.expr) -> str:
+        text, kind = self.value(node)
+        return text if kind == "b" else self.put(f"icmp ne i64 {text}, 0")
+
+    def converted(self, value: Value, kind: str) -> str:
+        text, given = value
+        if given == kind:
+            return text
+        if given == "b":
+            text, given = self.put(f"zext i1 {text} to i64"), "i"
+        if (given, kind) == ("i", "f"):
+            return double(float(text)) if text.lstrip("-").isdigit() else self.put(f"sitofp i64 {text} to double")
+        if given == kind:
+            return text
+        raise TypeError(f"{self.node.name}: {given} where {kind} is expected")
+
+    def of_Constant(self, node: ast.Constant) -> Value:
+        return _constant(node.value)
+
+    def of_Name(self, node: ast.Name) -> Value:
+        if node.id in self.variables:
+            kind = self.variables[node.id]
+            return self.put(f"load {_LLVM[kind]}, ptr %v_{node.id}"), kind
+        if node.id in self.arrays:
+            return f"%arg_{node.id}", self.arrays[node.id]
+        return _constant(self.scope[node.id])
+
+    def of_Attribute(self, node: ast.Attribute) -> Value:
+        if node.attr in self.module.constants:
+            return _constant(self.module.constants[node.attr])
+        return self.base(node)[:2]
+
+    def base(self, node: ast.expr) -> tuple[str, str, str]:
+        """Address, kind and what is known of the aliasing of an array."""
+        if isinstance(node, ast.Attribute):
+            slot = self.module.slots[node.attr]
+            kind = "integers" if slot.integer else "matrix" if len(slot.shape) == 2 else "vector"
+            address = self.put(f"getelementptr inbounds double, ptr %p, i64 {slot.offset}")
+            return address, kind, self.module.aliasing(node.attr)
+        assert isinstance(node, ast.Name)
+        return f"%arg_{node.id}", self.arrays[node.id], ""
+
+    def address(self, node: ast.Subscript) -> tuple[str, str, str]:
+        """Address and kind of an entry."""
+        base, kind, aliasing = self.base(node.value)
+        if kind == "matrix":
+            assert isinstance(node.slice, ast.Tuple)
+            row, column = (self.value(x)[0] for x in node.slice.elts)
+            width = self.module.constants["nv"]
+            if isinstance(node.value, ast.Attribute):
+                width = self.module.slots[node.value.attr].shape[1]
+            row = self.put(f"mul nsw i64 {row}, {width}")
+            index = self.put(f"add nsw i64 {row}, {column}")
+        else:
+            index = self.value(node.slice)[0]
+        entry = "i" if kind == "integers" else "f"
+        return self.put(f"getelementptr inbounds {_LLVM[entry]}, ptr {base}, i64 {index}"), entry, aliasing
+
+    def of_Subscript(self, node: ast.Subscript) -> Value:
+        address, kind, aliasing = self.address(node)
+        return self.put(f"load {_LLVM[kind]}, ptr {address}, align 8{aliasing}"), kind
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return self.put(f"xor i1 {self.truth(node.operand)}, true"), "b"
+        assert isinstance(node.op, ast.USub)
+        if isinstance(node.operand, ast.Constant):
+            return _constant(-node.operand.value)
+        text, kind = self.value(node.operand)
+        return self.put(f"fneg double {text}" if kind == "f" else f"sub nsw i64 0, {text}"), kind
+
+    def of_BinOp(self, node: ast.BinOp) -> Value:
+        return self.arithmetic(node.op, self.value(node.left), self.value(node.right))
+
+    def arithmetic(self, op: ast.operator, left: Value, right: Value) -> Value:
+        if isinstance(op, ast.Div):
+            a, b = self.converted(left, "f"), self.converted(right, "f")
+            return self.put(f"fdiv double {a}, {b}"), "f"
+        if isinstance(op, ast.FloorDiv):  # of integers that are not negative
+            return self.put(f"sdiv i64 {left[0]}, {right[0]}"), "i"
+        word = _ARITHMETIC[type(op)]
+        if left[1] == right[1] == "i":
+            return self.put(f"{word} nsw i64 {left[0]}, {right[0]}"), "i"
+        a, b = self.converted(left, "f"), self.converted(right, "f")
+        return self.put(f"f{word} contract double {a}, {b}"), "f"
+
+    def of_Compare(self, node: ast.Compare) -> Value:
+        assert len(node.ops) == 1, "compare two at a time"
+        return self.compare(type(node.ops[0]), self.value(node.left), self.value(node.comparators[0])), "b"
+
+    def compare(self, op: type[ast.cmpop], left: Value, right: Value) -> str:
+        if "f" in (left[1], right[1]):
+            a, b = self.converted(left, "f"), self.converted(right, "f")
+            return self.put(f"fcmp {_FLOAT_TESTS[op]} double {a}, {b}")
+        a, b = self.converted(left, "i"), self.converted(right, "i")
+        return self.put(f"icmp {_INTEGER_TESTS[op]} i64 {a}, {b}")
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Value:
+        result = self.temporary("b")
+        after = self.label("after")
+        for k, part in enumerate(node.values):
+            truth = self.truth(part)
+            self.emit(f"store i1 {truth}, ptr {result}")
+            if k + 1 == len(node.values):
+                break
+            following = self.label("more")
+            then, otherwise = (following, after) if isinstance(node.op, ast.And) else (after, following)
+            self.branch(truth, then, otherwise)
+            self.begin(following)
+        self.begin(after)
+        return self.put(f"load i1, ptr {result}"), "b"
+
+    def temporary(self, kind: str) -> str:
+        name = f"%s{self._count}"
+        self._count += 1
+        self.head.append(f"  {name} = alloca {_LLVM[kind]}")
+        return name
+
+    def of_IfExp(self, node: ast.IfExp) -> Value:
+        then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
+        self.branch(self.truth(node.test), then, otherwise)
+        self.begin(then)
+        first = self.value(node.body)
+        leaving = len(self.lines)
+        self.begin(otherwise)  # its jump is replaced below
+        second = self.value(node.orelse)
+        kind = "f" if "f" in (first[1], second[1]) else first[1]
+        result = self.temporary(kind)
+        self.emit(f"store {_LLVM[kind]} {self.converted(second, kind)}, ptr {result}")
+        self.end(f"br label %{after}")
+        rest, self.lines = self.lines[leaving + 1 :], self.lines[:leaving]
+        self._ended = False
+        self.emit(f"store {_LLVM[kind]} {self.converted(first, kind)}, ptr {result}")
+        self.end(f"br label %{after}")
+        self.lines += rest
+        self.begin(after)
+        return self.put(f"load {_LLVM[kind]}, ptr {result}"), kind
+
+    def of_Call(self, node: ast.Call) -> Value:
+        if isinstance(node.func, ast.Attribute):
+            return self.kernel_call(node)
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
+        if name in ("min", "max"):
+            left, right = (self.value(a) for a in node.args)
+            kind = "f" if "f" in (left[1], right[1]) else "i"
+            a, b = self.converted(left, kind), self.converted(right, kind)
+            taken = self.compare(ast.Lt if name == "min" else ast.Gt, (b, kind), (a, kind))
+            return self.put(f"select i1 {taken}, {_LLVM[kind]} {b}, {_LLVM[kind]} {a}"), kind
+        if name == "abs":
+            return self.put(f"call double @llvm.fabs.f64(double {self.value(node.args[0])[0]})"), "f"
+        if name == "float":
+            return self.converted(self.value(node.args[0]), "f"), "f"
+        function = self.scope[name]
+        if function in _INTRINSICS:
+            words = ", ".join(f"double {self.converted(self.value(a), 'f')}" for a in node.args)
+            return self.put(f"call double @{_INTRINSICS[function]}({words})"), "f"
+        kinds, returns = self.module.add(function)
+        handed = ["ptr %p"]
+        for argument, kind in zip(node.args[1:], kinds, strict=True):
+            handed.append(f"{_LLVM[kind]} {self.converted(self.value(argument), kind)}")
+        call = f"call {_LLVM[returns]} @{name}({', '.join(handed)})"
+        if returns == "none":
+            self.emit(call)
+            return "", "none"
+        return self.put(call), returns
+
+    def kernel_call(self, node: ast.Call) -> Value:
+        assert isinstance(node.func, ast.Attribute)
+        kernel = self.module.kernels[node.func.attr]
+        given = [self.value(a)[0] for a in node.args]
+        table = self.put(f"getelementptr inbounds ptr, ptr %p, i64 {kernel.offset}")
+        if kernel.count >= 0:
+            row = self.put(f"mul nsw i64 {given.pop(0)}, {kernel.further + 1}")
+            table = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {row}")
+        for k in range(kernel.further + 1):
+            at = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
+            given.append(self.put(f"load ptr, ptr {at}, align 8"))
+        function = given.pop(-kernel.further - 1)
+        handed = ", ".join(f"ptr {x}" for x in given)
+        self.emit(f"call void {function}(i64 0, i64 1, {handed})")
+        return "", "none"
+
+
+def _constant(value: Any) -> Value:
+    if isinstance(value, bool):
+        return ("true" if value else "false"), "b"
+    if isinstance(value, int):
+        return str(value), "i"
+    if isinstance(value, float):
+        return double(value), "f"
+    raise TypeError(f"{value!r} cannot be used in a routine")

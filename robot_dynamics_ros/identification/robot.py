@@ -94,7 +94,7 @@ def released(model: RobotModel, original: RobotModel) -> RobotModel:
         new = joints[joint.name]
         if new.type is not joint.type:
             return joint
-        rotors = {"armature": new.armature, "rotor_inertia": new.rotor_inertia}
+        rotors: dict[str, Any] = {"armature": new.armature, "rotor_inertia": new.rotor_inertia}
         return dataclasses.replace(joint, damping=new.damping, friction=new.friction, **rotors)
 
     description = dataclasses.replace(

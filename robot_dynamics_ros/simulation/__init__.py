@@ -8,8 +8,9 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
-from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.plant import Plant, PlantPath
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
+from robot_dynamics_ros.simulation.side_by_side import run_plants
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "JointReading",
     "Lockstep",
     "Plant",
+    "PlantPath",
     "RealTimePacer",
     "RigidStops",
     "SensorSettings",
@@ -32,5 +34,6 @@ __all__ = [
     "monte_carlo",
     "random_model_error",
     "robot_model_error",
+    "run_plants",
     "simulate",
 ]

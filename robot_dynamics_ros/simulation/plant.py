@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,25 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.coordinates import per_joint, position_bounds
+from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
+from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
-from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, limit_effort
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, RigidStopTable
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
-from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint, MoreauStepper
+from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
 from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler, make_integrator
-from robot_dynamics_ros.simulation.integrators.smooth_step import SmoothFirst, with_smooth_steps
-from robot_dynamics_ros.simulation.integrators.timestepping import Stops, TimeStepper
+from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
+from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["Plant"]
+__all__ = ["Plant", "PlantPath"]
+
+_CHUNK = 100_000
+"""Control periods between two looks at whether the user has interrupted."""
 
 
 class Plant:
@@ -65,8 +70,8 @@ class Plant:
             names (the others have no brake); infinite holds anything.
         q0, v0: initial state; the model's initial configuration (brought within the limits) and rest if not given.
         max_speed: a joint faster than this has diverged, rad/s or m/s.
-        compiled: let time stepping do in machine code the steps in which nothing sticks, strikes or reverses, where there
-            is a compiler; the same but for rounding.
+        compiled: let machine code do whole steps of time stepping, where there is a compiler; else Python runs the same
+            statements, which gives the same but for rounding.
 
     Attributes:
         t: time, s.
@@ -104,37 +109,46 @@ class Plant:
             raise ArgumentError("must be a whole number of at least 1", where="substeps", got=substeps)
         model = add_rotors(model, motors) if motors else model
         self.model, self.dt, self.max_speed = model, float(dt), float(max_speed)
-        self.limiter = bool(limiter)
         self.integrator = make_integrator(integrator)
         self._bounds = position_bounds(model)
         rigid, compliant = self._make_stops(stops)
         self._friction = _make_friction(model, friction)
         self._braked = self._friction.with_brakes(per_joint(brake_effort, model, "brake_effort"))
-        motor_table = MotorTable(model, motors) if motors else None
-        self.system = JointSystem(model, self._friction, motor_table, None, compliant, contacts, user_effort)
-        if springs is not None:
-            self.system.springs = springs.table(model, self.system.coordinates)
+        coordinates = Coordinates(model)
         for contact in contacts:
             model.link_index(contact.link)
+        self.system = JointSystem(
+            model,
+            self._friction,
+            MotorTable(model, motors) if motors else None,
+            None if springs is None else springs.table(model, coordinates),
+            compliant,
+            contacts,
+            user_effort,
+            rigid_stops=rigid,
+            limits=(*self._bounds, model.velocity_limit, model.effort_limit) if limiter else None,
+            midpoint=isinstance(self.integrator, MoreauMidpoint),
+            compiled=compiled,
+        )
+        memory, routines = self.system.memory, self.system.routines
         self._hybrid = HybridStepper(self.system, self.integrator, rigid)
-        self._inside: tuple[Array, Array] | None = None
-        if self.limiter and self.system.coordinates.vector:
-            fastest = model.velocity_limit
-            lower, upper = self._bounds
-            self._inside = np.concatenate((lower, -fastest)), np.concatenate((upper, fastest))
-        self._stepper: HybridStepper | TimeStepper | SmoothFirst = self._hybrid
-        if isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint):
-            kind = TimeStepper if isinstance(self.integrator, SemiImplicitEuler) else MoreauStepper
-            self._stepper = with_smooth_steps(kind(self.system, rigid)) if compiled else kind(self.system, rigid)
-        self._arguments = PlantArguments(model, self.system.coordinates, self._bounds if stops is not None else None)
-        self.command, self.tau = np.zeros(model.nv), np.zeros(model.nv)
-        self._y = np.zeros(model.nq + model.nv + self.system.nz)
-        self._previous = np.zeros(model.nv)
-        self._alternating = 0
-        self._steps, self._t0 = 0, 0.0
+        self._stepper = TimeStepper(self.system)
+        self._time_stepping = isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint)
+        self._arguments = PlantArguments(model, coordinates, self._bounds if stops is not None else None)
+        self.command, self.tau = memory["command"], memory["tau"]
+        self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
+        self._hold, self._advance, self._check = routines["hold"], routines["advance"], routines["check_progress"]
+        self._run_routine = routines["run"]
+        # a step that asks for nothing special is one call of machine code
+        self._enter, self._block, self._status = routines.entry, memory.block, memory.python.status
+        self._plain = self._time_stepping and user_effort is None and model.nv > 0
+        self._quick = False
+        self._t0 = 0.0
         self._start_q = self._arguments.default_start() if q0 is None else self._arguments.configuration(q0)
         self._start_v = np.zeros(model.nv) if v0 is None else self._arguments.velocity("v0", v0)
         self.substeps = self._enough_substeps() if substeps is None else int(substeps)
+        memory["substeps"][0], memory["h"][0] = self.substeps, self.dt / self.substeps
+        memory["max_speed"][0] = self.max_speed
         self.reset()
 
     def _enough_substeps(self) -> int:
@@ -142,16 +156,16 @@ class Plant:
         largest, _ = stable_step(self.system, self.integrator, start)
         return min(20, max(1, math.ceil(self.dt / (0.4 * largest))))
 
-    def _make_stops(self, stops: Any) -> tuple[Stops, Any]:
+    def _make_stops(self, stops: Any) -> tuple[RigidStopTable, Any]:
         model, (lower, upper) = self.model, self._bounds
         if stops is None:
-            return Stops.none(model.nv), None
+            return RigidStopTable.none(model.nv), None
         if stops == "rigid":
             stops = RigidStops()
         if isinstance(stops, RigidStops):
-            return Stops(lower, upper, stops.coefficients(model), stops.rest_velocity), None
+            return RigidStopTable(lower, upper, stops.coefficients(model), stops.rest_velocity), None
         if isinstance(stops, CompliantStops):
-            return Stops.none(model.nv), stops.table(model, lower, upper)
+            return RigidStopTable.none(model.nv), stops.table(model, lower, upper)
         raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
 
     # -- state ---------------------------------------------------------------------------------------------------
@@ -159,25 +173,30 @@ class Plant:
     @property
     def t(self) -> float:
         """Time, s: a multiple of ``dt`` from the last reset, computed and not accumulated."""
-        return self._t0 + self._steps * self.dt
+        return self._t0 + int(self.system.memory["steps"][0]) * self.dt
+
+    @property
+    def compiled(self) -> bool:
+        """Whether steps run as machine code."""
+        return self.system.compiled and self._plain
 
     @property
     def q(self) -> Array:
         """(nq,) configuration; a copy."""
-        return self._y[: self.model.nq].copy()
+        return self._q.copy()
 
     @property
     def v(self) -> Array:
         """(nv,) velocity; a copy."""
-        return self._y[self.model.nq : self.model.nq + self.model.nv].copy()
+        return self._v.copy()
 
     @property
     def currents(self) -> Array:
         """(number of motors,) motor currents in joint order, A."""
         if self.system.motors is None:
             return np.empty(0)
-        voltage = self.system.command[self.system.motors.index]
-        return self.system.motors.current(voltage, self.v, self._y[self.model.nq + self.model.nv :])
+        self.system.routines["motor_currents"](self.system.memory)
+        return self.system.memory["mean_current"].copy()
 
     @property
     def events(self) -> int:
@@ -191,12 +210,13 @@ class Plant:
 
     @brakes.setter
     def brakes(self, on: bool) -> None:
-        self.system.friction = self._braked if on else self._friction
+        if bool(on) != self.brakes:
+            self.system.friction = self._braked if on else self._friction
 
     def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
         """Set the state; ``None`` means the configuration and velocity the plant was made with.
 
-        Commands, outside wrenches and motor currents go to zero; brakes stay as they are.
+        Commands, external wrenches and motor currents go to zero; brakes stay as they are.
 
         Raises:
             ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
@@ -206,38 +226,43 @@ class Plant:
         v = self._start_v if v is None else self._arguments.velocity("v", v)
         if not math.isfinite(t):
             raise ArgumentError("must be finite", where="t", got=t)
-        y = np.concatenate((q, v, np.zeros(self.system.nz)))
-        self.system.command[:] = 0.0
-        self.system.wrenches = []
-        check_step(self.system, self.integrator, y, self.dt / self.substeps)
-        self._y = y
-        self._t0, self._steps, self._alternating = float(t), 0, 0
-        self._previous[:] = 0.0
-        self.command[:] = 0.0
-        self.tau[:] = 0.0
+        memory = self.system.memory
+        memory["held"][:] = 0.0
+        self._set_wrenches({}, {})
+        check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
+        self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, float(t)
+        for name in ("steps", "alternating", "previous", "command", "tau"):
+            memory[name][:] = 0
 
     def state(self) -> dict[str, Any]:
         """A copy of everything :meth:`restore` needs to continue bit for bit."""
         return {
             "t0": self._t0,
-            "steps": self._steps,
-            "y": self._y.copy(),
+            "steps": int(self.system.memory["steps"][0]),
+            "y": self._state(),
             "command": self.command.copy(),
             "tau": self.tau.copy(),
             "held": self.system.command.copy(),
-            "wrenches": list(self.system.wrenches),
+            "wrenches": (dict(self.system.link_wrenches), dict(self.system.world_wrenches)),
             "brakes": self.brakes,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a :meth:`state` of a plant like this one."""
-        if len(state["y"]) != len(self._y):
-            raise ArgumentError(f"expected {len(self._y)} numbers, got {len(state['y'])}", where="state")
-        self._t0, self._steps, self._y = state["t0"], state["steps"], state["y"].copy()
+        y, memory = state["y"], self.system.memory
+        if len(y) != len(self._state()):
+            raise ArgumentError(f"expected {len(self._state())} numbers, got {len(y)}", where="state")
+        nq, nv = self.model.nq, self.model.nv
+        self._t0, memory["steps"][0] = state["t0"], state["steps"]
+        self._q[:], self._v[:], self._z[:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
         self.command[:], self.tau[:], self.system.command[:] = state["command"], state["tau"], state["held"]
-        self.system.wrenches = list(state["wrenches"])
+        self._set_wrenches(*state["wrenches"])
         self.brakes = state["brakes"]
-        self._alternating = 0
+        memory["alternating"][:] = 0
+
+    def _state(self) -> Array:
+        """[q; v; currents], a copy."""
+        return np.concatenate((self._q, self._v, self._z))
 
     # -- motion --------------------------------------------------------------------------------------------------
 
@@ -247,7 +272,7 @@ class Plant:
         Args:
             command: (nv,) motor efforts, N m or N (volts at joints with a motor).
             external: link name → (6,) wrench [moment; force] the environment exerts on that link, about the link's
-                origin, in the link's frame (turning with it).
+                origin, in the link's axes (rotating with it).
             external_world: the same in world axes, constant over the step.
 
         Raises:
@@ -255,6 +280,9 @@ class Plant:
             UnknownNameError: an external wrench names no link.
             SimulationError: the simulation diverges or cannot be resolved; the state stays at the last good one.
         """
+        quick = self._quick and external is None and external_world is None
+        if quick and self._enter(command, self._block) is not None and self._status[0] == DONE:
+            return
         self.hold(command, external, external_world)
         self.advance()
 
@@ -264,78 +292,115 @@ class Plant:
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
         """
         given = self._arguments.velocity("command", command)
-        wrenches = self._arguments.wrenches(external, False) + self._arguments.wrenches(external_world, True)
+        link = self._arguments.wrenches("external", external)
+        self._set_wrenches(link, self._arguments.wrenches("external_world", external_world))
         self.command[:] = given
-        self.system.command[:] = self._limited(given)
-        self.system.wrenches = wrenches
-        self.tau[:] = self.system.motor_effort(*self._parts()[1:])
+        self._hold(self.system.memory)
+
+    def _set_wrenches(self, link: dict[str, Array], world: dict[str, Array]) -> None:
+        system = self.system
+        system.link_wrenches, system.world_wrenches = link, world
+        if not world:
+            system.memory["external"][:] = system.body_wrenches(self._q)
+        self._quick = self._plain and not (link or world)
 
     def advance(self) -> None:
         """The second half of :meth:`step`: move by ``dt`` under what is held."""
-        h, t, y = self.dt / self.substeps, self.t, self._y
-        for k in range(self.substeps):
-            with np.errstate(over="ignore", invalid="ignore"):
-                y1 = self._stepper.advance(t + k * h, y, h)
-            self._guard(t + k * h, y, y1, h)
-            y = y1
-        self._y = y
-        self._steps += 1
-        if self.system.nz:
-            self.tau[:] = self.system.motor_effort(*self._parts()[1:])
+        system, memory = self.system, self.system.memory
+        if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
+            return
+        t, h = self.t, float(memory["h"][0])
+        start = {name: memory[name].copy() for name in ("q", "v", "z", "previous", "alternating")}
+        try:
+            for k in range(self.substeps):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self._substep(t + k * h, h)
+        except BaseException:
+            for name, values in start.items():
+                memory[name][:] = values
+            raise
+        memory["steps"][0] += 1
+        if system.nz:
+            self.tau[:] = system.motors_effort()
 
-    def _limited(self, command: Array) -> Array:
-        """(nv,) what the drives let through: efforts by ros2_control's rules, voltages by the motors' own limit."""
-        model, motors = self.model, self.system.motors
-        out = command.copy()
-        if self._inside is not None and self._is_inside():
-            np.minimum(np.maximum(out, -model.effort_limit, out=out), model.effort_limit, out=out)
-        elif self.limiter:
-            position = self.system.coordinates.positions(self._y[: model.nq])
-            v = self._y[model.nq : model.nq + model.nv]
-            out = limit_effort(command, position, v, *self._bounds, model.velocity_limit, model.effort_limit)
-        if motors is not None:
-            voltage = command[motors.index]
-            out[motors.index] = np.clip(voltage, -motors.max_voltage, motors.max_voltage)
-        return out
+    def run(
+        self, commands: Any, steps: int | None = None, *, external: Wrenches = None, record: bool = True
+    ) -> PlantPath | None:
+        """Many control periods in one call.
 
-    def _is_inside(self) -> bool:
-        """Whether no joint is at a position limit or beyond its velocity limit, so that only efforts are clamped."""
-        assert self._inside is not None
-        low, high = self._inside
-        state = self._y[: len(low)]
-        return bool((state > low).all() and (state < high).all())
+        Args:
+            commands: (steps, nv), one for each period, or (nv,), held for all ``steps`` of them.
+            external: wrenches on links, in their axes, held all the time; see :meth:`step`.
+            record: whether to return the states on the way.
 
-    def _guard(self, t: float, y: Array, y1: Array, h: float) -> None:
-        """Raise before an unstable simulation reaches numbers that mean nothing."""
-        nq, nv = self.model.nq, self.model.nv
+        Raises:
+            ArgumentError, UnknownNameError, SimulationError: see :meth:`step`; what was done before stays done.
+        """
+        rows, steps = self._arguments.commands(commands, steps)
+        path = np.empty((steps, self.model.nq + 2 * self.model.nv)) if record else None
+        self._run(rows, steps, self._arguments.wrenches("external", external), path)
+        return None if path is None else PlantPath.of(self.model, path)
+
+    def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
+        """``rows``: (1 or steps, nv) checked commands; ``path``: (steps, nq + 2 nv) to write to."""
+        memory, nv = self.system.memory, self.model.nv
+        stride = 0 if len(rows) == 1 else nv
+        self._set_wrenches(wrenches, {})
+        done = 0
+        while done < steps:
+            if self._plain:
+                count = min(steps - done, _CHUNK)
+                there = rows if stride == 0 else rows[done:]
+                room = rows if path is None else path[done:]
+                told = self._run_routine(
+                    memory, count, there.reshape(-1), stride, room.reshape(-1), int(path is not None)
+                )
+                done += told
+                if told == count:
+                    continue
+            self.step(rows[0 if stride == 0 else done], wrenches or None)
+            if path is not None:
+                path[done] = np.concatenate((self._q, self._v, self.tau))
+            done += 1
+
+    def _substep(self, t: float, h: float) -> None:
+        """One step of the integrator, refused where it leads to numbers that mean nothing."""
+        nq, nv, memory = self.model.nq, self.model.nv, self.system.memory
         if not nv:
             return
-        v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
-        fastest = float(np.abs(v1).max())
-        if not fastest <= self.max_speed or not (math.isfinite(y1.sum()) or np.isfinite(y1).all()):
-            raise describe_divergence(self.system, t, y, y1, self._alternating >= 3, self.dt, self.substeps)
-        change = v1 - v
-        if fastest > 1.0 and fastest > 1.0 + 3.0 * float(
-            np.abs(v).max()
-        ):  # a leap: would two half steps have leapt as well?
-            with np.errstate(over="ignore", invalid="ignore"):
-                half = self._stepper.advance(t, y, 0.5 * h)
-                half = self._stepper.advance(t + 0.5 * h, half, 0.5 * h)
-            if not np.abs(half[nq : nq + nv] - v1).max() <= 0.5 * np.abs(change).max():
-                raise describe_divergence(self.system, t, y, y1, True, self.dt, self.substeps)
-        if change @ self._previous < 0.0 and change @ change > self._previous @ self._previous:
-            self._alternating += 1
+        y = self._state()
+        if self._time_stepping:
+            if not self._stepper.step(t, h):
+                raise unresolved()
         else:
-            self._alternating = 0
-        self._previous = change
+            y1 = self._hybrid.advance(t, y, h)
+            memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], y1[nq : nq + nv], y1[nq + nv :]
+        found = self._check(memory)
+        if found == LEAPT:  # would two half steps have leapt as well?
+            y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
+            stepper = self._stepper if self._time_stepping else self._hybrid
+            half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
+            v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
+            if not np.abs(half[nq : nq + nv] - v1).max() <= 0.5 * np.abs(v1 - v).max():
+                raise describe_divergence(self.system, t, y, y1, True, self.dt, self.substeps)
+            memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], v1, y1[nq + nv :]
+            memory["trusted"][0] = 1
+            found = self._check(memory)
+            memory["trusted"][0] = 0
+        if found != DONE:
+            y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
+            chattering = bool(memory["alternating"][0] >= 3)
+            raise describe_divergence(self.system, t, y, y1, chattering, self.dt, self.substeps)
+        self._q[:], self._v[:], self._z[:] = memory["q1"], memory["v1"], memory["z1"]
 
     # -- what can be known about it ------------------------------------------------------------------------------
 
     def acceleration(self) -> Array:
-        """(nv,) true acceleration now, under the last command and outside wrenches."""
-        self._hybrid.settle(self.t, self._y)
-        rate = np.empty_like(self._y)
-        self.system.derivative(self.t, self._y, rate)
+        """(nv,) true acceleration now, under the last command and external wrenches."""
+        y = self._state()
+        self._hybrid.settle(self.t, y)
+        rate = np.empty_like(y)
+        self.system.derivative(self.t, y, rate)
         return rate[self.model.nq : self.model.nq + self.model.nv].copy()
 
     def joint_effort(self) -> Array:
@@ -351,17 +416,13 @@ class Plant:
         return self._inverse()[1]
 
     def _inverse(self) -> tuple[Array, Array]:
-        q, v, _ = self._parts()
-        return self.system.outside.inverse_dynamics(q, v, self.acceleration(), self.system.external_wrenches(q, v))
+        return self.system.inverse_dynamics(self._q, self._v, self.acceleration())
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy, and potential energy of gravity, springs, stops and contacts, J."""
-        q, v, _ = self._parts()
-        return float(kinetic_energy(self.model, q, v)), float(potential_energy(self.model, q)) + self.system.energy(q)
-
-    def _parts(self) -> tuple[Array, Array, Array]:
-        nq, nv = self.model.nq, self.model.nv
-        return self._y[:nq], self._y[nq : nq + nv], self._y[nq + nv :]
+        q = self._q
+        kinetic = float(kinetic_energy(self.model, q, self._v))
+        return kinetic, float(potential_energy(self.model, q)) + self.system.energy(q)
 
 
 def _make_friction(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
@@ -372,3 +433,24 @@ def _make_friction(model: RobotModel, friction: JointFriction | bool | None) -> 
     if isinstance(friction, JointFriction):
         return friction.table(model)
     raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlantPath:
+    """States after each control period.
+
+    Attributes:
+        q: (..., steps, nq).
+        v: (..., steps, nv).
+        tau: (..., steps, nv) motor efforts after the limiter, N m or N.
+    """
+
+    q: Array
+    v: Array
+    tau: Array
+
+    @classmethod
+    def of(cls, model: RobotModel, rows: Array) -> PlantPath:
+        """The three parts of (..., nq + 2 nv) rows."""
+        nq, nv = model.nq, model.nv
+        return cls(rows[..., :nq], rows[..., nq : nq + nv], rows[..., nq + nv :])

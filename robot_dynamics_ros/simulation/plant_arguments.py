@@ -67,18 +67,36 @@ class PlantArguments:
             self._clip(q)
         return q
 
-    def wrenches(self, wrenches: Wrenches, in_world: bool) -> list[tuple[str, Array, bool]]:
-        """(link, (6,) wrench, whether in world axes) of a mapping; errors name the link."""
+    def commands(self, values: Any, steps: int | None) -> tuple[Array, int]:
+        """((1 or steps, nv) contiguous commands, steps) of :meth:`Plant.run`'s arguments."""
+        nv = self.model.nv
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty((0, 0, 0))
+        if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 0):
+            raise ArgumentError("expected a whole number of at least 0", where="steps", got=steps)
+        if array.shape == (nv,) and steps is not None:
+            return _finite("commands", array[None]), int(steps)
+        if array.ndim != 2 or array.shape[1] != nv or steps not in (None, len(array)):
+            raise ArgumentError(
+                f"expected ({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps",
+                where="commands",
+                got=np.shape(values),
+            )
+        return _finite("commands", array), len(array)
+
+    def wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:
+        """Link → (6,) wrench of a mapping, copied; errors name argument and link."""
         if not wrenches and not isinstance(wrenches, (list, tuple, np.ndarray)):
-            return []
-        name = "external_world" if in_world else "external"
+            return {}
         if not isinstance(wrenches, Mapping):
             raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
-        out = []
+        out = {}
         for link, wrench in wrenches.items():
             if link not in self.model.link_names:
                 raise UnknownNameError("link", link, self.model.link_names, where=name)
-            out.append((link, _vector(f"{name}[{link!r}]", wrench, 6), in_world))
+            out[link] = _vector(f"{name}[{link!r}]", wrench, 6)
         return out
 
     def _clip(self, q: Array) -> None:
@@ -95,7 +113,12 @@ def _vector(name: str, values: Any, n: int, remedy: str = "") -> Array:
         array = np.empty((0, 0))
     if array.shape != (n,):
         raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)
+    return _finite(name, array)
+
+
+def _finite(name: str, array: Array) -> Array:
     if not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ArgumentError(f"entry {bad} is {array[bad]}; every value must be finite", where=name, got=values)
+        bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        place = bad[0] if len(bad) == 1 else bad
+        raise ArgumentError(f"entry {place} is {array[bad]}; every value must be finite", where=name, got=array)
     return array

@@ -1,41 +1,57 @@
-"""The equations of motion between two events: smooth, because it is settled which joints slide, stick or rest.
+"""A robot and all that acts on it, as integrators see it.
 
     M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0 at locked joints
 
-with σ the sliding direction of each joint, held over a step.  Who slides and who is locked is decided by
-:mod:`~robot_dynamics_ros.simulation.integrators.hybrid`.
+is the motion between two events, smooth because it is settled which joints slide, stick or rest: σ is the sliding direction of
+each joint, held over a step.  Who slides and who is locked is decided by :mod:`~robot_dynamics_ros.simulation.integrators.hybrid`.
+What the single effects give is stated in the routines of :mod:`robot_dynamics_ros.simulation.effects`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.engine.routines import make_routines
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.external_wrenches import OutsideWrenches
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
-from robot_dynamics_ros.simulation.effects.limits import StopTable
+from robot_dynamics_ros.simulation.effects.limits import RigidStopTable, StopTable
 from robot_dynamics_ros.simulation.effects.springs import SpringTable
+from robot_dynamics_ros.simulation.integrators import timestepping
+from robot_dynamics_ros.simulation.plant_memory import plant_kernels, plant_memory
 
 __all__ = ["JointSystem"]
-
-_ORIGIN = np.zeros(3)
 
 
 class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.runge_kutta.MechanicalSystem` made of a model and what acts on it.
 
+    Args:
+        model: the robot.
+        friction, motors, springs: at its joints.
+        stops, rigid_stops: at its position limits.
+        contacts: with the ground.
+        user_effort: ``callable(t, q, v) -> (nv,)``.
+        limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
+        midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
+        compiled: use machine code where there is a compiler.
+
     Attributes:
+        memory: the state of time stepping, and the parameters of all effects.
+        routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on that memory.
+        compiled: whether they are machine code.
         command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.
-        wrenches: (link name, (6,) wrench, whether in world axes) acting from outside, held over the step.
+        link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
         locked: numbers of the joints held at rest.
         twists: first numbers in ``v`` of the floating joints' twists.
@@ -48,31 +64,81 @@ class JointSystem:
         motors: MotorTable | None = None,
         springs: SpringTable | None = None,
         stops: StopTable | None = None,
-        contacts: Sequence[Any] = (),
+        contacts: Sequence[GroundContact] = (),
         user_effort: Callable[[float, Array, Array], Array] | None = None,
+        *,
+        rigid_stops: RigidStopTable | None = None,
+        limits: tuple[Array, Array, Array, Array] | None = None,
+        midpoint: bool = False,
+        compiled: bool = True,
     ) -> None:
         self.model = model
         self.coordinates = Coordinates(model)
         self.twists = [iv for _, iv in self.coordinates.floating]
         self.nq, self.nv = model.nq, model.nv
         self.nz = 0 if motors is None else len(motors)
-        self.friction, self.motors, self.springs, self.stops = friction, motors, springs, stops
-        self.contacts, self.user_effort = tuple(contacts), user_effort
-        self.command = np.zeros(self.nv)
-        self.wrenches: list[tuple[str, Array, bool]] = []
-        self.slip = np.zeros(self.nv)
+        self.motors, self.springs, self.stops = motors, springs, stops
+        self.rigid_stops = RigidStopTable.none(self.nv) if rigid_stops is None else rigid_stops
+        self.contacts, self.user_effort, self.limits = tuple(contacts), user_effort, limits
+        kernels = plant_kernels(self)
+        flat = [e for k in kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
+        self.compiled = compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
+        self.memory = plant_memory(self, kernels, midpoint=midpoint, compiled=self.compiled)
+        self.routines = make_routines(
+            self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
+        )
+        self.command, self.slip = self.memory["held"], self.memory["slip"]
+        self.friction = friction
+        self.link_wrenches: dict[str, Array] = {}
+        self.world_wrenches: dict[str, Array] = {}
         self.locked: np.ndarray = np.empty(0, dtype=np.intp)
-        self._forward = kernel(model, "forward_dynamics")
-        self._bias = kernel(model, "bias_forces")
-        self._mass = kernel(model, "mass_matrix")
-        self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
-        self.outside = OutsideWrenches(model)
-        self._jacobians: dict[str, Any] = {}
-        self._J = np.empty((6, self.nv))
-        self._poses: dict[str, Any] = {}
-        self._pose = np.empty((4, 4))
         self._free: np.ndarray = np.arange(self.nv)
-        self._identity = np.eye(self.nv)
+        self._gatherer = WrenchGatherer(model)
+        self._M, self._b, self._identity = np.empty((self.nv, self.nv)), np.empty(self.nv), np.eye(self.nv)
+        self._wrenches = np.zeros((model.nb, 6))
+
+    @property
+    def friction(self) -> FrictionTable:
+        """Friction of the joints, brakes included."""
+        return self._friction
+
+    @friction.setter
+    def friction(self, table: FrictionTable) -> None:
+        self._friction, memory = table, self.memory
+        memory["viscous"][:], memory["coulomb"][:], memory["rise"][:] = table.viscous, table.coulomb, table.rise
+        memory["stribeck_velocity"][:], memory["stribeck_exponent"][:] = table.velocity, table.exponent
+        memory["dry"][:] = table.dry
+
+    # made when first asked for: time stepping needs none of them
+
+    @cached_property
+    def _forward(self) -> Callable[..., Array]:
+        return kernel(self.model, "forward_dynamics")  # type: ignore[no-any-return]
+
+    @cached_property
+    def _bias(self) -> Callable[..., Array]:
+        return kernel(self.model, "bias_forces")  # type: ignore[no-any-return]
+
+    @cached_property
+    def _mass(self) -> Callable[..., Array]:
+        return kernel(self.model, "mass_matrix")  # type: ignore[no-any-return]
+
+    @cached_property
+    def _inverse(self) -> Callable[..., Any]:
+        return kernel(self.model, "inverse_dynamics_wrenches", external=True)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _external(self) -> Callable[..., Array]:
+        return kernel(self.model, "external_efforts", external=True)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _poses(self) -> Callable[..., Array]:
+        return kernel(self.model, "link_poses")  # type: ignore[no-any-return]
+
+    def prepare(self) -> None:
+        """Make the functions of the robot that any of the methods may need, so that none is compiled later."""
+        for made in (self._forward, self._bias, self._mass, self._inverse, self._external, self._poses):
+            assert made is not None
 
     # -- what integrators ask ------------------------------------------------------------------------------------
 
@@ -91,8 +157,8 @@ class JointSystem:
         else:
             self._forward(q, v, tau, a)
         if self.nz:
-            assert self.motors is not None
-            out[nq + nv :] = self.motors.rate(self.command[self.motors.index], v, z)
+            self.routines["current_rates"](self.memory)
+            out[nq + nv :] = self.memory["new_current"]
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
         """Write q ⊕ dq to ``out``."""
@@ -115,92 +181,99 @@ class JointSystem:
 
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
-        tau = self.motor_effort(v, z) + self.passive_effort(t, q, v)
-        tau -= self.friction.viscous * v
-        if self.slip.any():
-            sliding = self.slip != 0.0
-            tau[sliding] -= self.slip[sliding] * self.friction.magnitude(v)[sliding]
-        return tau
-
-    # -- the parts -----------------------------------------------------------------------------------------------
-
-    def motor_effort(self, v: Array, z: Array) -> Array:
-        """(nv,) what the motors give: the command itself, or k_t i at joints with a DC motor."""
-        tau = self.command.copy()
-        if self.motors is not None:
-            m = self.motors
-            tau[m.index] = m.kt * m.current(self.command[m.index], v, z)
-        return tau
-
-    def passive_effort(self, t: float, q: Array, v: Array) -> Array:
-        """(nv,) springs, compliant stops, user effort, contacts and outside wrenches."""
-        tau = np.zeros(self.nv)
-        if self.springs is not None or self.stops is not None:
-            position = self.coordinates.positions(q)
-            if self.springs is not None:
-                tau += self.springs.effort(position, v)
-            if self.stops is not None:
-                tau += self.stops.effort(position, v)
+        memory = self.memory
+        memory["at"][:], memory["middle"][:], memory["z1"][:] = q, v, z
         if self.user_effort is not None:
-            tau += self._checked_user_effort(t, q, v)
-        for link, wrench, in_world in self.wrenches:
-            tau += self.wrench_effort(q, link, wrench, in_world)
-        for contact in self.contacts:
-            contact.add_effort(self, q, v, tau)
+            memory["user"][:] = self.given_effort(t, q, v)
+        self.routines["applied_efforts"](memory)
+        tau: Array = memory["effort"].copy()
+        if self.link_wrenches or self.world_wrenches:
+            out = np.empty(self.nv)
+            self._external(q, self.body_wrenches(q), out)
+            tau += out
         return tau
 
-    def jacobian(self, q: Array, link: str) -> Array:
-        """(6, nv) Jacobian of a link in world axes, in memory used again by the next call."""
-        run = self._jacobians.get(link)
-        if run is None:
-            run = self._jacobians[link] = kernel(
-                self.model, "jacobian", link=self.model.link_index(link), frame="world"
-            )
-        run(q, _ORIGIN, self._J)
-        return self._J
+    def motors_effort(self) -> Array:
+        """(nv,) what the motors give in the state of the memory: the command itself, or k_t i at joints with a DC motor."""
+        assert self.motors is not None
+        tau = self.command.copy()
+        self.routines["motor_currents"](self.memory)
+        tau[self.motors.index] = self.motors.kt * self.memory["mean_current"]
+        return tau
 
-    def wrench_effort(self, q: Array, link: str, wrench: Array, in_world: bool) -> Array:
-        """(nv,) Jᵀ w of a wrench on a link about its origin, in world or link axes."""
-        if not in_world:
-            return self.outside.effort(q, {link: wrench})
-        out: Array = wrench @ self.jacobian(q, link)
+    def given_effort(self, t: float, q: Array, v: Array) -> Array:
+        """(nv,) the user's effort.
+
+        Raises:
+            ArgumentError: it is not (nv,) finite numbers.
+        """
+        if self.user_effort is None:
+            return np.zeros(self.nv)
+        tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
+        if tau.shape != (self.nv,) or not np.isfinite(tau).all():
+            raise ArgumentError(
+                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s", where="user_effort", got=tau
+            )
+        return tau
+
+    # -- wrenches ------------------------------------------------------------------------------------------------
+
+    def body_wrenches(self, q: Array, more: Mapping[str, Array] | None = None) -> Array:
+        """(nb, 6) external wrenches by body, in memory used again by the next call.
+
+        Args:
+            q: where those in world axes are brought to their links' axes.
+            more: further wrenches in world axes.
+        """
+        wrenches = self._gatherer.gather(self.link_wrenches, self._wrenches)
+        for world in (self.world_wrenches, more or {}):
+            if world:
+                R = {link: self._rotation(q, link) for link in world}
+                turned = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
+                wrenches += self._gatherer.gather(turned, np.empty_like(wrenches))
+        return wrenches
+
+    def _rotation(self, q: Array, link: str) -> Array:
+        """(3, 3) link axes to world axes."""
+        poses = self._poses(q, np.empty((len(self.model.link_names), 4, 4)))
+        out: Array = poses[self.model.link_index(link), :3, :3]
         return out
+
+    def contact_wrenches(self, q: Array, v: Array) -> dict[str, Array]:
+        """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links off the ground none."""
+        total: dict[str, Array] = {}
+        if self.contacts:
+            memory = self.memory
+            memory["at"][:], memory["middle"][:] = q, v
+            self.routines["contact_forces"](memory)
+            for k, contact in enumerate(self.contacts):
+                if memory["contact_depth"][k] > 0.0:
+                    f = memory["contact_force"][k]
+                    wrench = np.concatenate((np.cross(memory["contact_arm"][k], f), f))
+                    total[contact.link] = total.get(contact.link, 0.0) + wrench
+        return total
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting."""
+        tau, out = np.empty(self.nv), np.empty((len(self.model.joint_names), 6))
+        self._inverse(q, v, a, self.body_wrenches(q, self.contact_wrenches(q, v)), tau, out)
+        return tau, out
 
     def energy(self, q: Array) -> float:
         """Elastic energy of springs, stops and contacts, J."""
         position = self.coordinates.positions(q)
         total = sum(part.energy(position) for part in (self.springs, self.stops) if part is not None)
-        return float(total + sum(contact.energy(self, q) for contact in self.contacts))
-
-    def external_wrenches(self, q: Array, v: Array) -> Mapping[str, Array]:
-        """Link name → (6,) sum of outside and contact wrenches in link axes, as the dynamics functions take them."""
-        total: dict[str, Array] = {}
-        for link, wrench, in_world in self.wrenches:
-            total[link] = total.get(link, 0.0) + (self.to_link(q, link, wrench) if in_world else wrench)
-        for contact in self.contacts:
-            wrench = contact.wrench(self, q, v)
-            if wrench is not None:
-                total[contact.link] = total.get(contact.link, 0.0) + self.to_link(q, contact.link, wrench)
-        return total
-
-    def pose(self, q: Array, link: str) -> Array:
-        """(4, 4) pose of a link in the world, in memory used again by the next call."""
-        run = self._poses.get(link)
-        if run is None:
-            run = self._poses[link] = kernel(self.model, "link_pose", link=self.model.link_index(link))
-        run(q, self._pose)
-        return self._pose
-
-    def to_link(self, q: Array, link: str, wrench: Array) -> Array:
-        """(6,) a wrench about a link's origin turned from world into link axes."""
-        R = self.pose(q, link)[:3, :3]
-        return np.concatenate((wrench[:3] @ R, wrench[3:] @ R))
+        if self.contacts:
+            self.contact_wrenches(q, np.zeros(self.nv))
+            depths = self.memory["contact_depth"].tolist()
+            total += sum(c.energy(depth) for c, depth in zip(self.contacts, depths, strict=True))
+        return float(total)
 
     # -- locked joints -------------------------------------------------------------------------------------------
 
     def set_modes(self, slip: Array, locked: np.ndarray) -> None:
         """Settle who slides, which way, and who is locked."""
-        self.slip = slip
+        self.slip[:] = slip
         self.locked = locked
         if len(locked):
             free = np.ones(self.nv, dtype=bool)
@@ -223,12 +296,6 @@ class JointSystem:
         out: Array = residual[self.locked]
         return out
 
-    def free_acceleration(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
-        """(nv,) acceleration with nobody locked, and (nv, nv) M⁻¹."""
-        tau = self.applied_effort(t, q, v, z)
-        inverse = self.inverse_mass(self.mass_matrix(q))
-        return inverse @ (tau - self.bias_forces(q, v)), inverse
-
     def inverse_mass(self, M: Array) -> Array:
         """(nv, nv) inverse of a symmetric positive definite matrix.
 
@@ -246,12 +313,3 @@ class JointSystem:
             )
         out: Array = dpotrs(factor, self._identity, lower=1)[0]
         return out
-
-    def _checked_user_effort(self, t: float, q: Array, v: Array) -> Array:
-        assert self.user_effort is not None
-        tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
-        if tau.shape != (self.nv,) or not np.isfinite(tau).all():
-            raise ArgumentError(
-                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s", where="user_effort", got=tau
-            )
-        return tau

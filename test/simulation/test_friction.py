@@ -10,6 +10,7 @@ from support.simple_robots import slider
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.simulation import JointFriction, JointPD, Plant
+from robot_dynamics_ros.simulation.effects.friction import dry_friction
 
 INTEGRATORS = ["semi_implicit_euler", "moreau", "rk4", "rosenbrock", "variational", "dop853"]
 LOCATING = [name for name in INTEGRATORS if name not in ("semi_implicit_euler", "moreau")]
@@ -158,10 +159,10 @@ def test_stribeck_curve_and_stick_slip():
         moving = plant.v[0] != 0.0
     assert top > 3.0 * drag
     assert stops >= 1
-    table = JointFriction(coulomb=2.0, static=5.0, stribeck_velocity=0.05).table(slider())
-    assert table.magnitude(np.zeros(1))[0] == 5.0
-    assert table.magnitude(np.array([-0.05]))[0] == pytest.approx(2.0 + 3.0 / np.e)
-    assert table.magnitude(np.array([10.0]))[0] == 2.0
+    law = plant.system.memory.python
+    assert dry_friction(law, 0, 0.0) == 5.0
+    assert dry_friction(law, 0, -0.05) == pytest.approx(2.0 + 3.0 / np.e)
+    assert dry_friction(law, 0, 10.0) == 2.0
 
 
 def test_friction_of_the_model_is_the_default():

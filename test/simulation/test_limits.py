@@ -1,5 +1,7 @@
 """Stops, rebounds, and the command limiter."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.random_trees import random_model
@@ -11,7 +13,7 @@ from robot_dynamics_ros.model.description import Inertia, Joint, JointLimits, Jo
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation import CompliantStops, JointFriction, Plant, RigidStops
 from robot_dynamics_ros.simulation.coordinates import position_bounds
-from robot_dynamics_ros.simulation.effects.limits import limit_effort
+from robot_dynamics_ros.simulation.effects.limits import limited_effort
 
 ONE_METRE = JointLimits(-1.0, 1.0)
 
@@ -155,9 +157,8 @@ def test_mimic_joint_lends_its_limits_to_its_master():
     ],
 )
 def test_limiter_follows_ros2_control(position, v, command, allowed):
-    one = np.ones(1)
-    out = limit_effort(command * one, position * one, v * one, -one, one, 2.0 * one, 10.0 * one)
-    assert out[0] == allowed
+    limits = SimpleNamespace(limit_lower=[-1.0], limit_upper=[1.0], velocity_limit=[2.0], effort_limit=[10.0])
+    assert limited_effort(limits, 0, command, position, v) == allowed
 
 
 def test_limiter_in_the_plant():

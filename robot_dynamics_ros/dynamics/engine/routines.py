@@ -8,9 +8,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,11 +21,16 @@ from robot_dynamics_ros.model.description import Array
 
 __all__ = ["Integers", "InterpretedRoutines", "Matrix", "Memory", "Routines", "Vector", "make_routines"]
 
-Vector = Matrix = Integers = Any
+Vector: TypeAlias = Any
+Matrix: TypeAlias = Any
+Integers: TypeAlias = Any
 """Parameters of routines: arrays of doubles in one and two dimensions, and of integers."""
 
 
 _ALIGNMENT = 8  # numbers: 64 bytes
+_LONG = 16
+"""Robots of fewer degrees of freedom have loops too short for vector instructions."""
+_lock = threading.Lock()
 
 
 class Memory:
@@ -72,17 +78,19 @@ class Memory:
                 slots[name] = Slot(at, shape, whole)
                 at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
         self.layout = MemoryLayout(tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
-        self._slots = slots
         self.block: Array = _aligned(at)
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
-        views = {name: memoryview(self[name]) for name in slots}
+        self._arrays = {name: self._view(slot) for name, slot in slots.items()}
+        views = {name: array.data for name, array in self._arrays.items()}
         self.python = SimpleNamespace(**dict(constants), **views, **{n: _interpreted(e) for n, e in kernels.items()})
 
     def __getitem__(self, name: str) -> Array:
         """The array of that name: a view."""
-        slot = self._slots[name]
+        return self._arrays[name]
+
+    def _view(self, slot: Slot) -> Array:
         part = self.block[slot.offset : slot.offset + slot.size]
-        return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)
+        return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)  # type: ignore[return-value]
 
 
 def _aligned(size: int) -> Array:
@@ -121,7 +129,7 @@ class Routines:
         self, layout: MemoryLayout, functions: Sequence[Callable[..., Any]], entry: str = "", entry_size: int = 0
     ) -> None:
         from robot_dynamics_ros.dynamics.engine.codegen import cache
-        from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, python_entry
+        from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
         from robot_dynamics_ros.dynamics.engine.codegen.native import (
             NativeLibrary,
             compile_module,
@@ -140,7 +148,7 @@ class Routines:
         key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
         code = cache.load(key)
         if code is None:
-            code = compile_module(source, optimize=True)
+            code = compile_module(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
             cache.store(key, code)
         self._library = NativeLibrary(code)
         self._functions = {function.__name__: self._bound(function) for function in functions}
@@ -174,7 +182,7 @@ class InterpretedRoutines:
         function = self._functions[name]
 
         def run(memory: Memory, *arguments: Any) -> Any:
-            return function(memory.python, *(memoryview(x) if isinstance(x, np.ndarray) else x for x in arguments))
+            return function(memory.python, *(x.data if isinstance(x, np.ndarray) else x for x in arguments))
 
         return run
 
@@ -202,11 +210,12 @@ def make_routines(
     entry_size: int = 0,
 ) -> Routines | InterpretedRoutines:
     """The functions for a memory and all others of its layout."""
-    return _compiled(memory.layout, functions, entry, entry_size) if compiled else InterpretedRoutines(functions)
+    if not compiled:
+        return InterpretedRoutines(functions)
+    with _lock:
+        return _compiled(memory.layout, functions, entry, entry_size)
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(
-    layout: MemoryLayout, functions: tuple[Callable[..., Any], ...], entry: str, entry_size: int
-) -> Routines:
+def _compiled(layout: MemoryLayout, functions: tuple[Callable[..., Any], ...], entry: str, entry_size: int) -> Routines:
     return Routines(layout, functions, entry, entry_size)

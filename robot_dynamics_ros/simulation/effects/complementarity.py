@@ -17,13 +17,13 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector, make_routines
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
@@ -117,9 +117,8 @@ def _velocities(p: Any) -> int:
     if n == p.nv:
         for i in range(p.nv):
             p.u[i] = p.f[i] + p.x[i]
-        if p.whole[0] == 0:
-            if factor_mass(p) == 0:
-                return 0
+        if p.whole[0] == 0 and factor_mass(p) == 0:
+            return 0
         solve_mass(p, p.u)
         return 1
     for k in range(n):
@@ -206,20 +205,20 @@ def complementarity_arrays(nv: int) -> tuple[dict[str, tuple[int, ...]], dict[st
 
 
 class Complementarity:
-    """The problem on its own, for ``nv`` rows.
+    """The problem on its own.
 
     Args:
-        compiled: run machine code; else Python.
+        memory: has :func:`complementarity_arrays`.
+        solve: runs :func:`solve_complementarity` on it.
     """
 
-    def __init__(self, nv: int, *, compiled: bool) -> None:
-        self.memory = Memory({"nv": nv}, *complementarity_arrays(nv), {}, compiled=compiled)
-        self._solve = make_routines(self.memory, (solve_complementarity,), compiled=compiled)["solve_complementarity"]
+    def __init__(self, memory: Memory, solve: Callable[[Memory], int]) -> None:
+        self.memory, self._solve = memory, solve
 
     def solve(
-        self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Sequence[int]
+        self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Array
     ) -> tuple[Array, Array, np.ndarray]:
-        """Solve M u = f + x as above.
+        """Solve M u = f + x as above; the memory's velocity stays as it is.
 
         Args:
             M: (nv, nv) symmetric positive definite.
@@ -233,11 +232,14 @@ class Complementarity:
             SimulationError: M is not positive definite.
         """
         memory = self.memory
+        kept = memory["v"].copy()
         given = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
         for name, value in given.items():
             memory[name][...] = value
         memory["whole"][0] = 0
-        if not self._solve(memory):
+        solved = self._solve(memory)
+        memory["v"][:] = kept
+        if not solved:
             raise unresolved()
         return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 

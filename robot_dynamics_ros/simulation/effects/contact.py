@@ -10,21 +10,17 @@ a slope therefore creeps, at a speed below v_r as long as it is within the frict
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import pow as power
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.system import JointSystem
 
 __all__ = ["GroundContact"]
 
@@ -78,11 +74,10 @@ def contact_force(p: Any, k: int, v: Vector) -> float:
 def add_contact_efforts(p: Any, v: Vector, tau: Vector) -> None:
     """Add Jᵀ f of all contacts, at the places of :func:`place_contacts`, to ``tau``.  A routine."""
     for k in range(p.contacts):
-        if p.contact_depth[k] > 0.0:
-            if contact_force(p, k, v) > 0.0:
-                for a in range(3):
-                    for i in range(p.nv):
-                        tau[i] += p.contact_jacobian[3 * k + a, i] * p.contact_force[k, a]
+        if p.contact_depth[k] > 0.0 and contact_force(p, k, v) > 0.0:
+            for a in range(3):
+                for i in range(p.nv):
+                    tau[i] += p.contact_jacobian[3 * k + a, i] * p.contact_force[k, a]
 
 
 def linearize_contacts(p: Any, v: Vector) -> None:
@@ -165,60 +160,6 @@ class GroundContact:
                 got=(self.radius, self.dissipation, self.friction),
             )
 
-    def _depth(self, system: JointSystem, q: Array) -> tuple[float, Array]:
-        """Penetration and the vector from the link's origin to the contact point, world axes."""
-        pose = system.pose(q, self.link)
-        normal = np.asarray(self.plane_normal)
-        arm = pose[:3, :3] @ np.asarray(self.offset) - self.radius * normal
-        return -float(normal @ (pose[:3, 3] + arm - self.plane_point)), arm
-
-    def _state(self, system: JointSystem, q: Array, v: Array) -> tuple[float, float, Array, Array, Array] | None:
-        """Penetration, normal force, tangential velocity, arm and (3, nv) Jacobian of the contact point."""
-        depth, arm = self._depth(system, q)
-        if depth <= 0.0:
-            return None
-        J = system.jacobian(q, self.link)
-        point = J[3:] - np.cross(arm, J[:3], axisb=0, axisc=0)  # v_P = v_O + ω × r
-        velocity = point @ v
-        normal = np.asarray(self.plane_normal)
-        closing = -float(normal @ velocity)
-        force = max(0.0, self.stiffness * depth**self.exponent * (1.0 + 1.5 * self.dissipation * closing))
-        return depth, force, velocity + closing * normal, arm, point
-
-    def _force(self, force: float, slip: Array) -> Array:
-        smooth = math.sqrt(float(slip @ slip) + self.slip_velocity**2)
-        out: Array = force * (np.asarray(self.plane_normal) - self.friction / smooth * slip)
-        return out
-
-    def add_effort(self, system: JointSystem, q: Array, v: Array, tau: Array) -> None:
-        """Add Jᵀ f to ``tau``, (nv,)."""
-        state = self._state(system, q, v)
-        if state is not None:
-            _, force, slip, _, point = state
-            tau += point.T @ self._force(force, slip)
-
-    def wrench(self, system: JointSystem, q: Array, v: Array) -> Array | None:
-        """(6,) [moment; force] the ground exerts on the link about its origin, world axes; ``None`` off the ground."""
-        state = self._state(system, q, v)
-        if state is None:
-            return None
-        _, force, slip, arm, _ = state
-        f = self._force(force, slip)
-        return np.concatenate((np.cross(arm, f), f))
-
-    def add_linear(self, system: JointSystem, q: Array, v: Array, stiffness: Array, damping: Array) -> None:
-        """Add −∂τ/∂q and −∂τ/∂v of the contact (its stiff part) to two (nv, nv) matrices."""
-        state = self._state(system, q, v)
-        if state is None:
-            return
-        depth, force, slip, _, point = state
-        along = np.asarray(self.plane_normal) @ point
-        stiffness += self.exponent * force / depth * np.outer(along, along)
-        normal_damping = 1.5 * self.dissipation * self.stiffness * depth**self.exponent if force > 0.0 else 0.0
-        sliding = self.friction * force / math.sqrt(float(slip @ slip) + self.slip_velocity**2)
-        damping += sliding * (point.T @ point) + (normal_damping - sliding) * np.outer(along, along)
-
-    def energy(self, system: JointSystem, q: Array) -> float:
-        """Elastic energy k δ^(e+1) / (e+1), J."""
-        depth = max(0.0, self._depth(system, q)[0])
-        return self.stiffness * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)
+    def energy(self, depth: float) -> float:
+        """Elastic energy k δ^(e+1) / (e+1) at a penetration, J."""
+        return self.stiffness * max(0.0, depth) ** (self.exponent + 1.0) / (self.exponent + 1.0)

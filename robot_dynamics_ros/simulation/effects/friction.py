@@ -118,11 +118,3 @@ class FrictionTable:
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
         return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
-
-    def magnitude(self, v: Array) -> Array:
-        """(nv,) dry friction F(|v|) while sliding; F_s in the limit of rest."""
-        if not self.curved:
-            return self.coulomb
-        hump = np.exp(-((np.abs(v) / self.velocity) ** self.exponent))
-        out: Array = self.coulomb + self.rise * hump
-        return out

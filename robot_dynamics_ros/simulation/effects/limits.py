@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["CompliantStops", "RigidStops", "StopTable", "limited_effort", "stop_effort"]
+__all__ = ["CompliantStops", "RigidStopTable", "RigidStops", "StopTable", "limited_effort", "stop_effort"]
 
 Values = float | Array | Mapping[str, float]
 
@@ -73,6 +73,34 @@ class RigidStops:
         return e
 
 
+class RigidStopTable:
+    """Rigid stops as (nv,) arrays.
+
+    Attributes:
+        lower, upper: infinite where there is none.
+        restitution, rest_velocity: see :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops`.
+        tolerance: distance below which a joint counts as touching.
+        any: whether there is any stop.
+    """
+
+    def __init__(self, lower: Array, upper: Array, restitution: Array, rest_velocity: float) -> None:
+        self.lower, self.upper, self.restitution, self.rest_velocity = lower, upper, restitution, rest_velocity
+        finite = np.maximum(
+            np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
+        )
+        self.tolerance = 1e-12 * (1.0 + finite)
+        self.any = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+
+    @classmethod
+    def none(cls, nv: int) -> RigidStopTable:
+        """No stops."""
+        return cls(np.full(nv, -np.inf), np.full(nv, np.inf), np.zeros(nv), 1e-3)
+
+    def touching(self, position: Array) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,), (nv,) which joints are at their lower and upper stop."""
+        return position <= self.lower + self.tolerance, position >= self.upper - self.tolerance
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CompliantStops:
     """Stops that yield: effort k p + c ṗ for a penetration p > 0, never pulling.
@@ -96,18 +124,6 @@ class StopTable:
 
     def __init__(self, lower: Array, upper: Array, stiffness: Array, damping: Array) -> None:
         self.lower, self.upper, self.stiffness, self.damping = lower, upper, stiffness, damping
-
-    def effort(self, position: Array, v: Array) -> Array:
-        """(nv,) effort of the stops."""
-        below, above = self.lower - position, position - self.upper
-        push = np.where(below > 0.0, np.maximum(self.stiffness * below - self.damping * v, 0.0), 0.0)
-        pull = np.where(above > 0.0, np.maximum(self.stiffness * above + self.damping * v, 0.0), 0.0)
-        out: Array = push - pull
-        return out
-
-    def engaged(self, position: Array) -> np.ndarray:
-        """(nv,) which joints are in a stop."""
-        return (position < self.lower) | (position > self.upper)
 
     def energy(self, position: Array) -> float:
         """Elastic energy, J."""

@@ -71,10 +71,6 @@ class SpringTable:
     def __init__(self, p: Array, d: Array, rest: Array, rate: Array, constant: Array) -> None:
         self.p, self.d, self.rest, self.rate, self.constant = p, d, rest, rate, constant
 
-    def effort(self, position: Array, v: Array) -> Array:
-        """(nv,) u."""
-        return self.p * (self.rest - position) + self.d * (self.rate - v) + self.constant
-
     def energy(self, position: Array) -> float:
         """Elastic energy ½ P (u_o − q)², J."""
         stretch = self.rest - position

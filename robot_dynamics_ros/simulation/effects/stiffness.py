@@ -79,7 +79,7 @@ def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, A
 
     def effort(at: Array, speed: Array) -> Array:
         if only_user:
-            return system._checked_user_effort(0.0, at, speed)
+            return system.given_effort(0.0, at, speed)
         return system.applied_effort(0.0, at, speed, z)
 
     tau = effort(q, v)

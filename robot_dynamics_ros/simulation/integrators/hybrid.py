@@ -14,13 +14,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.effects.complementarity import boxed_lcp
+from robot_dynamics_ros.simulation.effects.complementarity import Complementarity
+from robot_dynamics_ros.simulation.effects.limits import RigidStopTable
 from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
-from robot_dynamics_ros.simulation.integrators.timestepping import Stops, TimeStepper
+from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.system import JointSystem
 
 __all__ = ["HybridStepper"]
 
+LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 _NONE = np.empty(0, dtype=np.intp)
 
 
@@ -38,10 +40,13 @@ class HybridStepper:
         events: events located so far.
     """
 
-    def __init__(self, system: JointSystem, integrator: Integrator, stops: Stops, max_events: int = 100) -> None:
+    def __init__(
+        self, system: JointSystem, integrator: Integrator, stops: RigidStopTable, max_events: int = 100
+    ) -> None:
         self.system, self.integrator, self.stops, self.max_events = system, integrator, stops, max_events
         self.events = 0
-        self._fallback = TimeStepper(system, stops)
+        self._fallback = TimeStepper(system)
+        self._problem = Complementarity(system.memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
 
     def advance(self, t: float, y: Array, h: float) -> Array:
@@ -76,10 +81,14 @@ class HybridStepper:
         system.set_modes(slip, _NONE)
         if not len(rows):
             return
-        a, inverse = system.free_acceleration(t, q, v, z)
-        low = np.where(at_high[rows], -np.inf, -friction.static[rows])
-        high = np.where(at_low[rows], np.inf, friction.static[rows])
-        _, _, side = boxed_lcp(inverse[np.ix_(rows, rows)], a[rows], low, high, np.zeros(len(rows)))
+        force = system.applied_effort(t, q, v, z) - system.bias_forces(q, v)
+        low = np.where(at_high, -np.inf, -friction.static)
+        high = np.where(at_low, np.inf, friction.static)
+        guess = np.full(system.nv, FREE)
+        guess[rows] = HELD
+        # accelerations in place of changes of velocity: M a = τ − b + x
+        _, _, sides = self._problem.solve(system.mass_matrix(q), force, np.zeros(system.nv), 0.0, low, high, guess)
+        side, low, high = sides[rows], low[rows], high[rows]
         slip[rows] = np.where(friction.dry[rows], -side, 0)  # friction at its lower bound: the joint moves forward
         held = side == 0
         system.set_modes(slip, rows[held])
@@ -95,14 +104,14 @@ class HybridStepper:
         hit = (at_low & (v < 0.0)) | (at_high & (v > 0.0))
         if not (hit.any() or (seized & (v != 0.0)).any()):
             return
-        rows = np.flatnonzero(at_low | at_high | seized)
-        inverse = system.inverse_mass(system.mass_matrix(q))
         rebound = np.where(hit & ~seized & (np.abs(v) > self.stops.rest_velocity), self.stops.restitution * v, 0.0)
-        low = np.where(at_high | seized, -np.inf, 0.0)[rows]
-        high = np.where(at_low | seized, np.inf, 0.0)[rows]
-        x, w, side = boxed_lcp(inverse[np.ix_(rows, rows)], (v + rebound)[rows], low, high)
-        v += inverse[:, rows] @ x
-        v[rows] = np.where(side == 0, 0.0, w) - rebound[rows]
+        low = np.where(at_high | seized, -np.inf, 0.0)
+        high = np.where(at_low | seized, np.inf, 0.0)
+        guess = np.where(at_low | at_high | seized, np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)), FREE)
+        M = system.mass_matrix(q)
+        change, _, side = self._problem.solve(M, np.zeros(system.nv), v, -rebound, low, high, guess)
+        v += change
+        v[side == HELD] = -rebound[side == HELD]
 
     # -- one try -------------------------------------------------------------------------------------------------
 

@@ -31,27 +31,18 @@ from robot_dynamics_ros.simulation.effects.complementarity import (
     solve_complementarity,
     solve_mass,
 )
-from robot_dynamics_ros.simulation.effects.contact import add_contact_efforts, linearize_contacts, place_contacts
+from robot_dynamics_ros.simulation.effects.contact import (
+    add_contact_efforts,
+    contact_force,
+    linearize_contacts,
+    place_contacts,
+)
 from robot_dynamics_ros.simulation.effects.friction import dry_friction
 from robot_dynamics_ros.simulation.effects.limits import limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.motors import motor_current, motor_step
+from robot_dynamics_ros.simulation.effects.motors import motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import spring_effort
 
-__all__ = [
-    "DIVERGED",
-    "DONE",
-    "LEAPT",
-    "UNRESOLVED",
-    "advance",
-    "check_progress",
-    "finish",
-    "hold",
-    "predict",
-    "prepare",
-    "run",
-    "step",
-    "substep",
-]
+__all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL"]
 
 # what became of a step
 DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
@@ -196,9 +187,8 @@ def check_progress(p: Any) -> int:
         return DIVERGED
     if fastest > p.max_speed[0]:
         return DIVERGED
-    if fastest > 1.0 and fastest > 1.0 + 3.0 * before:
-        if p.trusted[0] == 0:
-            return LEAPT
+    if fastest > 1.0 and fastest > 1.0 + 3.0 * before and p.trusted[0] == 0:
+        return LEAPT
     if along < 0.0 and size > last:
         p.alternating[0] += 1
     else:
@@ -238,10 +228,9 @@ def prepare(p: Any, h: float) -> int:
         if p.has_springs:
             damping += p.spring_d[i]
             stiffness += p.spring_p[i]
-        if p.has_compliant_stops:
-            if position < p.stop_lower[i] or position > p.stop_upper[i]:
-                damping += p.stop_damping[i]
-                stiffness += p.stop_stiffness[i]
+        if p.has_compliant_stops and (position < p.stop_lower[i] or position > p.stop_upper[i]):
+            damping += p.stop_damping[i]
+            stiffness += p.stop_stiffness[i]
         p.damping[i] = damping
         p.stiffness[i] = stiffness
     if p.has_motors:
@@ -288,9 +277,8 @@ def predict(p: Any, h: float) -> None:
     solve_mass(p, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
-        if p.dry[i] != 0:
-            if p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0:
-                p.middle[i] = 0.0
+        if p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
+            p.middle[i] = 0.0
 
 
 def finish(p: Any, h: float) -> int:
@@ -538,3 +526,77 @@ def _rotate(p: Any, q: Vector, k: int, sense: float) -> None:
     p.flight[0] = sx + w * rx + y * rz - z * ry
     p.flight[1] = sy + w * ry + z * rx - x * rz
     p.flight[2] = sz + w * rz + x * ry - y * rx
+
+
+# -- what acts between events ----------------------------------------------------------------------------------------
+
+
+def applied_efforts(p: Any) -> None:
+    """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.at``, ``p.middle`` and currents ``p.z1``.
+
+    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
+    """
+    for i in range(p.nv):
+        v = p.middle[i]
+        position = 0.0
+        if p.q_of_v[i] >= 0:
+            position = p.at[p.q_of_v[i]]
+        effort = p.held[i] + p.user[i] - p.viscous[i] * v
+        if p.has_springs:
+            effort += spring_effort(p, i, position, v)
+        if p.has_compliant_stops:
+            effort += stop_effort(p, i, position, v)
+        if p.slip[i] > 0.0 or p.slip[i] < 0.0:
+            effort -= p.slip[i] * dry_friction(p, i, v)
+        p.effort[i] = effort
+    if p.has_motors:
+        for m in range(p.motors):
+            i = p.motor_index[m]
+            current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
+            p.effort[i] += p.motor_kt[m] * current - p.held[i]
+    if p.has_contacts:
+        place_contacts(p, p.at)
+        add_contact_efforts(p, p.middle, p.effort)
+
+
+def current_rates(p: Any) -> None:
+    """di/dt of the motors in ``p.new_current``, arguments as for :func:`applied_efforts`."""
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
+
+
+def motor_currents(p: Any) -> None:
+    """The motors' currents now in ``p.mean_current``."""
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        p.mean_current[m] = motor_current(p, m, p.held[i], p.v[i], p.z[m])
+
+
+def contact_forces(p: Any) -> None:
+    """The forces of all contacts at ``p.at`` and ``p.middle``."""
+    if p.has_contacts:
+        place_contacts(p, p.at)
+        for k in range(p.contacts):
+            if p.contact_depth[k] > 0.0:
+                contact_force(p, k, p.middle)
+
+
+ROUTINES = (
+    step,
+    run,
+    hold,
+    advance,
+    substep,
+    prepare,
+    predict,
+    finish,
+    check_progress,
+    take,
+    applied_efforts,
+    current_rates,
+    motor_currents,
+    contact_forces,
+    solve_complementarity,
+)
+"""Those that are called from outside."""

@@ -103,20 +103,21 @@ def _machine(level: int) -> Any:
     )
 
 
-def compile_module(source: str, *, optimize: bool = False) -> bytes:
+def compile_module(source: str, *, optimize: bool = False, vectorize: bool = True) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
     Args:
         optimize: run LLVM's loop and vector passes first; worth it for loops, not for straight lines.
+        vectorize: the vector passes among them; not worth their time for loops of a few turns.
     """
     llvm = _llvm()
     module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
     machine = _machine(3 if optimize else 1)
     if optimize:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.slp_vectorization = True
-        options.loop_vectorization = True
-        options.loop_interleaving = True
+        options.slp_vectorization = vectorize
+        options.loop_vectorization = vectorize
+        options.loop_interleaving = vectorize
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

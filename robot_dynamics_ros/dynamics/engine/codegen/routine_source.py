@@ -33,7 +33,14 @@ __all__ = ["Kernel", "MemoryLayout", "Slot", "routine_module"]
 
 _KINDS = {"float": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers"}
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "vector": "ptr", "matrix": "ptr", "integers": "ptr", "none": "void"}
-_INTRINSICS = {math.sqrt: "llvm.sqrt.f64", math.exp: "exp", math.expm1: "expm1", math.pow: "pow", math.sin: "sin", math.cos: "cos"}
+_INTRINSICS = {
+    math.sqrt: "llvm.sqrt.f64",
+    math.exp: "exp",
+    math.expm1: "expm1",
+    math.pow: "pow",
+    math.sin: "sin",
+    math.cos: "cos",
+}
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
 _INTEGER_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -132,7 +139,10 @@ class _Module:
             metadata.append(f"!{10 + 2 * k} = !{{!{first + k}}}")
             metadata.append(f"!{11 + 2 * k} = !{{{others}}}")
         declared = [
-            *(f"declare double @{name}(double)" for name in ("exp", "expm1", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")),
+            *(
+                f"declare double @{name}(double)"
+                for name in ("exp", "expm1", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")
+            ),
             "declare double @pow(double, double)",
         ]
         return "\n".join([*declared, *self._texts.values(), *metadata])
@@ -171,12 +181,13 @@ class _Function:
         parameters = ["ptr %p"]
         for argument, kind in zip(self.node.args.args[1:], self.kinds, strict=True):
             parameters.append(f"{_LLVM[kind]} %arg_{argument.arg}")
+        inlining = "" if linkage else "noinline "  # it exists anyway: copies of it only take the compiler's time
         lines = list(self.lines)
         if not self._ended:
             lines.append("  ret void" if self.returns == "none" else "  unreachable")
         return "\n".join(
             [
-                f"define {linkage}{_LLVM[self.returns]} @{self.node.name}({', '.join(parameters)}) nounwind {{",
+                f"define {linkage}{_LLVM[self.returns]} @{self.node.name}({', '.join(parameters)}) nounwind {inlining}{{",
                 "entry:",
                 *self.head,
                 *lines,
@@ -391,7 +402,7 @@ class _Function:
         if isinstance(node.op, ast.Not):
             return self.put(f"xor i1 {self.truth(node.operand)}, true"), "b"
         assert isinstance(node.op, ast.USub)
-        if isinstance(node.operand, ast.Constant):
+        if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, (int, float)):
             return _constant(-node.operand.value)
         text, kind = self.value(node.operand)
         return self.put(f"fneg double {text}" if kind == "f" else f"sub nsw i64 0, {text}"), kind

@@ -1,0 +1,142 @@
+"""The memory that the plant's routines work on: state, parameters of all that acts on the robot, and working space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
+from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.simulation.effects.complementarity import complementarity_arrays
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.simulation.system import JointSystem
+
+__all__ = ["plant_kernels", "plant_memory"]
+
+
+def plant_kernels(system: JointSystem) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+    """The functions of the robot that the routines call."""
+    model = system.model
+    kernels: dict[str, Any] = {
+        "mass_matrix": evaluator(model, "mass_matrix"),
+        "bias_forces": evaluator(model, "bias_forces", (("external", True),)),
+    }
+    if system.contacts:
+        links = [model.link_index(contact.link) for contact in system.contacts]
+        kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
+        kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
+    return kernels
+
+
+def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool, compiled: bool) -> Memory:
+    """The memory of one plant, filled with its parameters."""
+    nq, nv, nz, nc = system.nq, system.nv, system.nz, len(system.contacts)
+    floating = system.coordinates.floating
+    constants = {
+        "nq": nq,
+        "nv": nv,
+        "motors": nz,
+        "contacts": nc,
+        "floating": len(floating),
+        "midpoint": midpoint,
+        "limiter": system.limits is not None,
+        "has_motors": nz > 0,
+        "has_contacts": nc > 0,
+        "has_floating": bool(floating),
+        "has_springs": system.springs is not None,
+        "has_compliant_stops": system.stops is not None,
+        "has_rigid_stops": system.rigid_stops.any,
+    }
+    vectors = [
+        "command",
+        "held",
+        "tau",
+        "user",
+        "slip",
+        "viscous",
+        "coulomb",
+        "rise",
+        "stribeck_velocity",
+        "lower",
+        "upper",
+        "tolerance",
+        "restitution",
+        "velocity_limit",
+        "effort_limit",
+        "limit_lower",
+        "limit_upper",
+        "spring_p",
+        "spring_d",
+        "spring_rest",
+        "spring_rate",
+        "spring_constant",
+        "stop_lower",
+        "stop_upper",
+        "stop_stiffness",
+        "stop_damping",
+        "v1",
+        "v0",
+        "previous",
+        "previous0",
+        "position",
+        "damping",
+        "stiffness",
+        "stiff",
+        "middle",
+        "effort",
+        "bias",
+        "bound",
+        "contact_along",
+    ]
+    motor = "z z1 z0 motor_R motor_L motor_kt motor_ke max_voltage max_current new_current mean_current motor_damping"
+    contact = (
+        "contact_radius contact_stiffness contact_exponent contact_dissipation contact_friction contact_slip_velocity "
+        "contact_depth contact_sliding"
+    )
+    arrays, integers = complementarity_arrays(nv)
+    arrays |= dict.fromkeys(("q", "q1", "q0", "at"), (nq,)) | dict.fromkeys(vectors, (nv,))
+    arrays |= dict.fromkeys(motor.split(), (nz,)) | dict.fromkeys(contact.split(), (nc,))
+    arrays |= dict.fromkeys(
+        ("contact_offset", "contact_plane", "contact_normal", "contact_arm", "contact_force"), (nc, 3)
+    )
+    square = (nv, nv) if nc else (0, nv)
+    arrays |= {"contact_jacobian": (3 * nc, nv), "K": square, "D": square, "jacobian": (6, nv), "pose": (4, 4)}
+    arrays |= {"external": (system.model.nb, 6), "contact_slip": (3,), "link_origin": (3,), "flight": (3,)}
+    arrays |= dict.fromkeys(("h", "max_speed", "rest_velocity", "stribeck_exponent"), (1,))
+    integers |= {"dry": (nv,), "limit": (nv,), "q_of_v": (nv,), "motor_index": (nz,)}
+    integers |= {"floating_q": (len(floating),), "floating_v": (len(floating),), "alternating": (2,)}
+    integers |= dict.fromkeys(("status", "steps", "substeps", "failed", "trusted"), (1,))
+    memory = Memory(constants, arrays, integers, kernels, compiled=compiled)
+    _fill(memory, system)
+    return memory
+
+
+def _fill(memory: Memory, system: JointSystem) -> None:
+    def put(**values: Any) -> None:
+        for name, value in values.items():
+            memory[name][...] = value
+
+    coordinates = system.coordinates
+    put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf)
+    if coordinates.floating:
+        put(floating_q=[iq for iq, _ in coordinates.floating], floating_v=[iv for _, iv in coordinates.floating])
+    stops, limits = system.rigid_stops, system.limits
+    put(lower=stops.lower, upper=stops.upper, tolerance=stops.tolerance)
+    put(restitution=stops.restitution, rest_velocity=stops.rest_velocity)
+    if limits is not None:
+        put(limit_lower=limits[0], limit_upper=limits[1], velocity_limit=limits[2], effort_limit=limits[3])
+    if (s := system.springs) is not None:
+        put(spring_p=s.p, spring_d=s.d, spring_rest=s.rest, spring_rate=s.rate, spring_constant=s.constant)
+    if (c := system.stops) is not None:
+        put(stop_lower=c.lower, stop_upper=c.upper, stop_stiffness=c.stiffness, stop_damping=c.damping)
+    if (m := system.motors) is not None:
+        put(motor_index=m.index, motor_R=m.R, motor_L=m.L, motor_kt=m.kt, motor_ke=m.ke)
+        put(max_voltage=m.max_voltage, max_current=m.max_current)
+    for k, g in enumerate(system.contacts):
+        memory["contact_offset"][k], memory["contact_normal"][k] = g.offset, g.plane_normal
+        memory["contact_plane"][k] = g.plane_point
+        for word in ("radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
+            memory[f"contact_{word}"][k] = getattr(g, word)

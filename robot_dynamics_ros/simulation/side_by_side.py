@@ -1,0 +1,69 @@
+"""Many plants at once, each with its own parameters, on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.engine.native_engine import threads
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.simulation.plant import Plant, PlantPath
+
+__all__ = ["run_plants"]
+
+
+def run_plants(
+    plants: Sequence[Plant], commands: Any, steps: int | None = None, *, record: bool = True
+) -> PlantPath | None:
+    """Let every plant do the same number of control periods, in as many threads as :func:`~robot_dynamics_ros.set_threads` says.
+
+    Each moves as it would alone.  Machine code runs in parallel; plants that only Python can step take turns.
+
+    Args:
+        plants: N different plants of equal numbers of coordinates.
+        commands: (N, steps, nv); or (N, nv), held for all ``steps``.
+        steps: how many, if the commands do not say.
+        record: whether to return the states on the way.
+
+    Returns:
+        (N, steps, …) states, see :class:`PlantPath`.
+
+    Raises:
+        ArgumentError: no plants, one given twice, unequal ones, commands of another shape.
+        SimulationError: the first plant that diverges; the others have done their steps.
+    """
+    plants = list(plants)
+    if not plants or len({id(plant) for plant in plants}) < len(plants):
+        raise ArgumentError("expected one or more different plants", where="plants", got=len(plants))
+    sizes = {(plant.model.nq, plant.model.nv) for plant in plants}
+    if len(sizes) > 1:
+        raise ArgumentError("all must have as many coordinates", where="plants", got=sorted(sizes))
+    try:
+        given = np.array(commands, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim not in (2, 3) or len(given) != len(plants):
+        raise ArgumentError(
+            f"expected ({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps",
+            where="commands",
+            got=np.shape(commands),
+        )
+    checked = [plant._arguments.commands(rows, steps) for plant, rows in zip(plants, given, strict=True)]
+    count, model = checked[0][1], plants[0].model
+    path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
+
+    def work(k: int) -> None:
+        plants[k]._run(checked[k][0], count, {}, None if path is None else path[k])
+
+    workers = min(threads(), len(plants))
+    if workers == 1:
+        for k in range(len(plants)):
+            work(k)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for job in [pool.submit(work, k) for k in range(len(plants))]:
+                job.result()
+    return None if path is None else PlantPath.of(model, path)

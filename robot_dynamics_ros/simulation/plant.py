@@ -395,8 +395,13 @@ class Plant:
 
     # -- what can be known about it ------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """Compile what :meth:`acceleration` and :meth:`joint_wrenches` need, which otherwise happens at their first call."""
+        self.system.prepare()
+
     def acceleration(self) -> Array:
         """(nv,) true acceleration now, under the last command and external wrenches."""
+        self.prepare()
         y = self._state()
         self._hybrid.settle(self.t, y)
         rate = np.empty_like(y)

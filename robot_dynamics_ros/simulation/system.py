@@ -136,7 +136,7 @@ class JointSystem:
         return kernel(self.model, "link_poses")  # type: ignore[no-any-return]
 
     def prepare(self) -> None:
-        """Make the functions of the robot that any of the methods may need, so that none is compiled later."""
+        """Make the functions of the robot that any of the methods here may need, so that none is compiled later."""
         for made in (self._forward, self._bias, self._mass, self._inverse, self._external, self._poses):
             assert made is not None
 

@@ -84,6 +84,7 @@ class SimulatorNode(Node):
         settings.check_initial_positions(self._parameter_overrides, model)
         values.declare(settings.initial_position_parameters(model))
         self._plant = settings.make_plant(values, model)
+        self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
         self._origin_ns = 0

@@ -17,6 +17,7 @@ from robot_dynamics_ros.identification import (
     report_text,
     validate,
 )
+from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -66,22 +67,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="viscous,coulomb,offset",
         help=f"what joints have, among {', '.join(TERMS)} (default: %(default)s)",
     )
-    add("--stribeck", action="store_true", help="look for the rise of friction towards rest, too")
-    add("--window", type=float, default=0.1, help="s, smoothing of positions (default: %(default)s)")
+    add(
+        "--friction",
+        default="auto",
+        help="forms tried for each joint and kept where they predict better, with commas, among "
+        f"{', '.join(FRICTION)}; 'auto': all, 'simple': none (default: %(default)s)",
+    )
+    add("--window", type=float, default=None, help="s, smoothing of positions (default: chosen from the data)")
     add("--block", type=float, default=0.05, help="s, averaging (default: %(default)s)")
     add(
         "--slow",
         type=float,
         default=None,
-        help="rad/s or m/s: slower joints may stick (default: 1.5 %% of the velocity limit)",
+        help="rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)",
     )
     add("--effort-delay", type=float, default=None, help="s by which efforts are late (default: found from the data)")
     add("--confidence", type=float, default=0.95, help="of the intervals (default: %(default)s)")
     add(
         "--spread",
         type=float,
-        default=0.5,
-        help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: %(default)s)",
+        default=None,
+        help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
     )
     add(
         "--unseen",
@@ -110,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
         )
     settings = IdentificationSettings(
         terms=FrictionTerms(**{term: term in words for term in TERMS}),
-        stribeck=options.stribeck,
+        friction=options.friction if "," not in options.friction else tuple(options.friction.split(",")),
         window=options.window,
         block=options.block,
         slow=options.slow,
@@ -135,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
     found = identify(model, recording.t, recording.q, recording.effort, settings)
     text = report_text(found)
     if unseen is not None:
-        check = validate(found, unseen.t, unseen.q, unseen.effort, window=options.window, block=options.block)
+        check = validate(found, unseen.t, unseen.q, unseen.effort, block=options.block)
         rows = [
             [name, *(f"{x:.4g}" for x in row)]
             for name, *row in zip(

@@ -13,7 +13,14 @@ from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BaseParameters", "base_parameters", "inertial_parameters", "joint_torque_regressor", "parameter_names"]
+__all__ = [
+    "BaseParameters",
+    "base_parameters",
+    "independent_columns",
+    "inertial_parameters",
+    "joint_torque_regressor",
+    "parameter_names",
+]
 
 _joint_torque_regressor = Public("joint_torque_regressor")
 
@@ -62,7 +69,7 @@ class BaseParameters:
 def base_parameters(
     model: RobotModel, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
 ) -> BaseParameters:
-    """Find the base parameters by pivoted QR decomposition of the regressor at random states.
+    """Find the base parameters from the regressor at random states.
 
     Args:
         samples: number of states; enough for every parameter several times over if not given.
@@ -70,23 +77,40 @@ def base_parameters(
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
-    from scipy.linalg import qr, solve_triangular
-
     rng = np.random.default_rng(seed)
     count = samples or max(20, 40 * model.nb // max(model.nv, 1) + 20)
     q = random_configuration(model, rng, size=count)
     v, a = rng.normal(size=(2, count, model.nv))
     Y = _joint_torque_regressor.run(model, q, v * 2.0, a * 5.0).reshape(count * model.nv, -1)
-    _, R, order = qr(Y, mode="economic", pivoting=True)
+    return independent_columns(Y, tolerance)
+
+
+def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = False) -> BaseParameters:
+    """Split the columns of a regressor into independent ones and those that depend on them, by pivoted QR.
+
+    Args:
+        W: (rows, p) a regressor.
+        tolerance: columns with a pivot below this times the largest are dependent.
+        equilibrate: compare columns scaled to unit length, so that the parameters of light bodies are not mistaken for
+            rounding errors; combinations below 1e-9 of their row's largest are then set to zero.
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    norm = np.linalg.norm(W, axis=0)
+    length = np.where(norm > 0.0, norm, 1.0) if equilibrate else np.ones(W.shape[1])
+    _, R, order = qr(W / length, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(R))
     rank = int(np.sum(pivots > tolerance * pivots[0])) if pivots.size and pivots[0] > 0 else 0
     keep = np.sort(order[:rank])
     independent, dependent = order[:rank], order[rank:]
-    combination = np.zeros((rank, Y.shape[1]))
+    combination = np.zeros((rank, W.shape[1]))
     rows = np.searchsorted(keep, independent)
     combination[rows, independent] = 1.0
     if dependent.size and rank:
-        combination[np.ix_(rows, dependent)] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+        share = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+        combination[np.ix_(rows, dependent)] = share * length[dependent] / length[independent, None]
+        if equilibrate:
+            combination[np.abs(combination) < 1e-9 * np.abs(combination).max(axis=1, keepdims=True)] = 0.0
     return BaseParameters(keep, combination)
 
 

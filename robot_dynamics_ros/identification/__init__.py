@@ -1,7 +1,7 @@
 """Identification: from recorded motion to inertias that can exist, friction, and how sure of them one may be."""
 
-from robot_dynamics_ros.identification.columns import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
+from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.identify import Identification, IdentificationSettings, identify
 from robot_dynamics_ros.identification.least_squares import PoorExcitation

@@ -1,8 +1,12 @@
 """All parameters at once: bodies that can exist, friction that brakes, as near to what was known as the data allow.
 
 The least-squares problem of the base parameters has no unique solution in the full ones.  Here the efforts' misfit, in
-units of their noise, and the bodies' distance from the prior, in units of ``spread``, are made least together: what the
-data show is taken from the data, and the rest stays as it was.
+units of their noise, and the distances from the prior, in units of how far such parameters may well be from it, are
+made least together.  How far that is, for bodies and for joints, is found from the data as well: it is chosen so that
+the recording is most likely (evidence).  Where data are rich the prior then counts for little; where they are poor
+the robot stays as it was.
+
+Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point iteration).
 """
 
 from __future__ import annotations
@@ -12,15 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.identification.columns import Columns
+from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["ConsistentEstimate", "consistent_parameters"]
 
-_SIGNED = ("offset",)
 _MASS_SHARE = 1e-4
+_SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
+_HOLD = 2.0  # observations that these beginnings are worth
+_ROUNDS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,80 +34,145 @@ class ConsistentEstimate:
     """Full parameters of bodies that exist.
 
     Attributes:
-        values: (p,) in the order of :class:`~robot_dynamics_ros.identification.columns.Columns`.
+        values: (p,) in the order of :class:`~robot_dynamics_ros.identification.effort_parameters.EffortParameters`.
         distance: (nb,) Riemannian distance of each body from its prior; 0.7 is about a factor of 2 in mass or one
             principal moment.
         converged: whether the optimisation ended by itself.
+        spread: how far from the prior bodies may well be, by the evidence or as given.
+        share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
+        determined: how many parameters the data determine, rather than the prior.
     """
 
     values: Array
     distance: Array
     converged: bool
+    spread: float
+    share: float
+    determined: float
+
+
+class _Problem:
+    """Misfit and distance from the prior as one nonlinear least-squares problem in free parameters."""
+
+    def __init__(self, known: Identifiable, data: Blocks, noise: Array, prior: Array) -> None:
+        parameters = known.parameters
+        self.nb, p = parameters.model.nb, len(parameters)
+        self.split = 10 * self.nb
+        joint = np.broadcast_to(np.arange(parameters.model.nv), data.effort.shape)[data.use]
+        w = 1.0 / noise[joint]
+        stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
+        # the misfit depends on the data through this triangle alone
+        R = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > p else stacked
+        self.A, self.b = R[:, :p], R[:, p]
+        masses = prior[: self.split : 10]
+        least = _MASS_SHARE * max(float(masses.sum()) / max(self.nb, 1), 1e-3)
+        self.shapes = [BodyShape(prior[10 * k : 10 * k + 10], least) for k in range(self.nb)]
+        self.start = np.concatenate([np.zeros(self.split), prior[self.split :]])
+        self.low = np.where(parameters.not_negative(), 0.0, -np.inf)
+        self.low[: self.split] = -np.inf
+        self.start = np.maximum(self.start, self.low)
+        # a joint's usual efforts: of lively motion, or those recorded where they are more
+        usual = np.array([known.effort_scale[j] for j in parameters.joint_of()])
+        recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
+        self.metric = np.concatenate(
+            [
+                np.tile(np.r_[np.full(4, 2.0), np.full(6, math.sqrt(2.0))], self.nb),
+                known.strength[self.split :] * usual / np.maximum(usual, recorded),
+            ]
+        )
+
+    def full(self, x: Array) -> Array:
+        """(p,) parameters of free ones."""
+        bodies = [shape.parameters(x[10 * k : 10 * k + 10]) for k, shape in enumerate(self.shapes)]
+        return np.concatenate([*bodies, x[self.split :]])
+
+    def away(self, x: Array) -> Array:
+        """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
+        return np.asarray(self.metric * (x - self.start))
+
+    def slope(self, x: Array) -> Array:
+        """∂(A full)/∂x."""
+        out = self.A.copy()
+        for k, shape in enumerate(self.shapes):
+            part = slice(10 * k, 10 * k + 10)
+            out[:, part] = self.A[:, part] @ shape.derivative(x[part])
+        return out
+
+    def minimise(self, x: Array, hold: Array, evaluations: int, tolerance: float) -> tuple[Array, Array, bool]:
+        """Levenberg-Marquardt steps within the bounds; ``hold`` (p,) are weights of the distances.
+
+        Returns:
+            x, JᵀJ of the misfit there, and whether it converged.
+        """
+        J = self.slope(x)
+        misfit = self.A @ self.full(x) - self.b
+        cost = misfit @ misfit + np.sum((hold * self.away(x)) ** 2)
+        damping, scale = 1e-3, hold * self.metric
+        for _ in range(evaluations):
+            H = J.T @ J
+            gradient = J.T @ misfit + scale**2 * (x - self.start)
+            free = (x > self.low) | (gradient < 0.0)
+            K = (H + np.diag(scale**2))[np.ix_(free, free)]
+            K[np.diag_indices_from(K)] *= 1.0 + damping
+            K[np.diag_indices_from(K)] += 1e-300
+            step = np.zeros_like(x)
+            step[free] = -np.linalg.solve(K, gradient[free])
+            new = np.maximum(x + step, self.low)
+            left = self.A @ self.full(new) - self.b
+            now = left @ left + np.sum((hold * self.away(new)) ** 2)
+            if now <= cost:
+                done = cost - now <= tolerance * (cost + 1e-12) and damping <= 1e-2
+                x, misfit, cost = new, left, now
+                J = self.slope(x)
+                damping = max(damping / 5.0, 1e-9)
+                if done:
+                    return x, J.T @ J, True
+            else:
+                damping *= 4.0
+                if damping > 1e12:
+                    return x, J.T @ J, True  # no step makes it less: rounding errors
+        return x, J.T @ J, False
 
 
 def consistent_parameters(
-    columns: Columns, data: Blocks, noise: Array, prior: Array, *, spread: float = 0.5, evaluations: int = 300
+    known: Identifiable,
+    data: Blocks,
+    noise: Array,
+    prior: Array,
+    *,
+    spread: float | None = None,
+    evaluations: int = 200,
 ) -> ConsistentEstimate:
     """Maximum a posteriori estimate of all parameters.
 
     Args:
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) what was known.
-        spread: how far from the prior a body may well be, as a Riemannian distance.
+        spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
     """
-    from scipy.optimize import least_squares
-
-    nb, p = columns.model.nb, len(columns)
-    joint = np.broadcast_to(np.arange(columns.model.nv), data.effort.shape)[data.use]
-    w = 1.0 / noise[joint]
-    stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
-    # the misfit depends on the data through this triangle alone
-    R = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > p else stacked
-    A, b = R[:, :p], R[:, p]
-    masses = prior[: 10 * nb : 10]
-    least = _MASS_SHARE * max(float(masses.sum()) / max(nb, 1), 1e-3)
-    shapes = [BodyShape(prior[10 * k : 10 * k + 10], least) for k in range(nb)]
-    start = np.concatenate([np.zeros(10 * nb), prior[10 * nb :]])
-    low = np.full(p, -np.inf)
-    for kind in columns.kinds:
-        if kind not in _SIGNED:
-            low[columns.of(kind)] = 0.0
-    start = np.maximum(start, np.where(np.isfinite(low), 1e-12, -np.inf))
-    # joints' parameters are weakly held: a hundred times what would explain all of a joint's efforts
-    norm = np.linalg.norm(A[:, 10 * nb :], axis=0)
-    hold = 0.01 * np.where(norm > 0.0, norm, 1.0) / max(float(np.linalg.norm(b)), 1e-12)
-
-    def full(x: Array) -> Array:
-        bodies = [shape.parameters(x[10 * k : 10 * k + 10]) for k, shape in enumerate(shapes)]
-        return np.concatenate([*bodies, x[10 * nb :]])
-
-    def misfit(x: Array) -> Array:
-        away = [shape.distance(x[10 * k : 10 * k + 10]) / spread for k, shape in enumerate(shapes)]
-        return np.concatenate([A @ full(x) - b, *away, hold * (x[10 * nb :] - start[10 * nb :])])
-
-    weights = np.tile(np.concatenate([np.full(4, 2.0), np.full(6, math.sqrt(2.0))]) / spread, nb)
-    below = np.diag(np.concatenate([weights, hold]))
-
-    def slope(x: Array) -> Array:
-        by_x = np.zeros((p, p))
-        for k, shape in enumerate(shapes):
-            part = slice(10 * k, 10 * k + 10)
-            by_x[part, part] = shape.derivative(x[part])
-        by_x[10 * nb :, 10 * nb :] = np.eye(p - 10 * nb)
-        return np.vstack([A @ by_x, below])
-
-    found = least_squares(
-        misfit,
-        start,
-        slope,
-        bounds=(low, np.inf),
-        method="trf",
-        x_scale="jac",
-        max_nfev=evaluations,
-        ftol=1e-12,
-        xtol=1e-10,
-        gtol=1e-10,
-    )
-    free = found.x[: 10 * nb].reshape(nb, 10)
-    distance = np.array([np.linalg.norm(BodyShape.distance(x)) for x in free])
-    return ConsistentEstimate(full(found.x), distance, bool(found.status > 0))
+    problem = _Problem(known, data, noise, prior)
+    bodies = np.arange(len(prior)) < problem.split
+    size, share = spread or _SPREAD, _SHARE
+    x, determined, converged = problem.start, 0.0, False
+    settled = False
+    for k in range(_ROUNDS):
+        hold = np.where(bodies, 1.0 / size, 1.0 / share)
+        last = k == _ROUNDS - 1 or settled
+        x, H, converged = problem.minimise(x, hold, evaluations if last else 15, 1e-7 if last else 1e-4)
+        if last:
+            break
+        held = (hold * problem.metric) ** 2
+        # how much of each parameter the data determine, from 0 to 1
+        by_data = 1.0 - held * np.linalg.pinv(H + np.diag(held), hermitian=True).diagonal()
+        by_data = np.clip(by_data, 0.0, 1.0)
+        determined = float(by_data.sum())
+        away = problem.away(x) ** 2
+        before = (size, share)
+        if spread is None:
+            size = math.sqrt((away[bodies].sum() + _HOLD * _SPREAD**2) / (by_data[bodies].sum() + _HOLD))
+        if not bodies.all():
+            share = math.sqrt((away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD))
+        settled = max(abs(size / before[0] - 1.0), abs(share / before[1] - 1.0)) < 0.05
+    free = x[: problem.split].reshape(problem.nb, 10)
+    distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
+    return ConsistentEstimate(problem.full(x), distance, converged, size, share, determined)

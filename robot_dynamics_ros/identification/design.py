@@ -20,9 +20,9 @@ from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.identification.columns import Columns, FrictionTerms
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest
-from robot_dynamics_ros.identification.structure import Structure, structure
+from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -90,7 +90,7 @@ class DesignSettings:
 class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
-    def __init__(self, model: RobotModel, s: DesignSettings, known: Structure) -> None:
+    def __init__(self, model: RobotModel, s: DesignSettings, known: Identifiable) -> None:
         self.model, self.settings, self.known = model, s, known
         n = model.nv
         self.size = (2, n, s.harmonics)
@@ -154,7 +154,7 @@ class _Problem:
         """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
         motion = self.motion(x)
         q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
-        model, columns = self.model, self.known.columns
+        model, columns = self.model, self.known.parameters
         friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
         tau = inverse_dynamics(model, q, v, a) + friction
         over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
@@ -164,7 +164,7 @@ class _Problem:
         if over > 0.0:
             return 100.0 + over, motion
         Y = self.known.base.regressor(columns.regressor(q, v, a))
-        Y = Y / self.known.effort_scale[:, None] / self.known.loudness
+        Y = Y / self.known.effort_scale[:, None] / self.known.sensitivity
         W = Y.reshape(-1, Y.shape[-1])
         squared = np.linalg.eigvalsh(W.T @ W)
         return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion
@@ -182,7 +182,7 @@ def design_excitation(
         ArgumentError: settings or limits that leave no motion; a robot with joints of several degrees of freedom.
     """
     s = settings or DesignSettings()
-    problem = _Problem(model, s, structure(Columns(model, s.terms)))
+    problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
     rng = np.random.default_rng(s.seed)
     n, size = model.nv, 2 * model.nv * s.harmonics
     strength = np.concatenate([np.tile(np.repeat(problem.speed, s.harmonics), 2), np.ones(n)])

@@ -12,21 +12,25 @@ import numpy as np
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
-from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.identification.columns import Columns, FrictionTerms
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
+from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
+from robot_dynamics_ros.identification.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
-from robot_dynamics_ros.identification.stribeck import Stribeck, fit_stribeck
-from robot_dynamics_ros.identification.structure import Structure, structure
+from robot_dynamics_ros.identification.selection import Selection, select_effects
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.smoothing import derivatives
 
 __all__ = ["Identification", "IdentificationSettings", "identify"]
 
-_SLOW = 3.0  # times the smoothing speed
-_TURNS = 4
+_STILL = 0.2  # of the usual smoothing speed
+_FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
+#: forms of friction that are tried
+FRICTION = ("presliding", *EFFECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +39,31 @@ class IdentificationSettings:
 
     Attributes:
         terms: which parameters the joints have.
-        stribeck: look for the rise of friction towards rest, too.
-        window: s, of the local polynomials that smooth and differentiate positions; shorter than half the period of
-            the fastest motion.
+        friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
+            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "rotor"; "auto": all of them;
+            "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
+        window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
         block: s, over which rows are averaged.
-        slow: (nv,) or one number, rad/s or m/s: joints slower than this are not asked about friction (they may stick);
-            ``None``: three times the smoothing speed.
+        slow: (nv,) or one number, rad/s or m/s: a joint slower than this counts as standing, and is not asked (it may
+            stick); ``None``: 0.1 % of the velocity limit.
         delay: s, by which recorded efforts are late; ``None``: found from the data.
         confidence: of the intervals.
         tolerance: share of what lively motion would show below which a parameter counts as unseen.
         unseen: "refuse" a motion that does not show every base parameter, or "keep" what it does not show as it was.
-        spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass.
+        spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
+            ``None``: found from the data.
     """
 
     terms: FrictionTerms = dataclasses.field(default_factory=FrictionTerms)
-    stribeck: bool = False
-    window: float = 0.1
+    friction: str | tuple[str, ...] = "auto"
+    window: float | None = None
     block: float = 0.05
     slow: Any = None
     delay: float | None = None
     confidence: float = 0.95
     tolerance: float = 1e-3
     unseen: str = "refuse"
-    spread: float = 0.5
+    spread: float | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -68,18 +74,24 @@ class IdentificationSettings:
             ("spread", 0.0, 100.0),
         ):
             value = getattr(self, name)
-            if not low < value < high:
+            if not (value is None and name in ("window", "spread")) and not low < value < high:
                 raise ArgumentError(
                     f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
                 )
         if self.unseen not in ("refuse", "keep"):
             raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
-        if self.stribeck and not self.terms.coulomb:
-            raise ArgumentError(
-                "the rise is one of Coulomb friction, which is not looked for", where="stribeck", got=self.terms
-            )
+        for name in self.forms:
+            if name not in FRICTION:
+                raise UnknownNameError("form of friction", name, (*FRICTION, "auto", "simple"), where="friction")
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of friction that are tried."""
+        if isinstance(self.friction, str):
+            return {"auto": FRICTION, "simple": ()}.get(self.friction, (self.friction,))
+        return tuple(self.friction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +101,20 @@ class Identification:
     Attributes:
         prior: the robot as it was known.
         model: the robot as it is: bodies that can exist, with viscous and Coulomb friction.
-        friction: joint friction, breakaway and Stribeck speed included where they were looked for and found.
+        friction: joint friction as a function of speed, for control: breakaway and Stribeck speed included where they
+            were found.
         offset: (nv,) constant efforts, N m or N.
         base: base parameters with confidence intervals.
-        full: all parameters, in the order of ``columns``.
-        columns, structure: what the parameters are.
-        stribeck: for each joint the curve, or ``None``.
+        full: all parameters, in the order of ``parameters``.
+        parameters, identifiable: the names of the parameters, the form of each joint's friction, and what of it shows.
         delay: s, by which the recorded efforts are late.
-        rms: (nv,) root mean square of what ``model``, ``friction`` and ``offset`` leave unexplained of the
-            block-averaged efforts, N m or N.
+        window: s, of the local polynomials that were used.
+        rms: (nv,) root mean square of what the result leaves unexplained of the block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
-        used: (nv,) share of the blocks that each joint was fast enough to be used in.
+        prediction_rms: (nv,) error of prediction: each twelfth of the recording from the others.
+        simple_rms: (nv,) the same with Coulomb and viscous friction alone.
+        used: (nv,) share of the blocks that each joint moved in.
         duration: s of motion.
     """
 
@@ -110,23 +124,44 @@ class Identification:
     offset: Array
     base: BaseEstimate
     full: ConsistentEstimate
-    columns: Columns
-    structure: Structure
-    stribeck: tuple[Stribeck | None, ...]
+    parameters: EffortParameters
+    identifiable: Identifiable
     delay: float
+    window: float
     rms: Array
     prior_rms: Array
     effort_rms: Array
+    prediction_rms: Array
+    simple_rms: Array
     used: Array
     duration: float
 
-    def predict(self, q: Any, v: Any, a: Any) -> Array:
-        """(..., nv) motor efforts for a motion: inverse dynamics, friction and offset."""
-        v = np.asarray(v, dtype=np.float64)
-        tau = inverse_dynamics(self.model, q, v, a)
-        flat = v.reshape(-1, self.model.nv)
-        friction = np.array([self.friction.effort(row) for row in flat]).reshape(v.shape)
-        return np.asarray(tau + friction + self.offset)
+    @property
+    def effects(self) -> tuple[JointEffects, ...]:
+        """(nv,) the form of each joint's friction."""
+        return self.parameters.effects
+
+    def value(self, joint: int, name: str) -> float:
+        """A joint's parameter, 0 where it has none of this name."""
+        at = self.parameters.at(joint, name)
+        return float(self.full.values[at]) if at >= 0 else 0.0
+
+    def predict(self, q: Any, v: Any, a: Any, *, in_order: bool = True) -> Array:
+        """Motor efforts for a motion: inverse dynamics, friction and offset.
+
+        Args:
+            q, v, a: (..., nv).
+            in_order: whether rows (n, nv) follow one another in time, so that presliding friction can be followed;
+                otherwise it is a function of speed.
+
+        Returns:
+            (..., nv) N m or N.
+        """
+        q, v, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, v, a)))
+        parts = (slice(0, len(q)),) if in_order and q.ndim == 2 and len(q) > 1 else ()
+        joints = self.parameters.joint_columns(q, v, a, parts) @ self.full.values[self.parameters.bodies.stop :]
+        rigid = inverse_dynamics(self.model, q, v, a) - self.model.armature * a  # rotors are among the others
+        return np.asarray(rigid + joints + self.parameters.known(v, a))
 
     def urdf(self) -> str:
         """URDF text of ``model``; visuals, limits and the like are those of the prior's URDF, if it is at hand."""
@@ -157,129 +192,103 @@ def identify(
         ArgumentError: data of the wrong shape, not finite, too few; or settings that do not fit.
     """
     s = settings or IdentificationSettings()
-    columns = Columns(model, s.terms)
-    known = structure(columns)
+    parameters = EffortParameters(model, s.terms)
+    known = identifiable_parameters(parameters)
     motion = Motion.of(model, t, q, effort, window=s.window)
-    slow = _SLOW * columns.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
-    dry = "coulomb" in columns.kinds or s.stribeck
+    slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
+    dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
-    prior = columns.values(model)
-    base_prior = known.base.values(prior)
 
-    def estimate(data: Blocks) -> BaseEstimate:
-        return weighted_least_squares(
-            known, data, base_prior, confidence=s.confidence, tolerance=s.tolerance, unseen=s.unseen
-        )
-
-    def cut(delay: float) -> Blocks:
-        return blocks(columns, motion, length=s.block, slow=slow, delay=delay)
+    def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
+        prior = known.base.values(known.parameters.values(model))
+        return weighted_least_squares(known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
 
     delay = s.delay if s.delay is not None else 0.0
-    data = cut(delay)
-    base = estimate(data)
-    if s.delay is None:
-        for _ in range(2):
-            delay += _late(known, base, cut, delay, 2.0 * motion.step)
-            data = cut(delay)
-            base = estimate(data)
-    curves: tuple[Stribeck | None, ...] = (None,) * model.nv
-    rest = data
-    for _ in range(_TURNS if s.stribeck else 1):  # bodies and curves by turns
-        full = consistent_parameters(columns, rest, base.noise * np.sqrt(base.correlation), prior, spread=s.spread)
-        values = full.values.copy()
-        if s.stribeck:
-            curves = _curves(columns, data, values)
-            rest = dataclasses.replace(data, effort=data.effort - _beyond(columns, data.v, curves))
-            base = estimate(rest)
-    found = with_parameters(columns, values)
-    friction, offset = _friction(columns, found, values, curves)
-    zero = np.zeros(model.nv)
-    result = Identification(
+    rate = derivatives(motion.t, motion.effort, window=motion.samples, order=4, up_to=1)[1]
+    rate = motion.mean(rate, s.block)
+
+    def aligned(
+        known: Identifiable, delay: float, unseen: str, times: int
+    ) -> tuple[float, Motion, Blocks, BaseEstimate]:
+        """Blocks and estimate with the delay that the residual shows."""
+        for k in range(times + 1):
+            shifted = motion.earlier(delay)
+            data = blocks(known.parameters, shifted, length=s.block, slow=slow)
+            base = estimate(known, data, unseen)
+            if s.delay is None and k < times:
+                delay += _late(base, rate)
+        return delay, shifted, data, base
+
+    delay, shifted, data, base = aligned(known, delay, s.unseen, 2)
+    prior = parameters.values(model)
+    selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
+    if s.forms:
+        rough = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+        loaded = with_parameters(parameters, rough.values)
+        parameters = EffortParameters(model, s.terms, parameters.effects, loaded)
+        known = dataclasses.replace(known, parameters=parameters)
+        forms = s.forms if _few(base, data) < 0.3 else tuple(form for form in s.forms if form == "presliding")
+        selection = select_effects(known, data, shifted, s.block, base.noise, prior, forms)
+        parameters = EffortParameters(model, s.terms, selection.effects, loaded)
+        known = identifiable_parameters(parameters)
+        delay, shifted, data, base = aligned(known, delay, "keep", 2)
+        prior = parameters.values(model)
+    full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+    values = full.values
+    found = with_parameters(parameters, values)
+    count = np.maximum(data.use.sum(axis=0), 1)
+
+    def rms(left: Array) -> Array:
+        return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
+
+    return Identification(
         model,
         found,
-        friction,
-        offset,
+        _friction(parameters, found, values),
+        values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
         base,
         full,
-        columns,
+        parameters,
         known,
-        curves,
         float(delay),
-        zero,
-        zero,
-        zero,
+        motion.samples * motion.step,
+        rms(data.effort - data.Y @ values),
+        rms(data.effort - data.Y @ prior),
+        rms(data.effort),
+        selection.error,
+        selection.simple_error,
         data.use.mean(axis=0),
         float(motion.t[-1] - motion.t[0]),
     )
-    count = data.use.sum(axis=0)
-
-    def rms(left: Array) -> Array:
-        return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / np.maximum(count, 1))
-
-    explained = data.Y @ values + _beyond(columns, data.v, curves)
-    return dataclasses.replace(
-        result,
-        rms=rms(data.effort - explained),
-        prior_rms=rms(data.effort - data.Y @ prior),
-        effort_rms=rms(data.effort),
-    )
 
 
-def _late(known: Structure, base: BaseEstimate, cut: Any, delay: float, step: float) -> float:
+def _few(base: BaseEstimate, data: Blocks) -> float:
+    """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its error."""
+    return min(1.0, _FEW * len(base.values) / max(int(data.use.sum()), 1))
+
+
+def _honest(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
+    """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
+    few = _few(base, data)
+    missed = np.maximum(selection.error**2 - base.noise**2, 0.0)
+    return np.asarray(np.sqrt((base.noise**2 + few * missed) * base.correlation))
+
+
+def _late(base: BaseEstimate, rate: Array) -> float:
     """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇."""
-    before, after = cut(delay + step), cut(delay - step)
-    use = before.use & after.use & ~np.isnan(base.residual)
-    values = base.values
-    rate = ((known.base.regressor(after.Y) - known.base.regressor(before.Y)) @ values) / (2.0 * step)
+    use = ~np.isnan(base.residual) & np.isfinite(rate)
     w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]
     x, r = -rate[use] * w, base.residual[use] * w
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
 
 
-def _curves(columns: Columns, data: Blocks, values: Array) -> tuple[Stribeck | None, ...]:
-    """The Stribeck curve of each joint from what the bodies leave; ``values`` is brought into line."""
-    rigid = values.copy()
-    for kind in ("viscous", "coulomb", "offset"):
-        rigid[columns.of(kind)] = 0.0
-    left = data.effort - data.Y @ rigid
-    out: list[Stribeck | None] = []
-    for j in range(columns.model.nv):
-        use = data.use[:, j]
-        curve = fit_stribeck(
-            data.v[use, j],
-            left[use, j],
-            float(columns.smoothing[j]),
-            with_viscous="viscous" in columns.kinds,
-            with_offset="offset" in columns.kinds,
-        )
-        out.append(curve)
-        if curve is not None:
-            for kind, value in (("viscous", curve.viscous), ("coulomb", curve.coulomb), ("offset", curve.offset)):
-                if kind in columns.kinds:
-                    values[columns.of(kind).start + j] = value
-    return tuple(out)
-
-
-def _beyond(columns: Columns, v: Array, curves: tuple[Stribeck | None, ...]) -> Array:
-    """(m, nv) what the curves add to Coulomb friction."""
-    out = np.zeros(v.shape)
-    for j, curve in enumerate(curves):
-        if curve is not None:
-            hump = np.exp(-((v[:, j] / curve.speed) ** 2)) * np.tanh(v[:, j] / columns.smoothing[j])
-            out[:, j] = (curve.breakaway - curve.coulomb) * hump
-    return out
-
-
-def _friction(
-    columns: Columns, model: RobotModel, values: Array, curves: tuple[Stribeck | None, ...]
-) -> tuple[Friction, Array]:
-    offset = values[columns.of("offset")].copy() if "offset" in columns.kinds else np.zeros(model.nv)
-    breakaway = np.array([c.breakaway if c else f for c, f in zip(curves, model.friction, strict=True)])
-    speed = np.array([c.speed if c else 0.1 for c in curves])
+def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
+    """Friction as a function of speed."""
+    rise = np.array([max(values[at], 0.0) if (at := parameters.at(j, "rise")) >= 0 else 0.0 for j in range(model.nv)])
     return Friction.of(
         model,
-        breakaway=np.maximum(breakaway, model.friction),
-        stribeck_speed=speed.tolist(),
-        smoothing=columns.smoothing.tolist(),
-    ), offset
+        breakaway=(model.friction + rise).tolist(),
+        stribeck_speed=[e.stribeck_speed for e in parameters.effects],
+        smoothing=parameters.smoothing.tolist(),
+    )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
-from robot_dynamics_ros.identification.structure import Structure
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "weighted_least_squares"]
@@ -45,7 +45,7 @@ class BaseEstimate:
         confidence: of these, e.g. 0.95.
         noise: (nv,) standard deviation of the residual of one block, N m or N.
         correlation: (nv,) how much more than independent ones successive residuals count, at least 1.
-        condition: condition number of the weighted regressor, columns in proportion to their loudness.
+        condition: condition number of the weighted regressor, columns in proportion to their sensitivity.
         unseen: names of parameters that the motion does not show.
         residual: (m, nv) N m or N; NaN where a block was not used.
     """
@@ -62,7 +62,7 @@ class BaseEstimate:
     residual: Array
 
 
-def excitation_of(known: Structure, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
+def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
     """How much of what lively motion would show a motion shows, direction by direction.
 
     Args:
@@ -76,20 +76,20 @@ def excitation_of(known: Structure, W: Array, count: int, tolerance: float) -> t
     """
     from scipy.linalg import eigh
 
-    loud = known.loudness
-    reference = known.information / np.outer(loud, loud)
+    strength = known.sensitivity
+    reference = known.information / np.outer(strength, strength)
     reference[np.diag_indices_from(reference)] += 1e-12
-    Wn = W / loud
+    Wn = W / strength
     squared, T = eigh(Wn.T @ Wn / max(count, 1), reference)
     share = np.sqrt(np.maximum(squared, 0.0))
     hidden = share < tolerance
     part = np.abs(T[:, hidden])
     taking = (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
-    return T / loud[:, None], share, taking
+    return T / strength[:, None], share, taking
 
 
 def weighted_least_squares(
-    known: Structure,
+    known: Identifiable,
     data: Blocks,
     prior: Array,
     *,
@@ -120,7 +120,7 @@ def weighted_least_squares(
         "Move all joints, through all of their range, fast and slow, together: "
         "robot_dynamics excite designs such a motion."
     )
-    if use.sum() < 2 * nb:
+    if use.sum() < (2 * nb if unseen != "keep" else 2 * nv):
         raise ArgumentError(
             f"{int(use.sum())} usable rows are too few for {nb} parameters",
             where="recording",
@@ -133,7 +133,7 @@ def weighted_least_squares(
     T, share, taking = excitation_of(known, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(known.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        still = [name for name, n in zip(known.columns.model.joint_names, counts, strict=True) if n < 0.01 * m]
+        still = [name for name, n in zip(known.parameters.model.joint_names, counts, strict=True) if n < 0.01 * m]
         more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
         raise PoorExcitation(
             f"too little excitation: this motion does not show {', '.join(names)}{more}",
@@ -166,7 +166,7 @@ def weighted_least_squares(
     error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(scaled / known.loudness, compute_uv=False)
+    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
     return BaseEstimate(
         known.names,

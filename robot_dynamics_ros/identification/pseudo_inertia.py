@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.description import Array
 __all__ = ["BodyShape", "from_pseudo_inertia", "is_consistent", "pseudo_inertia"]
 
 _UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T  # of the free entries of U
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -88,12 +89,9 @@ class BodyShape:
         """(10, 10) ∂parameters/∂x."""
         U = self._factor(x)
         LU = self._L @ U
-        out = np.empty((10, 10))
-        for k in range(10):
-            r, c = (k, k) if k < 4 else _UPPER[k - 4]
-            d = np.outer(self._L[:, r], LU[:, c]) * (U[k, k] if k < 4 else 1.0)
-            out[:, k] = from_pseudo_inertia(d + d.T)
-        return out
+        d = self._L[:, _ROWS].T[:, :, None] * LU[:, _COLUMNS].T[:, None, :]
+        d[:4] *= U.diagonal()[:, None, None]
+        return from_pseudo_inertia(d + d.transpose(0, 2, 1)).T
 
     @staticmethod
     def distance(x: Array) -> Array:

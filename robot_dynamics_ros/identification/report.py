@@ -23,7 +23,8 @@ def report_text(found: Identification) -> str:
         f"# Identification of {found.prior.name}",
         "",
         f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; "
-        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late.",
+        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
+        f"{found.window:.3g} s; bodies may well be {found.full.spread:.2g} from what was known.",
         "",
         "## What remains unexplained",
         "",
@@ -41,24 +42,33 @@ def report_text(found: Identification) -> str:
         ],
     )
     lines += ["", "## Friction", ""]
-    f = found.friction
+    lines += [
+        'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square '
+        'of that prediction, "simple": with Coulomb and viscous friction alone.',
+        "",
+    ]
     rows = []
     for j, name in enumerate(names):
-        curve = found.stribeck[j]
+        form = found.effects[j]
+        rest = ", ".join(f"{word} {found.value(j, word):.4g}" for word in form.parameters)
         rows.append(
             [
                 name,
-                f"{f.viscous[j]:.4g}",
-                f"{f.coulomb[j]:.4g}",
-                f"{f.breakaway[j]:.4g}" if curve else "-",
-                f"{curve.speed:.3g}" if curve else "-",
+                f"{found.value(j, 'viscous'):.4g}",
+                f"{found.value(j, 'coulomb'):.4g}",
+                f"{form.presliding:.3g}" if form.presliding else "-",
+                f"{form.smoothing:.3g}",
                 f"{found.offset[j]:.4g}",
                 f"{found.model.armature[j]:.4g}",
+                (rest + (f" (Stribeck speed {form.stribeck_speed:.3g})" if "stribeck" in form.effects else "")) or "-",
+                f"{found.prediction_rms[j]:.4g}",
+                f"{found.simple_rms[j]:.4g}",
             ]
         )
-    lines += _table(["joint", "viscous", "Coulomb", "breakaway", "Stribeck speed", "offset", "rotor inertia"], rows)
+    head = ["joint", "viscous", "Coulomb", "presliding", "smoothing", "offset", "rotor inertia", "more"]
+    lines += _table([*head, "error", "simple"], rows)
     lines += ["", f"## Base parameters with {base.confidence:.0%} confidence intervals", ""]
-    prior = found.structure.base.values(found.columns.values())
+    prior = found.identifiable.base.values(found.parameters.values())
     lines += _table(
         ["parameter", "before", "identified", "±", "of value", "stands for"],
         [
@@ -68,7 +78,7 @@ def report_text(found: Identification) -> str:
                 f"{base.values[k]:.5g}",
                 _number(base.half_width[k]),
                 _share(base.half_width[k], base.values[k]),
-                found.structure.meaning(k, 3),
+                found.identifiable.meaning(k, 3),
             ]
             for k in range(len(base.names))
         ],
@@ -112,6 +122,8 @@ def report_json(found: Identification) -> str:
             "smoothing": float(found.friction.smoothing[j]),
             "offset": float(found.offset[j]),
             "rotor_inertia": float(found.model.armature[j]),
+            "presliding": found.effects[j].presliding,
+            "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
         }
         for j, name in enumerate(names)
     }
@@ -119,6 +131,8 @@ def report_json(found: Identification) -> str:
         "robot": found.prior.name,
         "duration": found.duration,
         "effort_delay": found.delay,
+        "window": found.window,
+        "spread": found.full.spread,
         "condition": _finite(base.condition),
         "confidence": base.confidence,
         "joints": {
@@ -127,6 +141,8 @@ def report_json(found: Identification) -> str:
                 "prior_residual_rms": float(found.prior_rms[j]),
                 "residual_rms": float(found.rms[j]),
                 "noise": float(base.noise[j]),
+                "prediction_rms": float(found.prediction_rms[j]),
+                "simple_prediction_rms": float(found.simple_rms[j]),
                 "correlation": float(base.correlation[j]),
                 "used": float(found.used[j]),
             }
@@ -139,12 +155,12 @@ def report_json(found: Identification) -> str:
                 "value": float(base.values[k]),
                 "standard_error": _finite(base.standard_error[k]),
                 "half_width": _finite(base.half_width[k]),
-                "stands_for": found.structure.meaning(k),
+                "stands_for": found.identifiable.meaning(k),
             }
             for k in range(len(base.names))
         ],
         "unseen": list(base.unseen),
-        "parameters": dict(zip(found.columns.names, found.full.values.tolist(), strict=True)),
+        "parameters": dict(zip(found.parameters.names, found.full.values.tolist(), strict=True)),
         "converged": found.full.converged,
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError
-from robot_dynamics_ros.identification.columns import Columns
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -22,44 +22,47 @@ from robot_dynamics_ros.model.urdf import load_urdf
 __all__ = ["released", "urdf_of", "with_parameters"]
 
 
-def with_parameters(columns: Columns, values: Array) -> RobotModel:
-    """The robot of ``columns`` with these parameters.
+def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
+    """The robot of ``parameters`` with these values.
 
     A body of several links: those fixed to the first keep what is known of them if the first can then exist; otherwise
-    it gets all of the body's inertia, and they get none.  Offsets have no place in a model.
+    they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
 
     Args:
         values: (p,) consistent parameters.
     """
-    model = columns.model
+    model = parameters.model
     inertias: dict[str, Inertia] = {}
-    bodies = values[columns.bodies].reshape(-1, 10)
+    bodies = values[parameters.bodies].reshape(-1, 10)
     for b, joint in enumerate(model.moving_joint_names):
         first = model.joint(joint).child
         members = [name for i, name in enumerate(model.link_names) if model.link_body[i] == b]
         others = [name for name in members if name != first]
-        rest = bodies[b].copy()
+        fixed = np.zeros(10)
         for name in others:
             i = model.link_index(name)
             place = Pose(model.link_rotation[i], model.link_position[i])
-            rest -= _parameters(model.link(name).inertia.in_parent(place))
-        if others and not bool(is_consistent(rest, 1e-9)):
-            rest = bodies[b]
-            inertias.update(dict.fromkeys(others, Inertia()))
-        inertias[first] = _inertia(rest)
+            fixed += _parameters(model.link(name).inertia.in_parent(place))
+        share = _share_kept(bodies[b], fixed) if others else 1.0
+        if share < 1.0:
+            inertias.update({name: _scaled(model.link(name).inertia, share) for name in others})
+        inertias[first] = _inertia(bodies[b] - share * fixed)
     joints = {name: i for i, name in enumerate(model.joint_names)}
     masters = {model.moving_joint_names[m] for m in model.mimic_master if m >= 0}
 
     def joint_with(joint: Joint) -> Joint:
         changes: dict[str, Any] = {}
         for kind, word in (("viscous", "damping"), ("coulomb", "friction"), ("armature", "armature")):
-            if kind in columns.kinds:
+            if kind in parameters.kinds:
                 if joint.name in joints:
-                    changes[word] = max(float(values[columns.of(kind)][joints[joint.name]]), 0.0)
+                    changes[word] = max(float(values[parameters.of(kind)][joints[joint.name]]), 0.0)
                     if kind == "armature":
                         changes["rotor_inertia"] = 0.0  # identified together with the armature
                 elif joint.mimic is not None and masters:
                     changes[word] = 0.0  # its master's coordinate has it all
+        at = parameters.at(joints[joint.name], "rotor") if joint.name in joints else -1
+        if at >= 0:
+            changes["armature"] = joint.armature + max(float(values[at]), 0.0)
         return dataclasses.replace(joint, **changes) if changes else joint
 
     description = dataclasses.replace(
@@ -69,6 +72,21 @@ def with_parameters(columns: Columns, values: Array) -> RobotModel:
         source="",
     )
     return model.replace(description=description)
+
+
+def _share_kept(body: Array, fixed: Array) -> float:
+    """Largest share of ``fixed`` (10,), from 0 to 1, that leaves the rest of ``body`` (10,) a body."""
+    if bool(is_consistent(body - fixed, 1e-6)):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if bool(is_consistent(body - middle * fixed, 1e-6)) else (low, middle)
+    return 0.9 * low
+
+
+def _scaled(inertia: Inertia, share: float) -> Inertia:
+    return Inertia(share * inertia.mass, inertia.com, share * inertia.rotational)
 
 
 def _parameters(body: Inertia) -> Array:
@@ -117,7 +135,8 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
         source: the URDF that the model was made from: all else in it (meshes, limits, transmissions, comments) is kept.
 
     Returns:
-        Text that loads as the same robot; without the source's extras where those cannot be kept.
+        Text that loads as the same robot.  Rotor inertias have no place in it.  Where the source's extras cannot be
+        kept, a :class:`~robot_dynamics_ros.errors.ModelWarning` says so.
     """
     if source:
         try:
@@ -127,8 +146,15 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
                 again = load_urdf(text, gravity=model.gravity.tolist(), inertia_check=model.description.inertia_check)
             if _alike(model, again):
                 return text
-        except (ElementTree.ParseError, RobotDynamicsError, UnicodeError):
-            pass
+            problem = "the result would not be the same robot"
+        except (ElementTree.ParseError, RobotDynamicsError, UnicodeError) as error:
+            problem = str(error)
+        warnings.warn(
+            f"robot {model.name!r}: what only the original URDF holds (meshes, limits, transmissions) is left out of the "
+            f"new one: {problem}",
+            ModelWarning,
+            stacklevel=2,
+        )
     return to_urdf(model)
 
 
@@ -140,7 +166,6 @@ def _alike(one: RobotModel, two: RobotModel) -> bool:
         np.allclose(a, b, rtol=1e-9, atol=1e-12)
         and np.allclose(one.damping, two.damping, rtol=1e-9)
         and np.allclose(one.friction, two.friction, rtol=1e-9)
-        and np.allclose(one.armature, two.armature, rtol=1e-9, atol=1e-12)
     )
 
 

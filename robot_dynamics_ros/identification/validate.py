@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.samples import Motion, blocks
 from robot_dynamics_ros.model.description import Array
@@ -31,38 +32,29 @@ class Validation:
     noise: Array
 
 
-def validate(
-    found: Identification, t: Any, q: Any, effort: Any, *, window: float = 0.1, block: float = 0.05
-) -> Validation:
+def validate(found: Identification, t: Any, q: Any, effort: Any, *, block: float = 0.05) -> Validation:
     """Compare predicted with recorded efforts.
 
     Args:
         t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
-        window, block: s, as in :class:`~robot_dynamics_ros.identification.identify.IdentificationSettings`.
+        block: s, over which efforts are averaged.
 
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    columns = found.columns
-    motion = Motion.of(found.prior, t, q, effort, window=window)
-    data = blocks(columns, motion, length=block, slow=3.0 * columns.smoothing, delay=found.delay)
-    values = columns.values(found.model)
-    if "offset" in columns.kinds:
-        values[columns.of("offset")] = found.offset
+    parameters = found.parameters
+    motion = Motion.of(found.prior, t, q, effort, window=found.window).earlier(found.delay)
+    slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
+    data = blocks(parameters, motion, length=block, slow=slow)
     count = np.maximum(data.use.sum(axis=0), 1)
 
     def rms(left: Array) -> Array:
         return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
 
-    f = found.friction
-    curve = np.zeros(data.v.shape)
-    if any(found.stribeck):
-        for k, v in enumerate(data.v):
-            curve[k] = f.effort(v) - f.viscous * v - f.coulomb * np.tanh(v / columns.smoothing)
-    # what is no column is known; the terms not identified are the same in both
+    # what is no parameter is known, and the same in both
     return Validation(
         rms(data.effort),
-        rms(data.effort - data.Y @ columns.values()),
-        rms(data.effort - data.Y @ values - curve),
+        rms(data.effort - data.Y @ parameters.values()),
+        rms(data.effort - data.Y @ found.full.values),
         found.base.noise,
     )

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["derivatives", "segments"]
+__all__ = ["choose_window", "derivatives", "segments"]
 
 GAP = 5.0
 """Steps longer than this many median ones part a recording: no polynomial reaches across."""
 _CHUNK = 2000
+#: s, lengths of the local polynomials that are tried
+WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
+_TRIED = 120  # blocks
+_ALIKE = 0.15  # of the logarithm of a joint's squared error
 
 
 def segments(t: Array) -> list[slice]:
@@ -76,20 +82,107 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     return out
 
 
-def _fit(t: Array, x: Array, window: int, order: int, up_to: int) -> Array:
+def _fit(t: Array, x: Array, window: int, order: int, up_to: int, at: np.ndarray | None = None) -> Array:
+    """Values and derivatives at the samples ``at`` (all if not given) of a stretch without gaps."""
     n = len(t)
-    out = np.empty((up_to + 1, *x.shape))
+    wanted = np.arange(n) if at is None else at
+    out = np.empty((up_to + 1, len(wanted), *x.shape[1:]))
     factorial = np.cumprod([1.0, *range(1, up_to + 1)])
     powers = np.arange(order + 1)
-    for start in range(0, n, _CHUNK):
-        i = np.arange(start, min(start + _CHUNK, n))
+    for start in range(0, len(wanted), _CHUNK):
+        i = wanted[start : start + _CHUNK]
+        rows = slice(start, start + len(i))
         first = np.clip(i - window // 2, 0, n - window)
         near = first[:, None] + np.arange(window)
         dt = t[near] - t[i][:, None]
         scale = np.abs(dt).max(axis=1)
         A = (dt / scale[:, None])[..., None] ** powers
-        weights = np.linalg.pinv(A)[:, : up_to + 1]  # rows: coefficients of the powers
-        found = np.einsum("ikw,iwm->kim", weights, x[near])
+        At = A.transpose(0, 2, 1)
+        found = np.linalg.solve(At @ A, At @ x[near])[:, : up_to + 1].transpose(1, 0, 2)  # coefficients of the powers
         for k in range(up_to + 1):
-            out[k, i] = found[k] * (factorial[k] / scale[:, None] ** k)
+            out[k, rows] = found[k] * (factorial[k] / scale[:, None] ** k)
     return out
+
+
+def choose_window(
+    model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = 4, block: float = 0.05
+) -> float:
+    """Length of the local polynomials, s, with which motion explains efforts best.
+
+    Short polynomials leave noise in accelerations, long ones leave out motion; both show in what efforts the motion
+    does not explain.  The candidates are tried on parts of the recording, each joint's effort being explained by the
+    gravity, inertia and velocity terms of the model, each with a factor, and friction.
+
+    Args:
+        model: the robot, as far as it is known.
+        t: (n,) increasing times.  q: (n, nv).  effort: (n, nv), or ``None``: where the spectrum of the positions falls
+            to its floor of noise decides.
+        order: of the polynomials.
+        block: s, over which efforts are averaged.
+    """
+    part = max(segments(t), key=lambda p: p.stop - p.start)
+    t, q = t[part], q[part]
+    n, step = len(t), float(np.median(np.diff(t[: max(len(t), 2)]))) if len(t) > 1 else 1.0
+    if effort is None or model.nv == 0:
+        return _by_spectrum(t, q, order)
+    effort = effort[part]
+    rows = max(1, round(block / step))
+    count = n // rows
+    tried = [w for w in WINDOWS if w >= (order + 2) * step and w <= 0.2 * (t[-1] - t[0])]
+    if count < 40 or not tried:
+        return max(0.1, (order + 2) * step)
+    picked = np.unique(np.linspace(0, count - 1, min(count, _TRIED)).astype(int))
+    at = (picked[:, None] * rows + np.arange(rows)).reshape(-1)
+    measured = effort[at].reshape(len(picked), rows, -1).mean(axis=1)
+    score = []
+    for window in tried:
+        samples = min(max(round(window / step), order + 2) | 1, (n - 1) | 1)
+        x, v, a = _fit(t, q, samples, order, 2, at)
+        terms = [
+            gravity_forces(model, x),
+            inverse_dynamics(model, x, 0.0 * v, a) - inverse_dynamics(model, x, 0.0 * v, 0.0 * a),
+            inverse_dynamics(model, x, v, 0.0 * a) - inverse_dynamics(model, x, 0.0 * v, 0.0 * a),
+            a,
+            v,
+            np.tanh(v / 0.02),
+            np.ones_like(v),
+        ]
+        W = np.stack([np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms], axis=-1)
+        left = 0.0
+        for j in range(model.nv):
+            A, b = W[:, j], measured[:, j]
+            r = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
+            left += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
+        score.append(left)
+    # the shortest of those that are about as good: a long polynomial flattens what the others leave to see
+    return next(w for w, x in zip(tried, score, strict=True) if x <= min(score) + _ALIKE * model.nv)
+
+
+def _by_spectrum(t: Array, x: Array, order: int) -> float:
+    """Where the spectrum falls to its floor of noise lies the cut-off.
+
+    Source: Schafer, IEEE Signal Processing Magazine 28(4), 2011 (cut-off of Savitzky-Golay filters).
+    """
+    from scipy.signal import welch
+
+    n = len(t)
+    step = float((t[-1] - t[0]) / max(n - 1, 1))
+    if n < 64 or not step > 0.0:
+        return WINDOWS[-1] if step <= 0.0 else float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
+    grid = t[0] + step * np.arange(n)
+    found = []
+    for signal in x.T:
+        regular = np.interp(grid, t, signal)
+        regular = np.diff(regular, 2)  # a spectrum without the slope that leaks everywhere
+        frequency, power = welch(regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step)))))
+        gain = np.maximum(2.0 * np.sin(np.pi * np.maximum(frequency, 1e-9) * step), 1e-9) ** 4
+        power = power / gain  # of the signal itself
+        floor = float(np.median(power[frequency > 0.5 * frequency[-1]]))
+        if not power[1:].max(initial=0.0) > 0.0:
+            continue  # it stands
+        noise = np.flatnonzero(power[1:] <= 3.0 * floor)
+        found.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
+    if not found:
+        return WINDOWS[-1]
+    cutoff = max(float(np.median(found)), 1e-9)
+    return float(np.clip((order + 1) / (3.2 * cutoff), WINDOWS[0], WINDOWS[-1]))

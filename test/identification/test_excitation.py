@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.columns import Columns
-from robot_dynamics_ros.identification.structure import structure
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.identifiable import identifiable_parameters
 
 
 def design(model, **settings):
@@ -51,10 +51,10 @@ def test_more_work_makes_better_motions_and_a_seed_repeats_them():
 def test_the_condition_number_is_that_of_the_regressor():
     model = rd.load_robot("six_axis")
     motion = design(model)
-    known = structure(Columns(model))
+    known = identifiable_parameters(EffortParameters(model))
     t = np.arange(2000) * motion.period / 2000
-    Y = known.base.regressor(known.columns.regressor(motion.at(t), motion.at(t, 1), motion.at(t, 2)))
-    s = np.linalg.svd((Y / known.effort_scale[:, None] / known.loudness).reshape(-1, len(known)), compute_uv=False)
+    Y = known.base.regressor(known.parameters.regressor(motion.at(t), motion.at(t, 1), motion.at(t, 2)))
+    s = np.linalg.svd((Y / known.effort_scale[:, None] / known.sensitivity).reshape(-1, len(known)), compute_uv=False)
     assert s[0] / s[-1] == pytest.approx(motion.condition, rel=0.1)
 
 

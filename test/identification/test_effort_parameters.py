@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.columns import Columns
-from robot_dynamics_ros.identification.structure import structure
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.identifiable import identifiable_parameters
 
 ALL = rd.FrictionTerms(armature=True)
 NAMES = ("six_axis", "seven_axis", "three_link", "two_arm_torso")
@@ -22,7 +22,7 @@ def states(model, count, seed=0):
 )
 def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, terms):
     model = rd.load_robot(name)
-    columns = Columns(model, terms)
+    columns = EffortParameters(model, terms)
     q, v, a = states(model, 50)
     theta = columns.values()
     offset = np.linspace(-1.0, 1.0, model.nv)
@@ -37,14 +37,14 @@ def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, term
 @pytest.mark.parametrize("seed", range(6))
 def test_base_parameters_predict_the_same_efforts_as_all(seed):
     model = rd.random_model_error(rd.load_robot(NAMES[seed % 4]), seed, mass=0.5, com=0.5, inertia=0.3)
-    known = structure(Columns(model, ALL))
-    theta = known.columns.values()
+    known = identifiable_parameters(EffortParameters(model, ALL))
+    theta = known.parameters.values()
     q, v, a = states(model, 40, seed)
-    Y = known.columns.regressor(q, v, a)
+    Y = known.parameters.regressor(q, v, a)
     np.testing.assert_allclose(
         known.base.regressor(Y) @ known.base.values(theta), Y @ theta, atol=1e-8 * np.abs(Y @ theta).max()
     )
-    W = known.base.regressor(Y).reshape(-1, len(known)) / known.loudness
+    W = known.base.regressor(Y).reshape(-1, len(known)) / known.sensitivity
     assert np.linalg.matrix_rank(W, tol=1e-9 * np.linalg.norm(W, 2)) == len(known)
 
 
@@ -52,13 +52,16 @@ def test_base_parameters_predict_the_same_efforts_as_all(seed):
 def test_there_are_as_many_as_the_regressor_has_directions(name):
     model = rd.load_robot(name)
     none = rd.FrictionTerms(viscous=False, coulomb=False, offset=False)
-    assert len(structure(Columns(model, none))) == len(rd.base_parameters(model).independent)
-    assert len(structure(Columns(model))) == len(rd.base_parameters(model).independent) + 3 * model.nv
+    assert len(identifiable_parameters(EffortParameters(model, none))) == len(rd.base_parameters(model).independent)
+    assert (
+        len(identifiable_parameters(EffortParameters(model)))
+        == len(rd.base_parameters(model).independent) + 3 * model.nv
+    )
 
 
 def test_names_say_what_the_parameters_stand_for():
     model = rd.load_robot("two_link")
-    known = structure(Columns(model))
+    known = identifiable_parameters(EffortParameters(model))
     k = known.names.index("elbow.viscous")
     assert known.meaning(k) == "elbow.viscous"
     assert any("more" in name for name in known.names)
@@ -69,6 +72,6 @@ def test_names_say_what_the_parameters_stand_for():
 def test_robots_with_joints_of_several_degrees_of_freedom_are_refused():
     model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True)
     with pytest.raises(rd.ArgumentError, match="one degree of freedom"):
-        Columns(model)
+        EffortParameters(model)
     with pytest.raises(rd.ArgumentError, match="smoothing"):
-        Columns(rd.load_robot("two_link"), rd.FrictionTerms(smoothing=[0.1, 0.0]))
+        EffortParameters(rd.load_robot("two_link"), rd.FrictionTerms(smoothing=[0.1, 0.0]))

@@ -1,0 +1,195 @@
+"""Parameters that efforts are linear in: inertial parameters of all bodies, then rotor inertia and friction of all
+joints, then what single joints have beside these."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.joint_effects import JointEffects, direction
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["EffortParameters", "FrictionTerms", "effort_regressor"]
+
+KINDS = ("armature", "viscous", "coulomb", "offset")
+_SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
+#: parameters of friction, which cannot be negative
+NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "rotor")
+
+
+@dataclass(frozen=True, slots=True)
+class FrictionTerms:
+    """Which effects all joints have as parameters, beside those of the bodies.
+
+    Attributes:
+        viscous: d in d·v.
+        coulomb: F_c in F_c·tanh(v / smoothing).
+        offset: a constant, of a torque sensor or a current measurement that is off.
+        armature: rotor inertia in J·a; if not, the model's is taken for known.
+        smoothing: (nv,) or one number, rad/s or m/s; ``None``: 0.5 % of the velocity limit (0.02 where there is none).
+    """
+
+    viscous: bool = True
+    coulomb: bool = True
+    offset: bool = True
+    armature: bool = False
+    smoothing: Any = None
+
+
+class EffortParameters:
+    """Order and names of all parameters: [bodies (10 each), armature, viscous, coulomb, offset, effects of joints].
+
+    Args:
+        effects: (nv,) form of each joint's friction; smoothing by ``terms`` and nothing more if not given.
+        loaded: the model whose inverse dynamics is the load of load-dependent friction; ``model`` if not given.
+
+    Attributes:
+        model, terms, effects, loaded: what it was made for.
+        names: (p,) e.g. ``"forearm_link.hx"``, ``"elbow.coulomb"``, ``"elbow.load"``.
+        kinds: the parameters that all joints have, in order.
+        extra: joint and name of each parameter that single joints have, in order.
+        smoothing: (nv,) speed over which Coulomb friction is smoothed.
+
+    Raises:
+        ArgumentError: no joint, joints of several degrees of freedom, or a bad ``smoothing``.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        terms: FrictionTerms | None = None,
+        effects: tuple[JointEffects, ...] = (),
+        loaded: RobotModel | None = None,
+    ) -> None:
+        self.model, self.terms, self.loaded = model, terms or FrictionTerms(), loaded or model
+        if not model.nv or any(model.joint(name).type.nv != 1 for name in model.joint_names):
+            raise ArgumentError(
+                "identification needs joints, all of one degree of freedom",
+                where=f"robot {model.name!r}",
+                got=model.joint_names,
+                remedy="Lock floating and planar joints: model.lock(name).",
+            )
+        given = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
+        self.kinds = tuple(kind for kind in KINDS if kind in given)
+        limit = model.velocity_limit
+        usual = np.full(model.nv, _SMOOTHING)
+        limited = np.isfinite(limit) & (limit > 0.0)
+        usual[limited] = _SMOOTHING_SHARE * limit[limited]
+        wanted = self.terms.smoothing
+        width = usual if wanted is None else per_joint(wanted, model.nv, "smoothing", positive=True)
+        self.effects = effects or tuple(JointEffects(float(w)) for w in width)
+        self.smoothing = np.array([e.smoothing for e in self.effects])
+        self.extra = tuple((j, name) for j, e in enumerate(self.effects) for name in e.parameters)
+        self.names = [
+            *parameter_names(model),
+            *(f"{joint}.{kind}" for kind in self.kinds for joint in model.joint_names),
+            *(f"{model.joint_names[j]}.{name}" for j, name in self.extra),
+        ]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def bodies(self) -> slice:
+        """The inertial parameters."""
+        return slice(0, 10 * self.model.nb)
+
+    def of(self, kind: str) -> slice:
+        """The parameters of one kind that all joints have; an empty slice if they are not among the parameters."""
+        if kind not in self.kinds:
+            return slice(0, 0)
+        n, start = self.model.nv, 10 * self.model.nb
+        at = start + n * self.kinds.index(kind)
+        return slice(at, at + n)
+
+    def at(self, joint: int, name: str) -> int:
+        """Index of a joint's parameter, or −1 if it has none of this name."""
+        if name in self.kinds:
+            return self.of(name).start + joint
+        if (joint, name) in self.extra:
+            return 10 * self.model.nb + len(self.kinds) * self.model.nv + self.extra.index((joint, name))
+        return -1
+
+    def joint_of(self) -> list[int]:
+        """Index of the joint of each parameter that is not of a body."""
+        return [*(list(range(self.model.nv)) * len(self.kinds)), *(j for j, _ in self.extra)]
+
+    def values(self, model: RobotModel | None = None) -> Array:
+        """(p,) what a model says the parameters are; those that a model does not have are zero."""
+        model = model or self.model
+        out = np.zeros(len(self))
+        out[self.bodies] = inertial_parameters(model)
+        out[self.of("armature")] = model.armature if "armature" in self.kinds else 0.0
+        out[self.of("viscous")] = model.damping if "viscous" in self.kinds else 0.0
+        out[self.of("coulomb")] = model.friction if "coulomb" in self.kinds else 0.0
+        return out
+
+    def not_negative(self) -> np.ndarray:
+        """(p,) bool: parameters of friction and rotors, which cannot be negative."""
+        return np.array([name.rpartition(".")[2] in NOT_NEGATIVE for name in self.names])
+
+    def joint_columns(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
+        """(..., nv, p − 10 nb) the regressor of the joints' parameters; see :meth:`regressor`."""
+        q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
+        q, v, a = np.broadcast_arrays(q, v, a)
+        nv, start = self.model.nv, 10 * self.model.nb
+        out = np.zeros((*v.shape, len(self) - start))
+        d = direction(self.effects, q, v, parts)
+        diagonal = np.arange(nv)
+        for k, kind in enumerate(self.kinds):
+            values: Any = {"armature": a, "viscous": v, "coulomb": d, "offset": 1.0}[kind]
+            out[..., diagonal, k * nv + diagonal] = values
+        load = inverse_dynamics(self.loaded, q, v, a) if any(name == "load" for _, name in self.extra) else 0.0 * v
+        first = nv * len(self.kinds)
+        for k, (j, name) in enumerate(self.extra):
+            out[..., j, first + k] = self.effects[j].column(
+                name, q[..., j], v[..., j], a[..., j], d[..., j], load[..., j]
+            )
+        return out
+
+    def regressor(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
+        """(..., nv, p) see :func:`effort_regressor`.
+
+        Args:
+            parts: stretches of a motion in order of time, along which presliding friction is followed.
+        """
+        return np.concatenate(
+            [np.asarray(joint_torque_regressor(self.model, q, v, a)), self.joint_columns(q, v, a, parts)], axis=-1
+        )
+
+    def known(self, v: Any, a: Any) -> Array:
+        """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""
+        model = self.model
+        v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
+        out = np.zeros(v.shape)
+        if "armature" not in self.kinds:
+            out += model.armature * a
+        if "viscous" not in self.kinds:
+            out += model.damping * v
+        if "coulomb" not in self.kinds:
+            out += model.friction * np.tanh(v / self.smoothing)
+        return out
+
+
+def effort_regressor(model: RobotModel, q: Any, v: Any, a: Any, terms: FrictionTerms | None = None) -> np.ndarray:
+    """Y with motor efforts τ = Y θ, θ the inertial parameters of all bodies, then those of the joints' friction.
+
+    Args:
+        q: (..., nq).  v, a: (..., nv).
+        terms: which parameters the joints have; viscous and Coulomb friction and an offset if not given.
+
+    Returns:
+        (..., nv, p); the columns are named by :class:`EffortParameters`.  What the terms leave out (rotor inertia,
+        mostly) is :meth:`EffortParameters.known`.
+
+    Source: Swevers, Verdonck and De Schutter, IEEE Control Systems 27(5), 2007, equations 2 to 5.
+    """
+    return EffortParameters(model, terms).regressor(q, v, a)

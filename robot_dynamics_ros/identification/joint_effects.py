@@ -1,0 +1,124 @@
+"""Friction and other effects of one joint beside its bodies: which there are, and their regressor columns.
+
+Friction is Coulomb friction times a *direction* d between −1 and 1, plus what depends on speed, load and position:
+
+    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
+
+The direction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
+
+    dd/dq = (1 − d sign v) / x₀,
+
+which depends on the way gone since the last reversal, not on time.
+
+Sources: Dahl, *A solid friction model* (1968) (presliding); Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica
+30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot, IROS 2010 (load).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["EFFECTS", "JointEffects", "direction", "presliding"]
+
+#: effects of a joint that are only kept where they predict better, and the parameters of each
+EFFECTS = {
+    "stribeck": ("rise",),
+    "asymmetry": ("asymmetry",),
+    "load": ("load",),
+    "position": ("sin1", "cos1"),
+    "position2": ("sin2", "cos2"),
+    "rotor": ("rotor",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JointEffects:
+    """The form of one joint's friction.
+
+    Attributes:
+        smoothing: w, rad/s or m/s, over which the step of Coulomb friction at rest is smoothed.
+        presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
+            function of speed.
+        stribeck_speed: v_s, rad/s or m/s, of the effect ``"stribeck"``.
+        effects: names out of :data:`EFFECTS`.
+    """
+
+    smoothing: float
+    presliding: float = 0.0
+    stribeck_speed: float = 0.1
+    effects: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters beyond viscous and Coulomb friction and offset."""
+        return tuple(name for effect in self.effects for name in EFFECTS[effect])
+
+    def column(self, name: str, q: Array, v: Array, a: Array, d: Array, load: Array) -> Array:
+        """(...) regressor column of a parameter, of states (...) of this joint.
+
+        Args:
+            d: direction.
+            load: size of the effort that the joint carries without friction.
+        """
+        if name == "rise":
+            return np.asarray(d * np.exp(-((v / self.stribeck_speed) ** 2)))
+        if name == "asymmetry":
+            return np.abs(d)
+        if name == "load":
+            return np.asarray(d * np.abs(load))
+        if name == "rotor":
+            return a
+        wave = np.sin if name.startswith("sin") else np.cos
+        return np.asarray(wave(int(name[3:]) * q))
+
+
+def presliding(q: Array, way: Array, start: Array) -> Array:
+    """State of presliding friction along a motion.
+
+    Args:
+        q: (n,) positions in order of time.
+        way: (k,) x₀ for each of k states, rad or m.
+        start: (k,) states at the first position.
+
+    Returns:
+        (n, k).
+    """
+    n, k = len(q), len(way)
+    out = np.empty((n, k))
+    step = np.sign(np.diff(q))
+    for i in np.flatnonzero(step == 0.0):  # a pause changes nothing: no reversal there
+        step[i] = step[i - 1] if i else 0.0
+    turns = np.flatnonzero(np.diff(step) != 0.0) + 1
+    ends = [0, *turns.tolist(), n - 1]
+    state = np.array(start, dtype=np.float64)
+    out[0] = state
+    for first, last in pairwise(ends):
+        if last > first:
+            sign = step[first]
+            gone = np.abs(q[first + 1 : last + 1] - q[first])[:, None]
+            out[first + 1 : last + 1] = sign + (state - sign) * np.exp(-gone / way)
+            state = out[last]
+    return out
+
+
+def direction(effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()) -> Array:
+    """(n, nv) directions of friction between −1 and 1.
+
+    Args:
+        effects: one for each joint.
+        q, v: (n, nv) a motion, or states in any order if there are no ``parts``.
+        parts: stretches of ``q`` in order of time; without them presliding is not followed, and all is a function of
+            speed.
+    """
+    width = np.array([e.smoothing for e in effects])
+    out = np.tanh(np.asarray(v) / width)
+    for j, e in enumerate(effects):
+        if e.presliding > 0.0:
+            for part in parts:
+                out[part, j] = presliding(q[part, j], np.array([e.presliding]), out[part, j][:1])[:, 0]
+    return out

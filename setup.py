@@ -103,6 +103,7 @@ setup(
             f"controller = {NAME}.ros.main:controller",
             f"effort_gate = {NAME}.ros.main:effort_gate",
             f"simulator = {NAME}.ros.main:simulator",
+            f"viewer = {NAME}.ros.main:viewer",
             f"robot_dynamics = {NAME}.cli.main:main",
         ],
     },

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "robot",
         nargs="?",
         metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
+        help="path to a URDF, or the name of a robot that ships with the package; with --live not needed",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--bag", metavar="FILE", help="replay joint states from an mcap file or a rosbag2 directory")
@@ -31,6 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source.add_argument(
         "--run", metavar="FILE", help="replay a run saved as .npz with the arrays t and q (and v, a, tau)"
+    )
+    source.add_argument("--live", action="store_true", help="show the robot whose joint_states are on the network now")
+    parser.add_argument(
+        "--namespace", nargs="*", default=[], help="with --live: namespaces of the robots (default: none)"
     )
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
     parser.add_argument("--q", type=float, nargs="+", metavar="X", help="show this configuration, rad and m")
@@ -50,8 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show, or write, what was asked for."""
+    if options.live:
+        return _live(options)
     if options.robot is None:
-        raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis.")
+        raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live.")
     model = load_urdf(str(find_robot(options.robot)))
     what = _what(model, options)
     written = _write(model, what, options)
@@ -113,3 +119,16 @@ def _announce(viewer: Any) -> None:
         print(
             "            everybody who can reach this address can see the robot, and move a live one", file=sys.stderr
         )
+
+
+def _live(options: argparse.Namespace) -> int:
+    from robot_dynamics_ros.cli.processes import need_ros
+
+    need_ros("view --live")
+    from robot_dynamics_ros.ros.main import viewer
+
+    given = [f"robots:={options.namespace}"] if options.namespace else []
+    given += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
+    if options.robot is not None:
+        given.append(f"robot_description_file:={find_robot(options.robot)}")
+    return viewer(["--ros-args", *(word for text in given for word in ("-p", text))])

@@ -10,7 +10,7 @@ import sys
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
-__all__ = ["controller", "effort_gate", "simulator"]
+__all__ = ["controller", "effort_gate", "simulator", "viewer"]
 
 
 def controller(args: list[str] | None = None) -> int:
@@ -40,7 +40,16 @@ def effort_gate(args: list[str] | None = None) -> int:
     return run(EffortGateNode, stop, args)
 
 
-EXECUTABLES = {"controller": controller, "effort_gate": effort_gate, "simulator": simulator}
+def viewer(args: list[str] | None = None) -> int:
+    """The executable ``viewer``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.run import run
+    from robot_dynamics_ros.ros.viewer.node import ViewerNode
+
+    return run(ViewerNode, stop, args)
+
+
+EXECUTABLES = {"controller": controller, "effort_gate": effort_gate, "simulator": simulator, "viewer": viewer}
 
 if __name__ == "__main__":
     node = sys.argv.pop(1) if len(sys.argv) > 1 else ""

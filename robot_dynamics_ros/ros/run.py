@@ -13,6 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
+from robot_dynamics_ros.ros.transport.paced_executor import PacedExecutor
 
 __all__ = ["run"]
 
@@ -20,6 +21,8 @@ __all__ = ["run"]
 def _executor(name: str, node: Any) -> Executor:
     if name == "focused":
         return FocusedExecutor(node)
+    if name == "paced":
+        return PacedExecutor(node, node.parameters["rate"])
     executor: Executor
     if name == "events":
         try:

@@ -120,6 +120,7 @@ class Viewer:
         rate: pictures per second at most.
         title: of the page.
         report: called with (cause, sentence) for what a browser sends and is not taken.
+        expected: how many robots there will be, where more are going to be added.
 
     Attributes:
         robots: the robots shown.
@@ -137,27 +138,19 @@ class Viewer:
         rate: float = 30.0,
         title: str = "",
         report: Callable[[str, str], None] | None = None,
+        expected: int = 0,
     ) -> None:
         self.window = Window(title or ", ".join(source.name for source in sources) or "robots", host, port, report)
         self.pictures = 0
         self._period = 1.0 / rate
         self._stop = threading.Event()
         self._failed: str = ""
+        self._alone = max(len(sources), expected) <= 1
+        self._lock = threading.RLock()
         self.robots: list[RobotView] = []
         try:
-            spacing = 0.0
             for k, source in enumerate(sources):
-                view = RobotView(
-                    self.window,
-                    source,
-                    controls[k] if controls is not None else None,
-                    looks[k] if looks is not None else None,
-                    (0.0, spacing, 0.0),
-                    len(sources) == 1,
-                )
-                self.robots.append(view)
-                spacing += 2.2 * view.nodes.size
-            self._camera(spacing)
+                self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
             self.update()
         except BaseException:
             self.window.close()
@@ -165,12 +158,19 @@ class Viewer:
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
+    def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> RobotView:
+        """Show one more robot, beside the others."""
+        with self._lock:
+            spacing = sum(2.2 * robot.nodes.size for robot in self.robots)
+            view = RobotView(self.window, source, controls, looks, (0.0, spacing, 0.0), self._alone)
+            self.robots.append(view)
+            self._camera(spacing)
+            return view
+
     def _camera(self, spacing: float) -> None:
-        if not self.robots:
-            return
         nodes = self.robots[0].nodes
         height = 0.5 * max(float(nodes.poses[:, 2, 3].max()), 0.0)
-        middle = 0.5 * (spacing - 2.2 * self.robots[-1].nodes.size)
+        middle = 0.5 * spacing
         self.window.look_at((0.0, middle, height), 2.0 * nodes.size + 1.2 * middle)
 
     @property
@@ -180,7 +180,7 @@ class Viewer:
 
     def update(self) -> None:
         """Bring the scene up to date now."""
-        with self.window.server.atomic():
+        with self._lock, self.window.server.atomic():
             now = time.monotonic()
             self.pictures += any([robot.update(now) for robot in self.robots])
 

@@ -1,0 +1,389 @@
+"""One robot on the network: what it tells, and what it can be asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics_ros.dynamics import joint_wrenches, link_poses
+from robot_dynamics_ros.dynamics.algorithms.links import link_tree
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
+from robot_dynamics_ros.ros.viewer.live_state import LiveState
+from robot_dynamics_ros.view.arrows import Arrows, world_arrows
+from robot_dynamics_ros.view.source import Adjustable, Controls, Shown, Source
+
+__all__ = ["LiveControls", "LiveRobot"]
+
+_FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
+_MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
+
+
+class LiveRobot(Source):
+    """States of a robot from its topics, newest first.
+
+    Args:
+        node: the node.
+        model: the robot.
+        namespace: of its topics, ``""`` for the node's own.
+        names: of the nodes ``controller`` and ``simulator``.
+        wrenches: ``computed``, ``published`` or ``none``.
+        rejections: where unusable messages are reported.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        model: RobotModel,
+        namespace: str,
+        names: Mapping[str, str],
+        wrenches: str,
+        rejections: Rejections,
+    ) -> None:
+        self.model = model
+        self.name = namespace or model.name
+        self.pulled: dict[str, Array] = {}
+        self.answer = ""
+        self._node, self._rejections, self._wrenches = node, rejections, wrenches
+        self._state = LiveState(model)
+        self._lock = threading.Lock()
+        self._shown: Shown | None = None
+        self._heard = 0.0
+        self._count = 0
+        self._told = (0.0, "waiting for joint states")
+        self._tree = link_tree(model)
+        self._external: dict[str, tuple[float, Array]] = {}
+        self._estimated: dict[str, tuple[float, Array]] = {}
+        self._published: dict[str, tuple[float, Array]] = {}
+        self._reference: tuple[float, Array] | None = None
+        at = _topics(namespace)
+        controller, simulator = names["controller"], names["simulator"]
+        subscribe = node.create_subscription
+        self._subscriptions = [
+            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
+            subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST),
+            subscribe(
+                WrenchStamped,
+                at(f"{controller}/external_wrench_estimate"),
+                lambda m: self._on_wrench(self._estimated, m),
+                NEWEST,
+            ),
+            *(
+                subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(self._external, m), NEWEST)
+                for topic in (f"{controller}/external_wrench", f"{simulator}/external_wrench")
+            ),
+        ]
+        if wrenches == "published":
+            self._subscriptions += [
+                subscribe(
+                    WrenchStamped,
+                    at(f"{controller}/joint_wrenches/{topic_token(name)}"),
+                    self._keeper(name),
+                    NEWEST,
+                )
+                for name in model.joint_names
+            ]
+
+    def _keeper(self, joint: str) -> Callable[[Any], None]:
+        def keep(message: Any) -> None:
+            self._published[joint] = (time.monotonic(), spatial_wrench(message))
+
+        return keep
+
+    def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: Any) -> None:
+        try:
+            link = message.header.frame_id
+            self.model.link_index(link)
+            kept[link] = (time.monotonic(), spatial_wrench(message))
+        except RobotDynamicsError as error:
+            self._rejections.report("wrench", f"a wrench is not shown: {error}")
+
+    def _on_reference(self, message: Any) -> None:
+        q = self._state.q.copy()
+        try:
+            for name, position in zip(message.name, message.position, strict=False):
+                q[self.model.q_slice(name)] = position
+        except RobotDynamicsError:
+            return  # another robot's
+        if np.isfinite(q).all():
+            self._reference = (time.monotonic(), q)
+
+    def _on_state(self, message: Any) -> None:
+        now = time.monotonic()
+        try:
+            self._state.take(message, now)
+        except RobotDynamicsError as error:
+            self._rejections.report("joint_states", f"a joint state is not shown: {error}")
+            return
+        self._heard = now
+        self._count += 1
+        external, estimated = _fresh(self._external, now), _fresh(self._estimated, now)
+        external |= dict(self.pulled)
+        s = self._state
+        a = s.acceleration()
+        fresh = self._reference is not None and now - self._reference[0] < _FRESH
+        shown = Shown(
+            s.t,
+            s.q,
+            s.v,
+            a,
+            s.efforts,
+            self._arrows(a, external),
+            external,
+            estimated,
+            self._reference[1] if fresh and self._reference is not None else None,
+        )
+        with self._lock:
+            self._shown = shown
+
+    def _arrows(self, a: Array, external: dict[str, Array]) -> Arrows | None:
+        m, s = self.model, self._state
+        if self._wrenches == "none" or not m.joint_names:
+            return None
+        names = m.joint_names
+        if self._wrenches == "published":
+            fresh = _fresh(self._published, time.monotonic())
+            names = tuple(name for name in names if name in fresh)
+            rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
+        else:
+            rows = np.asarray(joint_wrenches(m, s.q, s.v, a, external=external or None))
+        return world_arrows(names, np.asarray(link_poses(m, s.q))[[self._tree.link_of[n] for n in names]], rows)
+
+    def state(self) -> Shown | None:
+        """See :class:`~robot_dynamics_ros.view.source.Source`."""
+        with self._lock:
+            return self._shown
+
+    def status(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Source`."""
+        now = time.monotonic()
+        if now - self._told[0] >= 1.0:
+            if self._shown is None:
+                text = "waiting for joint states"
+            elif now - self._heard > 1.0:
+                text = f"**no joint state for {now - self._heard:.0f} s**"
+            else:
+                text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
+            self._count = 0
+            self._told = (now, text)
+        return f"{self._told[1]}  \n{self.answer}" if self.answer else self._told[1]
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions = []
+
+
+class LiveControls(Controls):
+    """What a page can ask of the controller and the simulator.
+
+    Methods are called by the page's threads; what they want is done by :meth:`tick`, in the node's own thread.
+
+    Args:
+        node: the node.
+        robot: whose states are shown; told what is answered and what is pulled.
+        namespace, names: as for :class:`LiveRobot`.
+    """
+
+    def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
+        self._node, self._robot, self._model = node, robot, robot.model
+        at = _topics(namespace)
+        controller, simulator = at(names["controller"]), at(names["simulator"])
+        self._lock = threading.Lock()
+        self._todo: list[Callable[[], None]] = []
+        self._pull: tuple[str, Array] | None = None
+        self._adjustables: tuple[Adjustable, ...] = ()
+        self._asked = 0.0
+        client = node.create_client
+        self._services = {
+            "hold": client(Trigger, f"{controller}/hold"),
+            "reset": client(Trigger, f"{simulator}/reset_world"),
+            "pause": client(SetBool, f"{simulator}/set_pause"),
+            "step": client(Trigger, f"{simulator}/step"),
+            "list": client(ListParameters, f"{controller}/list_parameters"),
+            "describe": client(DescribeParameters, f"{controller}/describe_parameters"),
+            "get": client(GetParameters, f"{controller}/get_parameters"),
+            "set": client(SetParametersAtomically, f"{controller}/set_parameters_atomically"),
+        }
+        self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
+        self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
+
+    # -- asked by the page ---------------------------------------------------------------------------------------
+
+    def _later(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            self._todo.append(work)
+
+    def _call(self, service: str, request: Any) -> str:
+        if not self._services[service].service_is_ready():
+            return f"{service}: nobody on the network offers {self._services[service].srv_name}"
+        self._later(lambda: self._send(service, request, lambda answer: _sentence(service, answer)))
+        return f"{service} …"
+
+    def _send(self, service: str, request: Any, told: Callable[[Any], str | None]) -> None:
+        def done(future: Any) -> None:
+            try:
+                self._robot.answer = told(future.result()) or self._robot.answer
+            except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
+                self._robot.answer = f"{service}: {error}"
+
+        self._services[service].call_async(request).add_done_callback(done)
+
+    def hold(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._call("hold", Trigger.Request())
+
+    def reset(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._call("reset", Trigger.Request())
+
+    def pause(self, paused: bool) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._call("pause", SetBool.Request(data=paused))
+
+    def step(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._call("step", Trigger.Request())
+
+    def move_to(self, q: Array, duration: float) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        if not self._trajectories.get_subscription_count():
+            return f"nobody on the network listens to {self._trajectories.topic_name}"
+        model = self._model
+        names = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+        message = JointTrajectory(joint_names=names)
+        point = JointTrajectoryPoint(positions=[float(q[model.q_slice(name).start]) for name in names])
+        point.velocities = [0.0] * len(names)
+        point.time_from_start.sec = int(duration)
+        point.time_from_start.nanosec = int(1e9 * (duration - int(duration)))
+        message.points.append(point)
+        self._later(lambda: self._trajectories.publish(message))
+        return f"on the way, {duration:g} s"
+
+    def pull(self, link: str, wrench: Array | None) -> None:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        with self._lock:
+            if wrench is not None:
+                self._pull = (link, np.asarray(wrench, dtype=float))
+            else:
+                self._pull = None
+                self._todo.append(lambda: self._push(link, np.zeros(6)))
+        self._robot.pulled = {} if wrench is None else {link: np.asarray(wrench, dtype=float)}
+
+    def adjustables(self) -> Sequence[Adjustable]:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._adjustables
+
+    def adjust(self, name: str, value: float) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        item = next((a for a in self._adjustables if a.name == name), None)
+        if item is None or not item.lower <= value <= item.upper:
+            return f"{name}: {value:g} is outside its limits"
+        parameters = [_parameter(name, float(value))]
+        if name == "payload.mass" and value > 0.0:
+            parameters.append(_parameter("payload.link", self._model.link_names[-1]))
+        self._later(
+            lambda: self._send(
+                "set",
+                SetParametersAtomically.Request(parameters=parameters),
+                lambda a: f"{name} = {value:g}" if a.result.successful else f"{name}: {a.result.reason}",
+            )
+        )
+        return f"{name} …"
+
+    # -- done by the node ----------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Do what was asked since the last time, and keep pulling."""
+        with self._lock:
+            todo, self._todo = self._todo, []
+            pull = self._pull
+        for work in todo:
+            work()
+        if pull is not None:
+            self._push(*pull)
+        now = time.monotonic()
+        if not self._adjustables and now - self._asked > 2.0 and self._services["list"].service_is_ready():
+            self._asked = now
+            request = ListParameters.Request(prefixes=["gains", "payload"], depth=0)
+            self._send("list", request, self._on_list)
+
+    def let_go(self) -> None:
+        """The process ends: a link that is pulled is pulled no more."""
+        with self._lock:
+            pull, self._pull = self._pull, None
+        if pull is not None:
+            self._push(pull[0], np.zeros(6))
+
+    def _push(self, link: str, wrench: Array) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = link
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        m, f = wrench[:3].tolist(), wrench[3:].tolist()
+        message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = m
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = f
+        self._pushes.publish(message)
+
+    def _on_list(self, answer: Any) -> None:
+        names = sorted(answer.result.names)
+        if names:
+            request = DescribeParameters.Request(names=names)
+            self._send("describe", request, lambda told: self._on_described(told))
+
+    def _on_described(self, answer: Any) -> None:
+        found = {
+            d.name: d
+            for d in answer.descriptors
+            if d.type == ParameterType.PARAMETER_DOUBLE and not d.read_only and d.floating_point_range
+        }
+        names = sorted(found)
+        self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, found, told.values))
+
+    def _on_values(self, names: Sequence[str], described: Mapping[str, Any], values: Sequence[Any]) -> None:
+        items = []
+        for name, value in zip(names, values, strict=False):
+            limits, now = described[name].floating_point_range[0], float(value.double_value)
+            least = 5.0 if name == "payload.mass" else 1.0
+            upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
+            lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
+            items.append(Adjustable(name, name, lower, upper, now, ""))
+        self._adjustables = tuple(items)
+
+
+def _topics(namespace: str) -> Callable[[str], str]:
+    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else ""
+    return lambda name: f"{prefix}{name}"
+
+
+def _fresh(kept: dict[str, tuple[float, Array]], now: float) -> dict[str, Array]:
+    return {name: wrench for name, (t, wrench) in kept.items() if now - t < _FRESH and wrench.any()}
+
+
+def _sentence(service: str, answer: Any) -> str:
+    return f"{service}: {answer.message or ('done' if answer.success else 'refused')}"
+
+
+def _parameter(name: str, value: float | str) -> Parameter:
+    kinds = {float: ParameterType.PARAMETER_DOUBLE, str: ParameterType.PARAMETER_STRING}
+    given = ParameterValue(type=kinds[type(value)])
+    if isinstance(value, str):
+        given.string_value = value
+    else:
+        given.double_value = value
+    return Parameter(name=name, value=given)

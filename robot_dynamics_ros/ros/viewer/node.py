@@ -1,0 +1,119 @@
+"""The viewer as a node: topics in, a page out."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.viewer import parameters as settings
+from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
+from robot_dynamics_ros.ros.viewer.markers import wrench_markers
+from robot_dynamics_ros.view.arrows import external_arrows
+from robot_dynamics_ros.view.viewer import Viewer
+from robot_dynamics_ros.view.visuals import read_looks
+
+__all__ = ["ViewerNode"]
+
+
+class ViewerNode(Node):
+    """See ``docs/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("robot_viewer", **options)
+        self.parameters = ParameterSet(self, settings.validate, lambda changed, values: None)
+        self.parameters.declare(settings.VIEWER_PARAMETERS)
+        self.parameters.validate()
+        self.rejections = Rejections(self.get_logger())
+        values = self.parameters
+        self._robots: dict[str, tuple[LiveRobot, LiveControls | None]] = {}
+        self._markers: dict[str, Any] = {}
+        self._marked: dict[str, Any] = {}
+        namespaces = tuple(values["robots"]) or ("",)
+        self.viewer = Viewer(
+            [],
+            host=values["host"],
+            port=values["port"],
+            rate=values["rate"],
+            title=", ".join(filter(None, namespaces)) or "robot",
+            report=self._refused,
+            expected=len(namespaces),
+        )
+        self._source = DescriptionSource(self, values, partial(self._described, "")) if namespaces == ("",) else None
+        if self._source is None:
+            text = DescriptionSource(self, values, lambda text: None).text
+            for namespace in namespaces:
+                if text:
+                    self._described(namespace, text)
+                else:
+                    topic = f"/{namespace.strip('/')}/robot_description"
+                    self.create_subscription(String, topic, partial(self._on_description, namespace), LATCHED)
+        elif self._source.text:
+            self._described("", self._source.text)
+        self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f"open {self.viewer.address} in a browser")
+        if not self.viewer.window.loopback:
+            self.get_logger().warning("everybody who can reach this address can see the robot, and move it")
+        if values["open_browser"]:
+            self.viewer.window.open()
+
+    def _refused(self, cause: str, text: str) -> None:
+        self.rejections.report(f"browser_{cause}", text)
+
+    def _on_description(self, namespace: str, message: Any) -> None:
+        self._described(namespace, message.data)
+
+    def _described(self, namespace: str, text: str) -> None:
+        """A description has arrived: show the robot."""
+        if namespace in self._robots:
+            if text != self._robots[namespace][0].model.description.source:
+                self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
+            return
+        values = self.parameters
+        try:
+            model = load_robot_model(text, values, self.get_logger())
+            looks = read_looks(model, directory=values["meshes"] or None)
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
+            return
+        names = {"controller": values["controller"], "simulator": values["simulator"]}
+        robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
+        controls = LiveControls(self, robot, namespace, names) if values["controls"] else None
+        self._robots[namespace] = (robot, controls)
+        topic = f"~/wrench_markers{'/' + namespace.strip('/') if namespace.strip('/') else ''}"
+        self._markers[namespace] = self.create_publisher(MarkerArray, topic, NEWEST)
+        self.viewer.add(robot, controls, looks)
+        self.get_logger().info(f"showing {model.name!r}: {len(model.joint_names)} joints")
+
+    def _tick(self) -> None:
+        for namespace, (robot, controls) in self._robots.items():
+            if controls is not None:
+                controls.tick()
+            publisher, shown = self._markers[namespace], robot.state()
+            if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
+                continue
+            if publisher.get_subscription_count():
+                self._marked[namespace] = shown
+                outside = external_arrows(robot.model, shown.q, shown.external) if shown.external else None
+                stamp = round(shown.t * 1e9)
+                publisher.publish(wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside))
+
+    def finish(self) -> None:
+        """The process ends: let go of every link, close the page."""
+        for _, controls in self._robots.values():
+            if controls is not None:
+                controls.let_go()
+        if self._robots:
+            time.sleep(0.05)  # the last message has to leave before the middleware ends
+        self.viewer.close()

@@ -1,0 +1,81 @@
+"""The viewer's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
+from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+
+__all__ = ["VIEWER_PARAMETERS", "validate"]
+
+VIEWER_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    Param(
+        "robots",
+        (),
+        "Namespaces of the robots to show, side by side; empty: the one in the node's own namespace.",
+        read_only=True,
+    ),
+    Param(
+        "host", "127.0.0.1", "Address to listen on; the default can be reached from this machine only.", read_only=True
+    ),
+    Param(
+        "port",
+        8080,
+        "TCP port; the next free one if it is taken, any free one if 0.",
+        lower=0,
+        upper=65535,
+        read_only=True,
+    ),
+    Param("open_browser", False, "Open the page in this machine's browser.", read_only=True),
+    Param("rate", 30.0, "Pictures per second at most.", unit="Hz", lower=1.0, upper=120.0, read_only=True),
+    Param(
+        "controls",
+        True,
+        "Let people hold, reset, move and pull the robot from the page; otherwise they can only look.",
+        read_only=True,
+    ),
+    Param(
+        "controller",
+        "computed_torque_controller",
+        "Name of the controller's node, in the robot's namespace.",
+        read_only=True,
+    ),
+    Param("simulator", "robot_simulator", "Name of the simulator's node, in the robot's namespace.", read_only=True),
+    Param(
+        "wrenches",
+        "computed",
+        "Joint wrenches from the joint states by the model, at no cost to the controller; or those that it publishes.",
+        choices=("computed", "published", "none"),
+        read_only=True,
+    ),
+    Param(
+        "meshes",
+        "",
+        "Folder where relative mesh addresses start, if the description comes by topic.",
+        read_only=True,
+    ),
+    Param(
+        "executor",
+        "paced",
+        "paced: take the newest messages once a picture, whatever their rate.",
+        choices=("paced", "single_threaded"),
+        read_only=True,
+    ),
+)
+
+
+def validate(values: Mapping[str, Any]) -> None:
+    """Rules that concern more than one parameter.
+
+    Raises:
+        ArgumentError: a robot is named twice.
+    """
+    robots = values["robots"]
+    if len(set(robots)) != len(robots):
+        raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")

@@ -14,7 +14,7 @@ DEFINITION := setup.py pyproject.toml
 .PHONY: help demo test bench lint clean
 
 help:
-	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture"
+	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make lint                              ruff and mypy"
@@ -23,7 +23,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[ros,viz]'
+	$(BIN)/python -m pip install --quiet --editable '.[ros,view,viz]'
 	@touch $@
 
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -29,7 +30,7 @@ from robot_dynamics_ros.resources import share_directory
 PACKAGE = "robot_dynamics_ros"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
 COMMAND_TOPICS = ("effort_controller/commands", "robot_joint_commands")
-VIEWERS = ("none", "rviz", "foxglove_bridge")
+VIEWERS = ("none", "browser", "rviz", "foxglove_bridge")
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -79,7 +80,8 @@ def generate_launch_description() -> LaunchDescription:
                 "viewer",
                 default_value="none",
                 choices=VIEWERS,
-                description="start a viewer, if it is installed: rviz (as rviz:=true), or foxglove_bridge, to which Foxglove "
+                description="start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as "
+                "rviz:=true), or foxglove_bridge, to which Foxglove "
                 "connects at ws://localhost:8765",
             ),
             DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
@@ -107,7 +109,7 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
     viewer = argument("viewer")
     rviz = argument("rviz") == "true" or viewer == "rviz"
-    watched = rviz or viewer != "none"
+    watched = rviz or viewer == "foxglove_bridge"
     wanted = {"true": True, "false": False, "auto": watched or robot == "ros2_control"}[argument("state_publisher")]
     publisher = wanted and path is not None and _installed("robot_state_publisher")
     if robot == "ros2_control" and path is not None and wanted and not publisher:
@@ -132,6 +134,8 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         )
     if rviz:
         entities += _rviz(model, namespace, sim_time)
+    if viewer == "browser":
+        entities += _browser(path, namespace, sim_time)
     if viewer == "foxglove_bridge":
         entities += _foxglove(namespace, sim_time)
     if robot == "sim":
@@ -266,6 +270,15 @@ def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[Laun
             parameters=[{"use_sim_time": sim_time}],
         )
     ]
+
+
+def _browser(path: Path | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+    if find_spec("viser") is None:
+        return [
+            LogInfo(msg="the viewer is not started: viser is not installed (pip install 'robot_dynamics_ros[view]')")
+        ]
+    given = [{"robot_description_file": str(path)}] if path is not None else []
+    return [_ours("viewer", namespace, [{"use_sim_time": sim_time}, *given])]
 
 
 def _foxglove(namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:

@@ -7,11 +7,13 @@ import io
 import os
 import sys
 import time
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.plan import Motion, plan_motion
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
@@ -50,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest position error at the end that counts as arrived, rad or m (default: 0.01)",
     )
     parser.add_argument("--seed", type=int, default=7, help="of the waypoints (default: 7)")
-    parser.add_argument("--no-picture", action="store_true", help="print the table only")
+    parser.add_argument("--no-picture", action="store_true", help="print the table only: no picture, no page to replay")
+    parser.add_argument("--view", action="store_true", help="open the live view in this machine's browser")
+    parser.add_argument("--no-view", action="store_true", help="no live view")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,18 +89,26 @@ def run(options: argparse.Namespace) -> int:
             ["--ros-args", *_parameter_files("controller", path), "-p", f"state_timeout:={_PATIENCE}"],
             options.output / "controller.log",
         )
-        with controller, DemoClient(model) as client:
+        with ExitStack() as stack:
+            stack.enter_context(controller)
+            client = stack.enter_context(DemoClient(model))
+            view = None
+            if not options.no_view:
+                view = stack.enter_context(LiveView(path, options.output / "viewer.log", options.view))
             nodes = (simulator, controller)
             print(
                 f"processes   simulator {simulator.pid}, controller {controller.pid}; "
                 f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
             )
             _wait_until_ready(client, nodes)
+            if view is not None:
+                view.announce()
             motion, recording, arrived = _follow(client, model, options, nodes)
             codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(model, motion, recording)
     if not options.no_picture:
         _picture(model, motion, recording, options.output / "demo.png")
+        write_page(model, motion, recording, options.output / "replay.html")
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)

@@ -119,7 +119,7 @@ def sensible_scale(model: RobotModel, forces: Any = None, moments: Any = None) -
         return max(float(lengths.max(initial=0.0)), 0.05 * least)
 
     return ArrowScale(
-        nice_scale(0.4 * size, largest(forces, weight)), nice_scale(0.4 * size, largest(moments, 0.3 * weight * size))
+        nice_scale(0.4 * size, largest(forces, weight)), nice_scale(0.4 * size, largest(moments, 0.15 * weight * size))
     )
 
 

@@ -146,8 +146,10 @@ class RobotNodes:
         _place(self.links, self.poses)
 
     def ghost(self, q: Any | None) -> None:
-        """Show a second, transparent robot at a configuration; ``None`` hides it."""
-        if q is None:
+        """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
+        poses = None if q is None else np.asarray(link_poses(self.model, q))
+        # where the two coincide, one would only tint the other
+        if poses is None or np.abs(poses[:, :3, 3] - self.poses[:, :3, 3]).max() < 0.004 * self.size:
             if self._ghost is not None:
                 self._marks["ghost"].visible = False
             return
@@ -160,7 +162,7 @@ class RobotNodes:
             for layer in self.default_layers[:1]:
                 self._draw(layer, self.shapes(layer), root, GHOST)
         self._marks["ghost"].visible = True
-        _place(self._ghost, np.asarray(link_poses(self.model, q)))
+        _place(self._ghost, poses)
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""

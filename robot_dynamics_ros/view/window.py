@@ -79,9 +79,8 @@ class Window:
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
-        self.server.gui.configure_theme(
-            control_layout="collapsible", control_width="medium", show_logo=False, show_share_button=False
-        )
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.server.gui.main_panel.dock_right()
 
     @property
     def port(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,9 @@ def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
     picture = tmp_path / "out" / "demo.png"
     assert str(picture) in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
+    if find_spec("viser") is not None:
+        assert "http://127.0.0.1:" in done.stdout
+        assert "__VISER_EMBED_DATA__" in (tmp_path / "out" / "replay.html").read_text(encoding="utf-8")
     assert "Traceback" not in (tmp_path / "out" / "controller.log").read_text()
 
 
@@ -69,14 +73,14 @@ def test_it_runs_any_urdf_with_odd_names_and_prismatic_joints(tmp_path):
     """Names that are no topic names, a root without inertia, a joint that starts on its limit."""
     robot = tmp_path / "robot.urdf"
     robot.write_text(FREE_AXES)
-    done = demo(tmp_path, "--robot", str(robot), "--no-picture")
+    done = demo(tmp_path, "--robot", str(robot), "--no-picture", "--no-view")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "turn table-1" in done.stdout
     assert " mm " in done.stdout
 
 
 def test_a_tolerance_that_cannot_be_met_fails(tmp_path):
-    done = demo(tmp_path, "--robot", "pendulum", "--no-picture", "--duration", "1", "--tolerance", "0")
+    done = demo(tmp_path, "--robot", "pendulum", "--no-picture", "--no-view", "--duration", "1", "--tolerance", "0")
     assert done.returncode == 1
     assert "NOT ARRIVED" in done.stdout
 

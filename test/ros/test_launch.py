@@ -81,6 +81,13 @@ def test_what_is_asked_for_and_installed_is_started(installed):
     assert not messages
 
 
+def test_the_browser_viewer_is_a_process_of_its_own():
+    pytest.importorskip("viser")
+    nodes, messages = decide(robot="sim", viewer="browser")
+    assert executables(nodes) == ["viewer", "simulator", "controller"]
+    assert not messages
+
+
 def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_not(installed):
     nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
     assert executables(nodes) == ["simulator", "controller"]

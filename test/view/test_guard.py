@@ -1,0 +1,157 @@
+"""What a browser sends is looked at before it reaches anything."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import numpy as np
+import pytest
+from support.page import Page, wait_for
+
+import robot_dynamics_ros as rd
+
+pytest.importorskip("viser")
+
+from websockets.exceptions import ConnectionClosed
+
+from robot_dynamics_ros.errors import ArgumentError
+
+
+@pytest.fixture
+def view():
+    heard = []
+    with rd.view(rd.load_robot("two_link"), port=0, report=lambda cause, text: heard.append((cause, text))) as viewer:
+        viewer.heard = heard
+        yield viewer
+
+
+def position(viewer) -> np.ndarray:
+    return viewer.robots[0].source.state().q
+
+
+def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
+    slider = view.robots[0].sliders._handles[1]
+    with Page(view.address) as page:
+        page.set(slider, 30.0)
+        assert wait_for(lambda: math.isclose(position(view)[1], math.radians(30.0), rel_tol=1e-9))
+        assert page.open
+    assert view.window.loopback
+    assert view.address.startswith("http://127.0.0.1:")
+    assert not view.heard
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (math.nan, "value"),
+        (math.inf, "value"),
+        (1e6, "value"),
+        ("far", "value"),
+        (True, "value"),
+        (None, "value"),
+        ([1.0], "value"),
+        (90.0, "max"),
+        ("x" * 10_000_000, "value"),
+    ],
+    ids=["nan", "infinite", "beyond", "text", "bool", "none", "list", "property", "10 MB"],
+)
+def test_a_bad_value_changes_nothing_and_is_reported(view, value, name):
+    slider = view.robots[0].sliders._handles[0]
+    before, most = slider.value, slider.max
+    with Page(view.address) as page:
+        page.set(slider, value, name)
+        assert wait_for(lambda: view.heard)
+        assert page.open
+    assert view.heard[0][0] == "bad_value"
+    assert len(view.heard[0][1]) < 300
+    assert (slider.value, slider.max) == (before, most)
+    assert not position(view).any()
+
+
+def test_messages_that_no_page_sends_are_refused(view):
+    with Page(view.address) as page:
+        page.send("ShareUrlRequest")  # would open a tunnel to somebody else's server
+        page.send("ViewerCameraMessage", wxyz=(math.nan,) * 4, position=(0.0,) * 3, fov=1.0, near=0.1, far=1.0,
+                  image_height=1, image_width=1, look_at=(0.0,) * 3, up_direction=(0.0,) * 3)  # fmt: skip
+        assert wait_for(lambda: len(view.heard) >= 2)
+    assert [cause for cause, _ in view.heard] == ["message_kind", "bad_value"]
+    assert view.window.server._share_tunnel is None
+
+
+@pytest.mark.parametrize("data", ["text", b"\xc1 no message", b"x" * 10_000_000], ids=["text", "bytes", "10 MB"])
+def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data):
+    with Page(view.address) as other, Page(view.address) as page:
+        page.raw(data)
+        assert wait_for(lambda: not page.open)
+        assert wait_for(lambda: view.heard)
+        assert other.open
+        other.set(view.robots[0].sliders._handles[0], 10.0)
+        assert wait_for(lambda: position(view)[0] > 0.1)
+    assert view.heard[0][0] == "not_a_message"
+
+
+@pytest.mark.parametrize("origin", ["https://example.org", "null", "http://127.0.0.1:1"])
+def test_pages_of_other_sites_are_refused(view, origin):
+    with contextlib.suppress(ConnectionClosed), Page(view.address, origin=origin) as page:  # closed while it speaks
+        page.set(view.robots[0].sliders._handles[0], 10.0)
+        assert wait_for(lambda: not page.open)
+    assert wait_for(lambda: view.heard)
+    assert view.heard[0][0] == "origin"
+    assert not position(view).any()
+
+
+def test_an_address_that_is_not_ours_is_refused():
+    with pytest.raises(ArgumentError, match="cannot listen"):
+        rd.view(rd.limb(1), host="203.0.113.1", port=0)
+    with pytest.raises(ArgumentError, match="port"):
+        rd.view(rd.limb(1), port=70000)
+
+
+def test_a_motion_plays_and_stops_at_its_end():
+    limb = rd.limb(2)
+    with rd.view(limb, rd.simulate(limb, duration=0.3), port=0) as viewer:
+        player = viewer.robots[0].player
+        player._loop.value = False
+        assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.3, rel_tol=1e-3))
+        player._play.value = False
+        player._time.value = 0.1
+        assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.1, abs_tol=1e-3))
+
+
+def test_a_robot_that_cannot_be_read_whole_is_drawn_with_one_warning(tmp_path):
+    urdf = tmp_path / "robot.urdf"
+    text = rd.robot_path("two_link").read_text()
+    geometry = '<visual><geometry><mesh filename="bad.stl"/></geometry></visual>'
+    urdf.write_text(text.replace("</inertial>", f"</inertial>{geometry}"))
+    (tmp_path / "bad.stl").write_bytes(b"no mesh")
+    with pytest.warns(rd.ModelWarning, match="meshes cannot be read") as warned, rd.view(rd.load_urdf(urdf), port=0):
+        pass
+    assert len([w for w in warned if issubclass(w.category, rd.ModelWarning)]) == 1
+
+
+def test_the_whole_scene_can_be_shown_and_hidden():
+    model = rd.load_robot("six_axis")
+    with rd.view(model, rd.simulate(model, duration=0.1), port=0) as viewer:
+        layers = viewer.robots[0].layers
+        layers._joint.value = "elbow_joint"
+        for shown in (True, False, True):
+            for box in layers._boxes.values():
+                box.value = shown
+            viewer.update()
+        parts = {name for name in viewer.robots[0].nodes._arrows if name.startswith("part_")}
+        assert {"part_joint", "part_gravity", "part_dynamic"} <= parts
+        assert viewer.robots[0].nodes._layers["boxes"].handles[0].visible
+
+
+def test_memory_does_not_grow_with_pictures():
+    """A thousand pictures leave no more messages behind than ten: those of the last picture."""
+    model = rd.load_robot("six_axis")
+    with rd.view(model, port=0) as viewer:
+        kept = viewer.window.server._websock_server._broadcast_buffer.message_from_id
+        sizes = []
+        for k in range(300):
+            viewer.robots[0].source.set(0.3 * np.sin(0.1 * k + np.arange(6)))
+            viewer.update()
+            sizes.append(len(kept))
+    assert max(sizes[100:]) <= max(sizes[:100])

@@ -293,7 +293,7 @@ class RobotNodes:
 
     def _lines(self, name: str, segments: Array, colour: Any) -> Any:
         return self.scene.add_line_segments(
-            name, segments.astype(np.float32), np.array(colour, np.uint8), line_width=2.5
+            name, segments.astype(np.float32), np.array(colour, np.uint8), thickness=2.5, thickness_units="screen"
         )
 
     def paths(self, paths: Paths | None) -> None:
@@ -307,7 +307,11 @@ class RobotNodes:
             segments = np.stack([paths.points[:, :-1], paths.points[:, 1:]], axis=2).reshape(-1, 2, 3)
             ends = np.stack([colours[:, :-1], colours[:, 1:]], axis=2).reshape(-1, 2, 3)
             self._marks["paths"] = self.scene.add_line_segments(
-                f"{self.root}/paths", segments.astype(np.float32), (255 * ends).astype(np.uint8), line_width=3.0
+                f"{self.root}/paths",
+                segments.astype(np.float32),
+                (255 * ends).astype(np.uint8),
+                thickness=3.0,
+                thickness_units="screen",
             )
         if "paths" in self._marks:
             self._marks["paths"].visible = True

@@ -1,0 +1,131 @@
+"""Pages as a person sees them, in a real browser."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from support.page import wait_for
+
+import robot_dynamics_ros as rd
+
+pytest.importorskip("viser")
+pytest.importorskip("PIL")
+
+from robot_dynamics_ros.view.headless import Browser, find_browser
+from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.replay import write_replay
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed"),
+]
+
+CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
+
+
+def pixels(browser: Browser) -> np.ndarray:
+    """(height, width, 3) of the page."""
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
+
+
+def ready(browser: Browser) -> None:
+    assert browser.wait("document.querySelector('canvas') !== null", 60.0)
+
+
+def local(address: str) -> bool:
+    return address.startswith(("data:", "blob:", "http://127.0.0.1:", "ws://127.0.0.1:"))
+
+
+def reddish(picture: np.ndarray) -> np.ndarray:
+    r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
+    return (r > g + 60) & (r > b + 60)
+
+
+def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act():
+    """No error on the console, no request to anywhere else, pixels that follow a joint, red where the force is."""
+    limb = rd.limb(2, lengths=[0.8, 0.6], gravity=(0.0, 0.0, -9.81))
+    with rd.view(limb, [0.0, 0.0], port=0) as viewer, Browser(720, 380) as browser:
+        layers, nodes = viewer.robots[0].layers, viewer.robots[0].nodes
+        for name in ("forces", "moments", "centres"):
+            layers._boxes[name].value = False
+        browser.go(viewer.address)
+        ready(browser)
+        assert wait_for(lambda: viewer.window.server.get_clients())
+        browser.rest(2.0)
+        still = pixels(browser)
+        viewer.show([1.2, 0.4])
+        assert browser.wait(lambda: (np.abs(pixels(browser) - still).sum(axis=2) > 60).sum() > 300, 40.0)
+        # a known force alone: its arrow has to lie where a pinhole camera puts it
+        for name in (*nodes.default_layers,):
+            layers._boxes[name].value = False
+        layers._boxes["forces"].value = True
+        viewer.update()
+        client = next(iter(viewer.window.server.get_clients().values()))
+        camera = client.camera
+        x, y, width, height = browser.run(CANVAS)
+        arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale(None)
+        segments = arrows.segments("forces", scale.force)
+
+        def seen(point: np.ndarray) -> tuple[int, int]:
+            w, *v = camera.wxyz
+            u = np.array(v)
+            out = point - camera.position
+            local_ = out + 2.0 * np.cross(-u, np.cross(-u, out) + w * out)
+            f = 0.5 * height / np.tan(0.5 * camera.fov)
+            return round(x + 0.5 * width + f * local_[0] / local_[2]), round(
+                y + 0.5 * height + f * local_[1] / local_[2]
+            )
+
+        def red_along() -> bool:
+            picture = pixels(browser)
+            for start, end in segments:
+                u, v = seen(0.5 * (start + end))
+                if not reddish(picture[v - 4 : v + 5, u - 4 : u + 5]).any():
+                    return False
+            return True
+
+        assert browser.wait(red_along, 40.0)
+        layers._boxes["forces"].value = False
+        assert browser.wait(lambda: not red_along(), 40.0)
+        assert not browser.errors
+        assert all(map(local, browser.requests)), [a[:80] for a in browser.requests]
+
+
+def test_a_replay_plays_from_a_file_without_any_network(tmp_path):
+    arm = rd.load_robot("two_link")
+    run = rd.simulate(arm, duration=1.0)
+    page = write_replay(Motion.of(arm, run), tmp_path / "replay.html")
+    assert page.stat().st_size < 3_000_000
+    with Browser(480, 320) as browser:
+        browser.offline()
+        browser.go(page.as_uri())
+        ready(browser)
+        first = pixels(browser)
+        assert browser.wait(lambda: (np.abs(pixels(browser) - first).sum(axis=2) > 60).sum() > 200, 60.0)
+        assert not browser.errors
+        assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
+
+
+def test_pictures_and_films_are_written(tmp_path):
+    from PIL import Image
+
+    from robot_dynamics_ros.view.film import write_video
+
+    arm = rd.load_robot("two_link")
+    run = rd.simulate(arm, duration=0.5)
+    write_video(Motion.of(arm, run), tmp_path / "fall.gif", rate=4.0, width=128, height=96)
+    film = Image.open(tmp_path / "fall.gif")
+    assert film.n_frames == 3
+    frames = []
+    for k in range(film.n_frames):
+        film.seek(k)
+        frames.append(np.asarray(film.convert("RGB")).astype(int))
+    assert all((np.abs(b - a).sum(axis=2) > 60).sum() > 20 for a, b in zip(frames, frames[1:], strict=False))
+    with rd.view(arm, port=0) as viewer:
+        picture = Image.open(viewer.picture(tmp_path / "arm.png", 160, 112))
+    assert picture.size == (160, 112)
+    assert np.asarray(picture.convert("L")).std() > 3.0

@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="OUT.html", help="write a page that replays the motion offline and end"
     )
+    parser.add_argument(
+        "--layouts", type=Path, metavar="DIRECTORY", help="write layouts for RViz, Foxglove and PlotJuggler and end"
+    )
     parser.add_argument("--speed", type=float, default=1.0, help="of the film (default: 1)")
     parser.add_argument("--seconds", type=float, help="end by itself after so long")
 
@@ -105,12 +108,17 @@ def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
             with Progress("drawing", 1.0) as bar:
                 path = write_video(motion, options.video, speed=options.speed, progress=bar.update)
             print(f"film        {path.resolve()}")
+    if options.layouts:
+        from robot_dynamics_ros.view.layouts import write_layouts
+
+        for path in write_layouts(model, options.layouts, *options.namespace[:1]):
+            print(f"layout      {path.resolve()}")
     if options.picture:
         from robot_dynamics_ros.view.opening import view
 
         with view(model, what, port=0) as viewer:
             print(f"picture     {viewer.picture(options.picture).resolve()}")
-    return bool(options.video or options.html or options.picture)
+    return bool(options.video or options.html or options.picture or options.layouts)
 
 
 def _announce(viewer: Any) -> None:

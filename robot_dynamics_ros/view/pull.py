@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.colours import EXTERNAL
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.source import Controls, Shown
+from robot_dynamics_ros.view.source import Controls
 
 __all__ = ["Pulling", "spring_wrench"]
 
@@ -59,7 +59,7 @@ class Pulling:
             handle.on_drag("left")(self._handler(link))
 
     def _handler(self, link: str) -> Any:
-        def dragged(event: Any) -> None:
+        async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
             with self._lock:
                 if event.phase == "start":
@@ -74,8 +74,8 @@ class Pulling:
 
         return dragged
 
-    def follow(self, _shown: Shown) -> None:
-        """The robot has moved: the spring pulls otherwise."""
+    def follow(self) -> None:
+        """Pull as the spring does with the link where it is now."""
         with self._lock:
             grip = self._grip
             segments = np.empty((0, 2, 3))

@@ -80,6 +80,8 @@ class RobotView:
         status = self.source.status()
         if status != self._told:
             self._told = self.status.content = status
+        if self.pulling is not None:
+            self.pulling.follow()
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is None or not changed:
             return False
@@ -105,8 +107,6 @@ class RobotView:
             if show["paths"] and self._paths is None:
                 self._paths = centre_paths(self.source.motion)
             nodes.paths(self._paths if show["paths"] else None)
-        if self.pulling is not None:
-            self.pulling.follow(shown)
 
 
 class Viewer:

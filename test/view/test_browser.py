@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_pictures_and_films_are_written(tmp_path):
     for k in range(film.n_frames):
         film.seek(k)
         frames.append(np.asarray(film.convert("RGB")).astype(int))
-    assert all((np.abs(b - a).sum(axis=2) > 60).sum() > 20 for a, b in zip(frames, frames[1:], strict=False))
+    assert all((np.abs(b - a).sum(axis=2) > 60).sum() > 20 for a, b in pairwise(frames))
     with rd.view(arm, port=0) as viewer:
         picture = Image.open(viewer.picture(tmp_path / "arm.png", 160, 112))
     assert picture.size == (160, 112)

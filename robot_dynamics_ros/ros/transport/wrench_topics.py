@@ -6,7 +6,6 @@ A joint's wrench is what the parent side exerts on the child link, about the joi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,15 +16,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
+from robot_dynamics_ros.topic_names import topic_token
 
 __all__ = ["WrenchTopics", "distinct_tokens", "spatial_wrench", "topic_token"]
-
-
-def topic_token(name: str) -> str:
-    """A joint or link name as one part of a topic name, which allows letters, digits and underscores only."""
-    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    token = re.sub(r"__+", "_", token)
-    return f"_{token}" if token[:1].isdigit() or not token else token
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:

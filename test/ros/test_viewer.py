@@ -1,0 +1,196 @@
+"""The viewer node beside real nodes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+pytest.importorskip("viser")
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from support.page import Page, wait_for
+from visualization_msgs.msg import MarkerArray
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.ros.viewer.live_state import LiveState
+from robot_dynamics_ros.ros.viewer.markers import wrench_markers
+from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
+from robot_dynamics_ros.view.headless import Browser, find_browser
+
+CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
+
+
+def address_of(viewer) -> str:
+    assert viewer.wait_for_output("showing", 60.0), viewer.output()
+    return re.search(r"open (http\S+) in a browser", viewer.output())[1]
+
+
+# -- without the middleware ----------------------------------------------------------------------------------------
+
+
+def state(names, position, velocity=(), effort=(), t=1.0) -> JointState:
+    message = JointState(name=list(names), position=list(position), velocity=list(velocity), effort=list(effort))
+    message.header.stamp.sec, message.header.stamp.nanosec = int(t), round((t - int(t)) * 1e9)
+    return message
+
+
+def test_a_viewer_does_with_what_it_gets():
+    arm = rd.load_robot("two_link")
+    live = LiveState(arm)
+    live.take(state(["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0]), 0.0)
+    np.testing.assert_array_equal(live.q, [0.1, 0.2])
+    np.testing.assert_array_equal(live.v, [1.0, 2.0])
+    np.testing.assert_array_equal(live.efforts, [3.0, 4.0])
+    live.take(state(["elbow"], [0.3], t=1.1), 0.0)  # no velocities, one joint: the other stays
+    np.testing.assert_allclose(live.q, [0.1, 0.3])
+    np.testing.assert_allclose(live.v, [1.0, 1.0])
+    assert live.efforts is None
+
+
+def test_velocities_give_the_acceleration():
+    live = LiveState(rd.load_robot("two_link"))
+    for k in range(30):
+        t = 1.0 + 0.01 * k
+        live.take(state(["shoulder", "elbow"], [t, 0.0], [3.0 * t, -2.0 * t], t=t), 0.0)
+    np.testing.assert_allclose(live.acceleration(), [3.0, -2.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        state(["other"], [1.0]),
+        state(["shoulder"], [float("nan")]),
+        state(["shoulder", "elbow"], [1.0]),
+        state(["shoulder"], [1.0], [1.0, 2.0]),
+    ],
+    ids=["unrelated", "nan", "short", "long"],
+)
+def test_what_cannot_be_shown_leaves_the_last_state(message):
+    live = LiveState(rd.load_robot("two_link"))
+    live.take(state(["shoulder", "elbow"], [0.1, 0.2]), 0.0)
+    with pytest.raises(ArgumentError):
+        live.take(message, 0.0)
+    np.testing.assert_array_equal(live.q, [0.1, 0.2])
+
+
+def test_markers_are_arrows_where_the_wrenches_act():
+    arm = rd.load_robot("six_axis")
+    arrows = joint_arrows(arm, [0.3, -1.0, 0.7, 0.2, 0.5, 0.1], np.zeros(6), np.zeros(6))
+    message = wrench_markers(arm, arrows, "base_link", 1_500_000_000)
+    forces = [m for m in message.markers if m.ns == "forces"]
+    assert len(message.markers) == 12
+    for k, marker in enumerate(forces):
+        start, end = (np.array([p.x, p.y, p.z]) for p in marker.points)
+        np.testing.assert_allclose(start, arrows.points[k], atol=1e-9)
+        np.testing.assert_allclose((end - start) / sensible_scale(arm).force, arrows.forces[k], atol=1e-6)
+        assert marker.header.frame_id == "base_link"
+        assert (marker.header.stamp.sec, marker.header.stamp.nanosec) == (1, 500_000_000)
+
+
+# -- with it -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.middleware
+def test_it_shows_what_is_on_the_network_and_a_bad_page_does_not_stop_it(start, peer):
+    start("simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0])
+    viewer = start("viewer", port=0, robot_description_file="two_link")
+    address = address_of(viewer)
+    markers = peer.listen(MarkerArray, "robot_viewer/wrench_markers")
+    peer.wait(lambda: markers, "markers")
+    assert {marker.ns for marker in markers[0].markers} == {"forces", "moments"}
+    with Page(address) as page:
+        page.raw("no message of the page")
+        assert wait_for(lambda: not page.open)
+    assert viewer.wait_for_output("browser_not_a_message", 10.0)
+    markers.clear()
+    peer.wait(lambda: markers, "markers after the bad page")
+    assert viewer.stop() == 0
+
+
+@pytest.mark.middleware
+def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_by_side(start, peer):
+    """Two robots in namespaces, described by topic, that tell positions only."""
+    from std_msgs.msg import String
+
+    from robot_dynamics_ros.ros.transport.qos import LATCHED
+
+    viewer = start("viewer", port=0, robots=["left", "right"], controls=False)
+    text = rd.robot_path("two_link").read_text()
+    kept = [peer.node.create_publisher(String, f"/{name}/robot_description", LATCHED) for name in ("left", "right")]
+    for publisher in kept:
+        publisher.publish(String(data=text))
+    states = [peer.node.create_publisher(JointState, f"/{name}/joint_states", 1) for name in ("left", "right")]
+    markers = peer.listen(MarkerArray, "robot_viewer/wrench_markers/right")
+
+    def told() -> bool:
+        for k, publisher in enumerate(states):
+            publisher.publish(
+                state(["shoulder", "elbow"], [0.1 + k, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9)
+            )
+        return bool(markers)
+
+    peer.wait(told, "markers of the right robot", 40.0)
+    assert viewer.output().count("showing 'two_link'") == 2
+
+
+@pytest.mark.middleware
+@pytest.mark.browser
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed")
+def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
+    start("simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0])
+    viewer = start("viewer", port=0, robot_description_file="two_link")
+    address = address_of(viewer)
+    states = peer.listen(JointState, "joint_states")
+    pushes = peer.listen(WrenchStamped, "robot_simulator/external_wrench", 1000)
+    peer.wait(lambda: states, "joint states")
+    still = np.array(states[-1].position)
+    with Browser(720, 380) as browser:
+        browser.go(address)
+        assert browser.wait("document.querySelector('canvas') !== null", 60.0)
+        for _ in range(4):
+            u, v = robot_pixel(browser)
+            browser.drag((u, v), (u + 60.0, v - 50.0), hold=1.0)
+            peer.spin_for(0.3)
+            if np.abs(np.array(states[-1].position) - still).max() > 0.02:
+                break
+    assert any(abs(push.wrench.force.x) + abs(push.wrench.force.y) + abs(push.wrench.force.z) > 1.0 for push in pushes)
+    assert np.abs(np.array(states[-1].position) - still).max() > 0.02
+    last = pushes[-1].wrench.force
+    assert (last.x, last.y, last.z) == (0.0, 0.0, 0.0)  # let go with the mouse
+
+
+def robot_pixel(browser: Browser) -> tuple[float, float]:
+    """A pixel of the arm: the middle of what is neither ground nor background."""
+    import io
+
+    from PIL import Image
+
+    found: list = []
+
+    def look() -> bool:
+        x, y, width, height = (round(n) for n in browser.run(CANVAS))
+        picture = np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
+        part = picture[y : y + height, x : x + width]
+        part[: int(0.4 * height), : int(0.75 * width)] = 255  # a notice about software rendering
+        strong = (part[..., 0] > part[..., 2] + 60) | (part[..., 2] > part[..., 0] + 60)  # orange or blue
+        found[:] = np.argwhere(strong) + np.array([y, x])
+        return len(found) > 60
+
+    assert browser.wait(look, 60.0), "the arm is not on the picture"
+    columns = np.array([column for _, column in found])
+    row, column = found[int(np.argsort(columns)[int(0.8 * len(columns))])]
+    return float(column), float(row)
+
+
+def test_the_parameters_are_documented():
+    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+
+    page = Path(__file__).parents[2] / "docs" / "viewing.md"
+    text = page.read_text(encoding="utf-8")
+    assert all(f"`{param.name}`" in text for param in VIEWER_PARAMETERS)

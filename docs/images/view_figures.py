@@ -11,7 +11,7 @@ from robot_dynamics_ros.view.motion import Motion
 HERE = Path(__file__).parent
 
 arm = rd.load_robot("six_axis")
-q0 = np.array([0.4, -1.3, 1.1, -0.8, -1.2, 0.0])
+q0 = np.array([1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
 rd.draw(arm, q0, path=HERE / "draw_six_axis.png")
 
 with rd.view(arm, q0, port=0) as viewer:
@@ -24,6 +24,6 @@ def swing(t: float) -> np.ndarray:
     return q0 + np.array([0.9, 0.35, 0.5, 0.5, 0.6, 0.0]) * np.sin(np.pi * t / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
 
 
-t = np.linspace(0.0, 4.0, 401)
+t = np.linspace(0.0, 4.0, 401)[:320]
 motion = Motion.of(arm, (t, np.array([swing(x) for x in t])))
-write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=480, height=320)
+write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=400, height=272)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.view.arrows import sensible_scale
@@ -15,7 +16,7 @@ from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay import show
 from robot_dynamics_ros.view.visuals import Looks, read_looks
-from robot_dynamics_ros.view.window import Window
+from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.view.viewer import Viewer
@@ -62,8 +63,8 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
     imageio = need_imageio()
     with Browser(width // 2, height // 2) as browser:
         client = _client(viewer.window, browser)
-        browser.rest(1.0)
-        image = client.get_render(height=height, width=width, timeout=_PATIENCE)
+        browser.rest(4.0)  # light from all sides arrives a while after the scene
+        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **_camera(*viewer.view_point()))
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
 
@@ -107,9 +108,7 @@ def write_video(
         nodes.ground()
         if len(motion) > 2:
             nodes.paths(centre_paths(motion))
-        middle = 0.5 * float(nodes.poses[:, 2, 3].max())
-        position = np.array([0.75, -0.95, 0.45]) * 2.0 * nodes.size + (0.0, 0.0, middle)
-        camera = {"position": position, "wxyz": _looking(position, np.array([0.0, 0.0, middle])), "fov": 0.8}
+        camera = _camera(*nodes.view_point())
 
         def draw(k: int) -> Any:
             show(nodes, motion, k, arrows[k], scale)
@@ -132,14 +131,13 @@ def write_video(
         return _write(path, write)
 
 
-def _looking(position: Any, target: Any) -> Any:
-    """Orientation (w, x, y, z) of a camera, z forward, x to the right, y down."""
-    from scipy.spatial.transform import Rotation
-
+def _camera(position: Any, target: Any) -> dict[str, Any]:
+    """What ``get_render`` wants of a camera: z forward, x to the right, y down."""
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)
-    return np.roll(Rotation.from_matrix(np.stack([right, np.cross(forward, right), forward], axis=1)).as_quat(), 1)
+    axes = np.stack([right, np.cross(forward, right), forward], axis=1)
+    return {"position": position, "wxyz": np.roll(Rotation.from_matrix(axes).as_quat(), 1), "fov": FIELD_OF_VIEW}
 
 
 def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:

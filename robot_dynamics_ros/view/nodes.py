@@ -164,6 +164,12 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
+    def view_point(self) -> tuple[Array, Array]:
+        """Where a camera sees the whole robot from, and the middle of what it sees, m."""
+        heights = self.poses[:, 2, 3]
+        target = self.offset + np.array([0.0, 0.0, 0.5 * max(float(heights.max() + min(heights.min(), 0.0)), 0.0)])
+        return target + 1.45 * self.size * np.array([0.75, -0.95, 0.45]), target
+
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""
         for handle in self.links:
@@ -207,9 +213,9 @@ class RobotNodes:
                 f"{self.root}/{name}",
                 segments.astype(np.float32),
                 rgb255(colour),
-                shaft_radius=0.0055 * self.size,
-                head_radius=0.014 * self.size,
-                head_length=0.035 * self.size,
+                shaft_radius=0.007 * self.size,
+                head_radius=0.019 * self.size,
+                head_length=0.045 * self.size,
             )
             return
         if len(segments):

@@ -86,8 +86,7 @@ def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, pa
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
     show(nodes, motion, int(rows[0]), arrows[int(rows[0])], scale)
-    height = 0.5 * float(nodes.poses[:, 2, 3].max())
-    window.look_at((0.0, 0.0, height), 2.0 * nodes.size)
+    window.look(*nodes.view_point())
     recorder: Any = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)

@@ -164,14 +164,16 @@ class Viewer:
             spacing = sum(2.2 * robot.nodes.size for robot in self.robots)
             view = RobotView(self.window, source, controls, looks, (0.0, spacing, 0.0), self._alone)
             self.robots.append(view)
-            self._camera(spacing)
+            self.window.look(*self.view_point())
             return view
 
-    def _camera(self, spacing: float) -> None:
-        nodes = self.robots[0].nodes
-        height = 0.5 * max(float(nodes.poses[:, 2, 3].max()), 0.0)
-        middle = 0.5 * spacing
-        self.window.look_at((0.0, middle, height), 2.0 * nodes.size + 1.2 * middle)
+    def view_point(self) -> tuple[Any, Any]:
+        """Where a camera sees all robots from, and what it looks at, m."""
+        position, target = self.robots[0].nodes.view_point()
+        last = self.robots[-1].nodes
+        sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
+        away = 1.0 + float(np.linalg.norm(sideways)) / last.size
+        return target + sideways + away * (position - target), target + sideways
 
     @property
     def address(self) -> str:

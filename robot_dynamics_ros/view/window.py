@@ -12,9 +12,11 @@ from typing import Any
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.view.guard import Guard, is_loopback
 
-__all__ = ["DEFAULT_PORT", "Window", "need_viser"]
+__all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "Window", "need_viser"]
 
 DEFAULT_PORT = 8080
+FIELD_OF_VIEW = 0.8
+"""Vertical, rad."""
 
 
 def need_viser() -> Any:
@@ -102,13 +104,12 @@ class Window:
         """Open the page in this machine's browser; whether there is one."""
         return webbrowser.open(self.address)
 
-    def look_at(self, target: Any, distance: float) -> None:
-        """Put the camera of pages opened from now on."""
-        x, y, z = (float(c) for c in target)
-        self.server.initial_camera.look_at = (x, y, z)
-        self.server.initial_camera.position = (x + 0.75 * distance, y - 0.95 * distance, z + 0.45 * distance)
-        self.server.initial_camera.up = (0.0, 0.0, 1.0)
-        self.server.initial_camera.fov = 0.8
+    def look(self, position: Any, target: Any) -> None:
+        """Put the camera of pages opened from now on at a position, looking at a target, m."""
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
+        camera.up = (0.0, 0.0, 1.0)
+        camera.fov = FIELD_OF_VIEW
 
     def close(self) -> None:
         """Stop listening."""

@@ -6,6 +6,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
+
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.view.layouts import write_layouts

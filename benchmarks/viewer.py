@@ -1,0 +1,115 @@
+"""What the viewer costs: ``python -m benchmarks viewer``.
+
+The controller's round trip, from a joint state to efforts, in blocks without and with the viewer attached (a third process
+that shows six joints and all their wrenches to one page), in turns in one run: the ratio of the medians, bar 1.05, and of
+the 99th percentiles.  Then pictures a second that the viewer makes of a moving arm, bar 24, what one costs, and how its
+memory grows over as many pictures as ten minutes have (18 000 at 30 Hz, as fast as they can be made).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.round_trip import measure
+
+BAR_ROUND_TRIP, BAR_PICTURES = 1.05, 24.0
+
+
+def round_trip(cycles: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """µs of round trips without and with the viewer."""
+    from robot_dynamics_ros.cli.processes import NodeProcess
+
+    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    controller = [
+        "--ros-args",
+        "-r",
+        "__ns:=/controller",
+        "-p",
+        "robot_description_file:=six_axis",
+        "-p",
+        "state_timeout:=30.0",
+    ]
+    viewer = ["--ros-args", "-p", "robots:=[controller]", "-p", "robot_description_file:=six_axis", "-p", "port:=0"]
+    found: dict[bool, list[np.ndarray]] = {False: [], True: []}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        NodeProcess("controller", controller, Path(folder) / "controller.log"),
+    ):
+        for block in range(2 * blocks):
+            watched = bool(block % 2)
+            if watched:
+                with NodeProcess("viewer", viewer, Path(folder) / "viewer.log") as process:
+                    if not process.wait_for_output("in a browser", 60.0):
+                        raise SystemExit(process.output())
+                    time.sleep(1.0)
+                    found[True].append(measure("six_axis", cycles, ("controller",))["controller"])
+            else:
+                found[False].append(measure("six_axis", cycles, ("controller",))["controller"])
+    return np.concatenate(found[False]), np.concatenate(found[True])
+
+
+def memory() -> float:
+    """Resident memory of this process, MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def pictures(count: int) -> None:
+    """Pictures a second of a moving arm with all its wrenches; memory."""
+    import robot_dynamics_ros as rd
+
+    arm = rd.load_robot("six_axis")
+    with rd.view(arm, port=0) as viewer:
+        source = viewer.robots[0].source
+        stop = time.monotonic() + 5.0
+        shown, k = viewer.pictures, 0
+        while time.monotonic() < stop:
+            source.set(0.5 * np.sin(0.02 * k + np.arange(6)), 0.5 * np.ones(6), np.ones(6))
+            k += 1
+            time.sleep(0.005)
+        rate = (viewer.pictures - shown) / 5.0
+        print(
+            f"pictures, paced: {rate:.1f} per s (bar {BAR_PICTURES:g}: {'met' if rate >= BAR_PICTURES else 'missed'})"
+        )
+        marks = []
+        begin = time.perf_counter()
+        for k in range(count):
+            source.set(0.5 * np.sin(0.02 * k + np.arange(6)), 0.5 * np.ones(6), np.ones(6))
+            viewer.update()
+            if k % (count // 6) == 0:
+                marks.append(memory())
+        spent = time.perf_counter() - begin
+        print(f"one picture: {1e3 * spent / count:.2f} ms of computing")
+        print(f"memory over {count} pictures, MB: {' '.join(f'{m:.0f}' for m in marks)}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.viewer", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cycles", type=int, default=1500, help="round trips in a block")
+    parser.add_argument("--blocks", type=int, default=2)
+    parser.add_argument("--pictures", type=int, default=18000)
+    args = parser.parse_args()
+    try:
+        import rclpy  # noqa: F401
+        import viser  # noqa: F401
+    except ImportError as error:
+        print(f"skipped: {error}")
+        return 0
+    without, watched = round_trip(args.cycles, args.blocks)
+    for percent in (50, 99):
+        a, b = np.nanpercentile(without, percent), np.nanpercentile(watched, percent)
+        bar = f" (bar {BAR_ROUND_TRIP}: {'met' if b / a <= BAR_ROUND_TRIP else 'missed'})" if percent == 50 else ""
+        print(f"round trip, {percent} %: {a:.0f} µs without, {b:.0f} µs with the viewer: ratio {b / a:.2f}{bar}")
+    pictures(args.pictures)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

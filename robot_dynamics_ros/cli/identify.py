@@ -96,6 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to do with parameters the motion does not show (default: %(default)s)",
     )
     add(
+        "--plausibility",
+        choices=("refuse", "accept"),
+        default="refuse",
+        help="what to do with a recording that does not fit the robot, or a result that no robot has "
+        "(default: %(default)s)",
+    )
+    add(
         "--bad-rows",
         choices=CHOICES,
         default="skip",
@@ -124,6 +131,7 @@ def run(options: argparse.Namespace) -> int:
         confidence=options.confidence,
         spread=options.spread,
         unseen=options.unseen,
+        plausibility=options.plausibility,
     )
     directory = Path(options.output)
     there = [name for name in FILES if (directory / name).exists()]
@@ -166,6 +174,8 @@ def run(options: argparse.Namespace) -> int:
         print(
             f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}"
         )
+    for note in found.notes:
+        print(f"\n{note}")
     if found.base.unseen:
         print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
     print(f"\nwritten: {', '.join(str(directory / name) for name in FILES)}")

@@ -5,6 +5,7 @@ from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, e
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.identify import Identification, IdentificationSettings, identify
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
+from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.report import report_json, report_text
 from robot_dynamics_ros.identification.validate import Validation, validate
 
@@ -14,6 +15,7 @@ __all__ = [
     "FrictionTerms",
     "Identification",
     "IdentificationSettings",
+    "Implausible",
     "PoorExcitation",
     "Validation",
     "design_excitation",

@@ -18,6 +18,7 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
+from robot_dynamics_ros.identification.plausibility import check_recording, check_result, one_way_joints
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
@@ -52,6 +53,7 @@ class IdentificationSettings:
         unseen: "refuse" a motion that does not show every base parameter, or "keep" what it does not show as it was.
         spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
             ``None``: found from the data.
+        plausibility: "refuse" recordings that do not fit the robot and results that no robot has, or "accept" them.
     """
 
     terms: FrictionTerms = dataclasses.field(default_factory=FrictionTerms)
@@ -64,6 +66,7 @@ class IdentificationSettings:
     tolerance: float = 1e-3
     unseen: str = "refuse"
     spread: float | None = None
+    plausibility: str = "refuse"
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -80,6 +83,10 @@ class IdentificationSettings:
                 )
         if self.unseen not in ("refuse", "keep"):
             raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
+        if self.plausibility not in ("refuse", "accept"):
+            raise ArgumentError(
+                f"expected 'refuse' or 'accept', got {self.plausibility!r}", where="plausibility", got=self.plausibility
+            )
         for name in self.forms:
             if name not in FRICTION:
                 raise UnknownNameError("form of friction", name, (*FRICTION, "auto", "simple"), where="friction")
@@ -116,6 +123,7 @@ class Identification:
         simple_rms: (nv,) the same with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks that each joint moved in.
         duration: s of motion.
+        notes: what a reader should know, in sentences.
     """
 
     prior: RobotModel
@@ -135,6 +143,7 @@ class Identification:
     simple_rms: Array
     used: Array
     duration: float
+    notes: tuple[str, ...] = ()
 
     @property
     def effects(self) -> tuple[JointEffects, ...]:
@@ -195,6 +204,8 @@ def identify(
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
     motion = Motion.of(model, t, q, effort, window=s.window)
+    if s.plausibility == "refuse":
+        check_recording(model, motion, s.block)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
@@ -241,6 +252,9 @@ def identify(
     def rms(left: Array) -> Array:
         return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
 
+    if s.plausibility == "refuse":
+        power = _friction_power(known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
+        check_result(model, data, base.noise, rms(data.effort - data.Y @ values), power)
     return Identification(
         model,
         found,
@@ -259,7 +273,23 @@ def identify(
         selection.simple_error,
         data.use.mean(axis=0),
         float(motion.t[-1] - motion.t[0]),
+        tuple(
+            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be told apart"
+            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
+        ),
     )
+
+
+def _friction_power(known: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
+    """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W."""
+    parameters, independent = known.parameters, known.base.independent
+    out = np.zeros(parameters.model.nv)
+    for j in range(parameters.model.nv):
+        columns = [at for kind in ("viscous", "coulomb") if (at := parameters.at(j, kind)) >= 0]
+        values = [base.values[np.flatnonzero(independent == at)[0]] if at in independent else 0.0 for at in columns]
+        if columns:
+            out[j] = float(np.mean(data.Y[:, j, columns] @ values * data.v[:, j]))
+    return out
 
 
 def _few(base: BaseEstimate, data: Blocks) -> float:

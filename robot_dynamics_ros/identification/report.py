@@ -105,6 +105,8 @@ def report_text(found: Identification) -> str:
         "",
         "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters.",
     ]
+    if found.notes:
+        lines += ["", "## Notes", "", *(f"- {note}." for note in found.notes)]
     if not found.full.converged:
         lines += ["", "The search for the bodies did not converge."]
     return "\n".join(lines) + "\n"
@@ -160,6 +162,7 @@ def report_json(found: Identification) -> str:
             for k in range(len(base.names))
         ],
         "unseen": list(base.unseen),
+        "notes": list(found.notes),
         "parameters": dict(zip(found.parameters.names, found.full.values.tolist(), strict=True)),
         "converged": found.full.converged,
     }

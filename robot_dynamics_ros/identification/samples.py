@@ -22,7 +22,7 @@ from robot_dynamics_ros.recordings.smoothing import choose_window, derivatives, 
 
 __all__ = ["Blocks", "Motion", "blocks"]
 
-_CHUNK = 4000
+_CHUNK = 1000
 
 
 @dataclass(frozen=True, eq=False)

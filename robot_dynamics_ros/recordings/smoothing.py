@@ -17,7 +17,7 @@ __all__ = ["choose_window", "derivatives", "segments"]
 
 GAP = 5.0
 """Steps longer than this many median ones part a recording: no polynomial reaches across."""
-_CHUNK = 2000
+_CHUNK = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 _TRIED = 120  # blocks

@@ -1,0 +1,152 @@
+"""Recordings and results that cannot be: wrong units, wrong signs, efforts that no bodies explain.
+
+Before the estimate the recording is compared with the limits and the efforts of the robot as it is known; after it,
+the bodies found with the base parameters, which need not belong to any body.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import inverse_dynamics
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.samples import Blocks, Motion
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Implausible", "check_recording", "check_result", "one_way_joints"]
+
+_OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
+_SHARE = 0.05  # of the rows
+_ALIKE = 0.8  # correlation of recorded and expected efforts from which their ratio means something
+_FACTOR = 5.0
+_WORSE, _UNEXPLAINED = 4.0, 0.15
+_ONE_WAY = 0.01
+
+
+class Implausible(ArgumentError):
+    """A recording that does not fit the robot, or a result that no robot has."""
+
+
+def check_recording(model: RobotModel, motion: Motion, block: float) -> None:
+    """Compare a recording with the robot as it is known.
+
+    Raises:
+        Implausible: positions far outside the limits (degrees?), efforts with the wrong sign or unit.
+    """
+    _check_positions(model, motion)
+    expected = np.asarray(inverse_dynamics(model, motion.q, motion.v, motion.a))
+    expected, recorded = motion.mean(expected, block), motion.mean(motion.effort, block)
+    v = motion.mean(motion.v, block)
+    width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
+    negated, scaled = [], []
+    for j, name in enumerate(model.joint_names):
+        friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v))])
+        # what friction does not explain of either
+        x, y = (z - friction @ np.linalg.lstsq(friction, z, rcond=None)[0] for z in (expected[:, j], recorded[:, j]))
+        power = float(x @ x)
+        if power <= (1e-3 * np.linalg.norm(expected[:, j])) ** 2 or not y.any():
+            continue
+        correlation = float(x @ y) / math.sqrt(power * float(y @ y))
+        ratio = float(y @ y) ** 0.5 / power**0.5
+        if correlation < -_ALIKE:
+            negated.append(name)
+        elif correlation > _ALIKE and not 1.0 / _FACTOR < ratio < _FACTOR:
+            scaled.append(f"{name} ({ratio:.3g} times)")
+    if negated:
+        raise Implausible(
+            f"efforts of {_list(negated)} have the opposite sign of what the robot needs",
+            where="effort",
+            got=tuple(negated),
+            remedy="Change their sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of "
+            "the load. If the URDF's masses are meaningless: plausibility='accept'.",
+        )
+    if scaled:
+        raise Implausible(
+            f"efforts have another scale than the robot's: {_list(scaled)}",
+            where="effort",
+            got=tuple(scaled),
+            remedy="Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by "
+            "1000. If the URDF's masses are meaningless: plausibility='accept'.",
+        )
+
+
+def _check_positions(model: RobotModel, motion: Motion) -> None:
+    width = model.upper - model.lower
+    for j, name in enumerate(model.joint_names):
+        q = motion.q[:, j]
+        if np.isfinite(width[j]):
+            slack = _OUTSIDE * width[j]
+            outside = (q < model.lower[j] - slack) | (q > model.upper[j] + slack)
+        else:
+            outside = np.abs(q) > 50.0
+        if outside.mean() <= _SHARE:
+            continue
+        cause = ""
+        radians = np.deg2rad(q)
+        if np.ptp(q) > 2.0 * math.pi and (
+            not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
+        ):
+            cause = "They look like degrees: convert them to radians."
+        elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
+            cause = "They look like mm: convert them to m."
+        raise Implausible(
+            f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
+            f"{q.min():.4g} to {q.max():.4g}",
+            where="q",
+            got=(float(q.min()), float(q.max())),
+            remedy=cause or "Check units, signs and zero positions, and whether this is the robot's URDF.",
+        )
+    limit = model.velocity_limit
+    fast = np.quantile(np.abs(motion.v), 0.9, axis=0) > 5.0 * np.where(limit > 0.0, limit, np.inf)
+    if fast.any():
+        j = int(np.argmax(fast))
+        raise Implausible(
+            f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit",
+            where="t, q",
+            got=float(np.abs(motion.v[:, j]).max()),
+            remedy="Check the units of positions (rad, m) and times (s).",
+        )
+
+
+def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, friction_power: Array) -> None:
+    """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
+
+    Args:
+        noise: (nv,) what base parameters leave of one block's efforts.
+        left: (nv,) what the bodies found leave.
+        friction_power: (nv,) mean power that friction takes by the base parameters, W.
+
+    Raises:
+        Implausible: no bodies explain the efforts, or friction drives a joint.
+    """
+    effort = np.sqrt(np.where(data.use, data.effort**2, 0.0).sum(axis=0) / np.maximum(data.use.sum(axis=0), 1))
+    speed = np.sqrt(np.mean(data.v**2, axis=0))
+    driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
+    worse = (left > _WORSE * noise) & (left > _UNEXPLAINED * effort)
+    for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
+        if joints.any():
+            names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
+            raise Implausible(
+                f"{what} {_list(names)}",
+                where="recording",
+                got=tuple(names),
+                remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
+                "URDF and gravity's direction.",
+            )
+
+
+def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:
+    """Joints that moved one way only: their Coulomb friction cannot be told from an offset."""
+    out = []
+    for j, name in enumerate(model.joint_names):
+        v = data.v[data.use[:, j], j]
+        if len(v) and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY:
+            out.append(name)
+    return tuple(out)
+
+
+def _list(names: list[str]) -> str:
+    return f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"

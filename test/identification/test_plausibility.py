@@ -1,0 +1,61 @@
+"""Nonsense is an error that names the likely cause."""
+
+import numpy as np
+import pytest
+from support.identification_data import excitation, record, wrong_robot
+
+import robot_dynamics_ros as rd
+
+
+@pytest.fixture(scope="module")
+def arm():
+    prior = rd.load_robot("three_link")
+    truth = wrong_robot(prior, 3, 0.2)
+    return prior, record(truth, prior, excitation(prior, 2, period=8.0, evaluations=60), effort_noise=0.02)
+
+
+def test_what_is_right_is_accepted(arm):
+    prior, (t, q, effort, _) = arm
+    assert not rd.identify(prior, t, q, effort).notes
+
+
+@pytest.mark.parametrize("joints", [[0, 1, 2], [1]], ids=["all", "one"])
+def test_negated_efforts(arm, joints):
+    prior, (t, q, effort, _) = arm
+    effort = effort.copy()
+    effort[:, joints] *= -1.0
+    with pytest.raises(rd.Implausible, match="opposite sign") as error:
+        rd.identify(prior, t, q, effort)
+    assert prior.joint_names[1] in error.value.got
+
+
+@pytest.mark.parametrize("change", [lambda t, q, e: (t, np.rad2deg(q), e), lambda t, q, e: (t * 1e-2, q, e)])
+def test_degrees_and_wrong_times(arm, change):
+    prior, (t, q, effort, _) = arm
+    with pytest.raises(rd.Implausible, match=r"degrees|velocity limit|outside its limits"):
+        rd.identify(prior, *change(t, q, effort))
+
+
+@pytest.mark.parametrize("factor", [1e3, 0.02], ids=["millimetres", "currents"])
+def test_efforts_in_other_units(arm, factor):
+    prior, (t, q, effort, _) = arm
+    with pytest.raises(rd.Implausible, match="another scale"):
+        rd.identify(prior, t, q, effort * factor)
+
+
+def test_it_may_be_accepted(arm):
+    prior, (t, q, effort, _) = arm
+    found = rd.identify(prior, t, q, effort * 6.0, rd.IdentificationSettings(plausibility="accept"))
+    assert (found.rms < 0.2 * found.effort_rms).all()
+
+
+def test_a_joint_moved_one_way_only_is_named(arm):
+    prior = rd.load_robot("two_link")
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 8.0, 2e-3)
+    q = np.column_stack([0.8 * np.sin(2.1 * t), 0.15 * t + 0.08 * np.sin(1.6 * t)])  # the elbow never comes back
+    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    effort = rd.inverse_dynamics(prior, q, v, a) + prior.friction * np.sign(v) + prior.damping * v
+    settings = rd.IdentificationSettings(unseen="keep", friction="simple")
+    found = rd.identify(prior, t, q, effort + 0.01 * rng.standard_normal(effort.shape), settings)
+    assert any("elbow" in note and "one way" in note for note in found.notes)

@@ -147,10 +147,7 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
 def public_entry(model: RobotModel, name: str, options: Options, only: int | None) -> Any:
     """As :func:`kernel`, with inputs that are not finite refused, and ``only`` one output where several are computed."""
     evaluate, _ = _entry(model, name, options)
-    native = evaluate.engine
-    if isinstance(native, (SourceEngine, InterpretedEngine)):
-        return evaluate.bound(finite=True, only=only)
-    return native.entry(evaluate, finite=True, only=only)
+    return evaluate.engine.entry(evaluate, finite=True, only=only)
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:

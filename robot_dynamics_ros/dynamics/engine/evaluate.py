@@ -36,6 +36,9 @@ class Engine(Protocol):
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         """N states: (N, size) contiguous arrays, flat in the robot's dimensions."""
 
+    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        """What does the same as the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
+
 
 class Evaluator:
     """A function bound to a model; call it with inputs, or with inputs and outputs.
@@ -162,6 +165,9 @@ class SourceEngine:
     def __init__(self, scalar: Callable[..., tuple[Any, ...]], vector: Callable[..., tuple[Any, ...]]) -> None:
         self._scalar, self._vector = scalar, vector
 
+    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        return evaluator.bound(finite=finite, only=only)
+
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         results = self._scalar(*[x.ravel().tolist() for x in inputs])
         at = 0
@@ -194,6 +200,9 @@ class InterpretedEngine:
     def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
         tree = copy.copy(self._tree)  # an algorithm may move its base or add to its rotors; others share the tree
         return self._run(tree, self._options, dict(zip(self._words, inputs, strict=True)))
+
+    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        return evaluator.bound(finite=finite, only=only)
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):

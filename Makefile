@@ -11,11 +11,19 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 DEFINITION := setup.py pyproject.toml
 
-.PHONY: help demo test bench lint clean
+OLDEST_PYTHON ?= python3.10
+NEWEST_PYTHON ?= $(PYTHON)
+OLDEST := llvmlite==0.39.1 numpy==1.24.4 scipy==1.10.1
+NEWEST := llvmlite numpy scipy
+ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
+	rollout.py identities.py compiler.py)
+
+.PHONY: help demo test test-matrix bench lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
+	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make lint                              ruff and mypy"
 
@@ -40,6 +48,19 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+.venv-matrix-oldest/.ready: PACKAGES := $(OLDEST)
+.venv-matrix-newest/.ready: PACKAGES := --upgrade $(NEWEST)
+.venv-matrix-oldest/.ready: INTERPRETER := $(OLDEST_PYTHON)
+.venv-matrix-newest/.ready: INTERPRETER := $(NEWEST_PYTHON)
+.venv-matrix-%/.ready: $(DEFINITION)
+	$(INTERPRETER) -m venv .venv-matrix-$*
+	.venv-matrix-$*/bin/python -m pip install --quiet $(PACKAGES) urdf-parser-py pytest pytest-timeout pytest-xdist hypothesis
+	@touch $@
+
+test-matrix: .venv-matrix-oldest/.ready .venv-matrix-newest/.ready
+	.venv-matrix-oldest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+	.venv-matrix-newest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -49,4 +70,4 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m mypy
 
 clean:
-	rm -rf $(VENV) build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-matrix-oldest .venv-matrix-newest build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -41,7 +41,7 @@ ROS_KILTED = [
     "ros-kilted-rclpy[fastrtps]~=9.1.2",
     *(requirement.replace("jazzy", "kilted").replace("5.3.6", "5.5.1") for requirement in ROS_JAZZY[1:]),
 ]
-NATIVE = ["llvmlite>=0.45"]
+NATIVE = ["llvmlite>=0.39"]
 VIZ = ["matplotlib>=3.5"]
 XACRO = ["xacro>=2.0"]
 BAGS = ["rosbags>=0.9.16"]

@@ -33,7 +33,15 @@ from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
-from robot_dynamics_ros.dynamics.engine.backends import available_backends, backend_of, kernel, prepare, prepared
+from robot_dynamics_ros.dynamics.engine.backends import (
+    BackendStatus,
+    available_backends,
+    backend_of,
+    backend_status,
+    kernel,
+    prepare,
+    prepared,
+)
 from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches
 from robot_dynamics_ros.dynamics.forward import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
@@ -48,11 +56,13 @@ from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
 from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
+    "BackendStatus",
     "Frame",
     "Wrench",
     "WrenchGatherer",
     "available_backends",
     "backend_of",
+    "backend_status",
     "body_wrenches",
     "check_finite",
     "kernel",

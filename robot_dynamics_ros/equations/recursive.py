@@ -68,9 +68,9 @@ def trace_recursions(geometry: Geometry) -> RecursiveTerms:
     return RecursiveTerms(
         graph=graph,
         M=[lifted(row) for row in composite_rigid_body(tree, q).rows],
-        tau=lifted(newton_euler(tree, q, v, a)[0]),
-        bias=lifted(newton_euler(tree, q, v, none)[0]),
-        G=lifted(newton_euler(tree, q, none, none)[0]),
+        tau=lifted(newton_euler(tree, q, v, a).tau),
+        bias=lifted(newton_euler(tree, q, v, none).tau),
+        G=lifted(newton_euler(tree, q, none, none).tau),
         coriolis=[lifted(row) for row in coriolis_matrix(tree, q, v)],
         K=graph.lift(kinetic_energy(tree, q, v)),
         U=graph.lift(potential_energy(tree, q)),

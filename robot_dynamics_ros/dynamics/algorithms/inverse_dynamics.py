@@ -13,7 +13,8 @@ Outward, f_i = I_i a_i + v_i ×* I_i v_i − f_i^x; inward, τ_i = S_iᵀ f_i an
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, project, transmit
@@ -25,7 +26,8 @@ __all__ = ["NewtonEuler", "bias_forces", "external_efforts", "gravity_forces", "
 Forces = Field[Force] | None
 
 
-class NewtonEuler(NamedTuple, Generic[S]):
+@dataclass(frozen=True)
+class NewtonEuler(Generic[S]):
     """What the algorithm finds: efforts, forces through the joints, motions of the bodies."""
 
     tau: list[S]

@@ -59,7 +59,7 @@ class JointWrenches:
 
     def carried(self, link: int, body: Body[Any] | None) -> Force:
         """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""
-        links, (_, f, motion) = self.links, self.found
+        links, f, motion = self.links, self.found.f, self.found.motion
         if not links.fixed[link]:
             i, _ = link_placement(self.tree, link)
             total = f[i]

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.metadata
-import importlib.util
 import logging
 import math
 import os
-import re
 import threading
 import weakref
 from typing import Any
@@ -25,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
+from robot_dynamics_ros.dynamics.engine.compiler import OLDEST_LLVMLITE, compiler_missing, remedy
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import trace
@@ -32,30 +30,18 @@ from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 from robot_dynamics_ros.spatial import maximum, minimum
 
-__all__ = ["available_backends", "backend_of", "evaluator", "kernel", "prepare", "prepared"]
+__all__ = [
+    "BackendStatus",
+    "available_backends",
+    "backend_of",
+    "backend_status",
+    "evaluator",
+    "kernel",
+    "prepare",
+    "prepared",
+]
 
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
-
-
-def available_backends() -> tuple[str, ...]:
-    """Backends that can run here, best first."""
-    return BACKENDS if compiler_missing() is None else BACKENDS[2:]
-
-
-OLDEST_LLVMLITE = (0, 45)
-
-
-def compiler_missing() -> str | None:
-    """Why there is no compiler here, in a few words; ``None`` if there is one."""
-    if importlib.util.find_spec("llvmlite") is None:
-        return "llvmlite is not installed"
-    try:
-        version = importlib.metadata.version("llvmlite")
-    except importlib.metadata.PackageNotFoundError:
-        return None  # installed without a record: the first compilation will tell
-    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
-        return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
-    return None
 
 
 class _Made:
@@ -90,6 +76,11 @@ def _of(model: RobotModel) -> _Made:
     return found
 
 
+def available_backends() -> tuple[str, ...]:
+    """Backends that can run here, best first."""
+    return BACKENDS if compiler_missing() is None else BACKENDS[2:]
+
+
 def backend_of(model: RobotModel) -> str:
     """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best there is.
 
@@ -98,6 +89,48 @@ def backend_of(model: RobotModel) -> str:
         BackendError: the model or the environment names one that cannot run here.
     """
     return _of(model).backend
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendStatus:
+    """What computes a robot's dynamics, and why it is not machine code if it is not.
+
+    Attributes:
+        backend: as of :func:`backend_of`.
+        compiled: whether it is machine code.
+        reason: why it is not; empty if it is.
+        remedy: the command that changes this on this machine; empty if there is nothing to change.
+    """
+
+    backend: str
+    compiled: bool
+    reason: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        if self.compiled:
+            return f"machine code ({self.backend})"
+        return f"slow backend {self.backend!r}, because {self.reason}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+def backend_status(model: RobotModel) -> BackendStatus:
+    """Whether a robot's dynamics run as machine code; if not, why, and what to do about it on this machine.
+
+    >>> import robot_dynamics_ros as rd
+    >>> print(rd.backend_status(rd.limb(2).with_backend("numpy")))
+    slow backend 'numpy', because it was asked for
+    """
+    made = _of(model)
+    if made.insisted and made.backend in ("numpy", "interpreted"):
+        return BackendStatus(made.backend, False, "it was asked for")
+    missing = compiler_missing()
+    if missing is not None:
+        return BackendStatus(made.backend, False, missing, remedy())
+    if _failures:
+        return BackendStatus(
+            "numpy", False, f"the compiler failed ({_failures[-1]})", f"try another llvmlite: {remedy()}"
+        )
+    return BackendStatus(made.backend, True)
 
 
 def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
@@ -113,7 +146,7 @@ def _checked(name: str, where: str) -> str:
             f"the backend {name!r} cannot run here: {compiler_missing()}",
             where=where,
             got=name,
-            remedy="pip install --upgrade llvmlite, or choose 'numpy'.",
+            remedy=f"{remedy()}; or choose 'numpy'.",
         )
     return name
 
@@ -210,10 +243,16 @@ def _native(made: _Made, name: str, options: Options, backend: str) -> Any:
                 f"the compiler does not work on this machine: {error}",
                 where="backend",
                 got=backend,
-                remedy="Install llvmlite 0.45 or later, or use the backend 'numpy'.",
+                remedy=f"Install another llvmlite, {'.'.join(map(str, OLDEST_LLVMLITE))} or later, or use the backend 'numpy'.",
             ) from error
-        _warn_once(f"no machine code ({type(error).__name__}: {error}); using the slower numpy backend")
+        text = f"{type(error).__name__}: {error}"
+        _failures.append(text)
+        _warn_once(f"no machine code ({text}); using the slower numpy backend")
         return None
+
+
+_failures: list[str] = []
+"""Why the compiler has failed in this process."""
 
 
 @functools.cache

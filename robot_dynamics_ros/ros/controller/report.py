@@ -52,7 +52,8 @@ class ControllerReport:
         self._fixed_budget = budget > 0.0
         self._budget = budget * 1e3 if budget > 0.0 else math.inf
         self._goal = None
-        self._diagnostics.hardware_id = controller.model.name if controller is not None else ""
+        if controller is not None:
+            self._diagnostics.describe(controller.model)
         for window in (self._period, self._age, self._compute):
             window.clear()
 

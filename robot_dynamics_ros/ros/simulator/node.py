@@ -114,7 +114,7 @@ class SimulatorNode(Node):
         self.model = model
         self._plant.brakes = values["holding_brakes"]
         self._outputs.measure(self._elapsed())
-        self._diagnostics.hardware_id = model.name
+        self._diagnostics.describe(model)
         self._collector.start()
         if values["start_paused"]:
             self._set_pause(True)

@@ -9,6 +9,8 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robot_dynamics_ros.dynamics.engine.backends import backend_status
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["Diagnostics", "Window"]
@@ -59,6 +61,14 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
         self.hardware_id = hardware_id
         self._last_counts: dict[str, int] = {}
+        self._dynamics: dict[str, str] = {}
+
+    def describe(self, model: RobotModel) -> None:
+        """From now on the status is about this robot; what computes its dynamics is logged and shown in every status."""
+        status = backend_status(model)
+        self.hardware_id, self._dynamics = model.name, {"dynamics": str(status)}
+        log = self._node.get_logger()
+        (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
     def publish(self, level: int, message: str, values: Mapping[str, Any]) -> None:
         """Publish one status.
@@ -73,7 +83,7 @@ class Diagnostics:
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
             message=message,
             hardware_id=self.hardware_id,
-            values=[KeyValue(key=key, value=_text(value)) for key, value in values.items()],
+            values=[KeyValue(key=key, value=_text(value)) for key, value in {**values, **self._dynamics}.items()],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()

@@ -32,6 +32,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import (
     WRITEABLE,
     router_module,
 )
+from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 from robot_dynamics_ros.errors import BackendError
 
 __all__ = ["NativeLibrary", "Router", "compile_module", "entry_supported", "target_key", "vector_width"]
@@ -39,6 +40,8 @@ __all__ = ["NativeLibrary", "Router", "compile_module", "entry_supported", "targ
 _lock = threading.Lock()
 PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
                   "PyObject_VectorcallDict")  # fmt: skip
+OPAQUE_POINTERS = 16
+"""The first LLVM that knows the pointer type ``ptr`` as llvmlite builds it."""
 NEW_FROM_DESCR = 94
 """Where NumPy's table of functions has ``PyArray_NewFromDescr``, in NumPy 1 and 2."""
 
@@ -111,16 +114,33 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
         vectorize: the vector passes among them; not worth their time for loops of a few turns.
     """
     llvm = _llvm()
+    if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
+        source = with_typed_pointers(source)
     module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
     machine = _machine(3 if optimize else 1)
     if optimize:
+        _optimize(module, machine, vectorize)
+    return machine.emit_object(module)
+
+
+def _optimize(module: Any, machine: Any, vectorize: bool) -> None:
+    """LLVM's loop and vector passes, by its new pass manager or, before llvmlite 0.44, by the old one."""
+    llvm = _llvm()
+    if hasattr(llvm, "create_pass_builder"):
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.slp_vectorization = vectorize
         options.loop_vectorization = vectorize
         options.loop_interleaving = vectorize
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
+        return
+    builder = llvm.create_pass_manager_builder()
+    builder.opt_level = 3
+    builder.slp_vectorize = builder.loop_vectorize = vectorize
+    passes = llvm.create_module_pass_manager()
+    machine.add_analysis_passes(passes)
+    builder.populate(passes)
+    passes.run(module)
 
 
 @functools.cache

@@ -1,0 +1,91 @@
+"""LLVM assembly for compilers older than opaque pointers (LLVM 14 and 15: llvmlite 0.41 to 0.44).
+
+The emitters of this package write the one pointer type ``ptr``.  Here it becomes ``i8*``, with a cast to the type that
+each instruction works on.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_typed_pointers"]
+
+_WORD = re.compile(r"\bptr\b")
+_LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
+_STORE = re.compile(r"^(\s*store )(<\d+ x \w+>|\S+) (.+), ptr (%[\w.]+)(.*)$")
+_ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr (%[\w.]+), (.*)$")
+_ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
+_GLOBAL = re.compile(r"^(@\w+) = private constant (\[\d+ x i64\])")
+_INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\)$")
+_PARAMETER = re.compile(r"ptr (?:noalias )?(%\w+)")
+
+
+def with_typed_pointers(source: str) -> str:
+    """The same module, for a compiler that does not know ``ptr``."""
+    source = source.replace("llvm.memset.p0.i64", "llvm.memset.p0i8.i64")
+    source = source.replace("llvm.memcpy.p0.p0.i64", "llvm.memcpy.p0i8.p0i8.i64")
+    globals_: dict[str, str] = {}
+    out: list[str] = []
+    typed: dict[str, tuple[str, str]] = {}  # pointer → (type, name of the same address as a pointer to that type)
+    parameters: list[str] = []
+    casts = 0
+
+    def plain(text: str) -> str:
+        text = _WORD.sub("i8*", text)
+        for name, kind in globals_.items():
+            text = text.replace(f"i8* {name}", f"i8* bitcast ({kind}* {name} to i8*)")
+        return text
+
+    def pointer(kind: str, name: str) -> str:
+        """``kind* name`` for the address that ``name`` holds."""
+        nonlocal casts
+        if kind == "i8":
+            return f"i8* {name}"
+        known = typed.get(name)
+        if known is not None and known[0] == kind:
+            return f"{kind}* {known[1]}"
+        casts += 1
+        out.append(f"  %cast{casts} = bitcast i8* {name} to {kind}*")
+        return f"{kind}* %cast{casts}"
+
+    for line in source.split("\n"):
+        if "ptr" not in line and "alloca" not in line and not line.startswith(("@", "entry:")):
+            out.append(line)
+        elif match := _GLOBAL.match(line):
+            globals_[match[1]] = match[2]
+            out.append(line)
+        elif line.startswith("define"):
+            typed.clear()
+            parameters = _PARAMETER.findall(line)
+            out.append(plain(line))
+        elif line == "entry:":
+            out.append(line)
+            for name in parameters:
+                out.append(f"  {name}.t = bitcast i8* {name} to double*")
+                typed[name] = ("double", f"{name}.t")
+        elif match := _LOAD.match(line):
+            kind = plain(match[2])
+            out.append(f"{match[1]}{kind}, {pointer(kind, match[3])}{match[4]}")
+        elif match := _STORE.match(line):
+            kind = plain(match[2])
+            out.append(f"{match[1]}{kind} {match[3]}, {pointer(kind, match[4])}{match[5]}")
+        elif match := _ELEMENT.match(line):
+            name, kind = match[1], plain(match[3])
+            base = pointer(kind, match[4])
+            if kind == "i8":
+                out.append(f"  {name} = getelementptr {match[2] or ''}i8, {base}, {match[5]}")
+            else:
+                out.append(f"  {name}.t = getelementptr {match[2] or ''}{kind}, {base}, {match[5]}")
+                out.append(f"  {name} = bitcast {kind}* {name}.t to i8*")
+                typed[name] = (kind, f"{name}.t")
+        elif match := _ALLOCA.match(line):
+            out.append(f"  {match[1]}.t = alloca {match[2]}{match[3] or ''}")
+            out.append(f"  {match[1]} = bitcast {match[2]}* {match[1]}.t to i8*")
+        elif match := _INDIRECT.match(line):
+            arguments = [x.strip().rsplit(" ", 1)[0] for x in match[4].split(",")]
+            kind = plain(f"{match[2]} ({', '.join(arguments)})")
+            function = pointer(kind, match[3]).rsplit(" ", 1)[1]
+            out.append(f"{match[1]}{plain(match[2])} {function}({plain(match[4])})")
+        else:
+            out.append(plain(line))
+    return "\n".join(out)

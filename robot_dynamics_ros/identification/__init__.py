@@ -5,6 +5,12 @@ from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, e
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.identify import Identification, IdentificationSettings, identify
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
+from robot_dynamics_ros.identification.payload import (
+    PayloadEstimate,
+    estimate_payload,
+    estimate_payload_at_rest,
+    payload_motion,
+)
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.report import report_json, report_text
 from robot_dynamics_ros.identification.validate import Validation, validate
@@ -16,11 +22,15 @@ __all__ = [
     "Identification",
     "IdentificationSettings",
     "Implausible",
+    "PayloadEstimate",
     "PoorExcitation",
     "Validation",
     "design_excitation",
     "effort_regressor",
+    "estimate_payload",
+    "estimate_payload_at_rest",
     "identify",
+    "payload_motion",
     "report_json",
     "report_text",
     "validate",

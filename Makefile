@@ -43,7 +43,7 @@ $(VENV)/.lint: $(DEFINITION) | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot '$(ROBOT)') $(ARGS)
+	$(BIN)/robot_dynamics demo $(if $(ROBOT),'$(ROBOT)') $(ARGS)
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)

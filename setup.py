@@ -1,12 +1,13 @@
 """Build script of the ament_python package; also what pip reads."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "robot_dynamics_ros"
-VERSION = "0.1.0"
 HERE = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+?)"', (HERE / NAME / "__init__.py").read_text(encoding="utf-8")).group(1)
 
 
 def shared(*patterns):
@@ -46,6 +47,8 @@ VIZ = ["matplotlib>=3.5"]
 XACRO = ["xacro>=2.0"]
 BAGS = ["rosbags>=0.9.16"]
 SYMBOLIC = ["sympy>=1.10"]
+MJCF = ["mujoco>=3.1"]
+COMPLETION = ["argcomplete>=3.0"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
@@ -71,12 +74,13 @@ setup(
         "xacro": XACRO,
         "bags": BAGS,
         "symbolic": SYMBOLIC,
+        "mjcf": MJCF,
+        "completion": COMPLETION,
         "lint": LINT,
         "test": [
             "example-robot-data>=4.3",
             "exudyn>=1.9",
             "hypothesis>=6",
-            "mujoco>=3.1",
             "pin>=3.0",
             "pytest>=7.4",
             "pytest-timeout>=2.2",
@@ -88,6 +92,8 @@ setup(
             *XACRO,
             *BAGS,
             *SYMBOLIC,
+            *MJCF,
+            *COMPLETION,
         ],
     },
     zip_safe=False,

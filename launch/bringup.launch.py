@@ -22,9 +22,10 @@ from launch_ros.actions import Node
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
-from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
 
 PACKAGE = "robot_dynamics_ros"
@@ -48,8 +49,8 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "description",
                 default_value="",
-                description="URDF or xacro file, or the name of a robot that ships with the package; empty: six_axis with "
-                "robot:=sim, else the topic robot_description",
+                description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
+                "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description",
             ),
             DeclareLaunchArgument(
                 "controller_params", default_value="", description="parameter file of the controller"
@@ -102,9 +103,9 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
     robot, namespace = argument("robot"), argument("namespace")
     sim_time = argument("use_sim_time") == "true"
-    path = _description_path(argument("description"), robot)
+    path, named = _description(argument("description"), robot)
     policy = argument("inertia_check")
-    text, model = _read(path, policy) if path is not None else ("", None)
+    text, model = _read(named, policy) if path is not None else ("", None)
     entities: list[LaunchDescriptionEntity] = []
 
     viewer = argument("viewer")
@@ -139,13 +140,13 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if viewer == "foxglove_bridge":
         entities += _foxglove(namespace, sim_time)
     if robot == "sim":
-        entities += _simulator(path, policy, argument("simulator_params"), namespace, sim_time, not publisher)
+        entities += _simulator(path, named, policy, argument("simulator_params"), namespace, sim_time, not publisher)
     elif robot == "ros2_control":
         entities += _ros2_control(model, text, namespace, sim_time)
     common: list[dict[str, object]] = [
         {"use_sim_time": sim_time, "inertia_check": policy},
         *([{"command_format": "joint_state" if robot == "topic_based" else "multi_array"}] if robot != "none" else []),
-        *([{"robot_description_file": str(path)}] if path is not None else []),
+        *([{"robot_description_file": named}] if path is not None else []),
     ]
     gated, gate_files = argument("gate") == "true", _files("gate", None, argument("gate_params"))
     if gated:
@@ -161,23 +162,16 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return entities
 
 
-def _description_path(description: str, robot: str) -> Path | None:
-    if not description:
-        return robot_path("six_axis") if robot == "sim" else None
-    path = Path(description).expanduser()
-    if path.is_file():
-        return path.resolve()
-    if description in robot_names():
-        return robot_path(description)
-    raise RobotDynamicsError(
-        f"{description!r} is neither a file nor a robot that ships with the package",
-        where="launch argument description",
-        remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
-    )
+def _description(description: str, robot: str) -> tuple[Path | None, str]:
+    """The file, and the text that names it together with its xacro arguments."""
+    if not description and robot != "sim":
+        return None, ""
+    path, arguments = find_robot(description or "six_axis")
+    return path, with_arguments(path, arguments)
 
 
-def _read(path: Path, policy: str) -> tuple[str, RobotModel]:
-    model = load_urdf(path, inertia_check=policy)
+def _read(named: str, policy: str) -> tuple[str, RobotModel]:
+    model = load_urdf(named, inertia_check=policy)
     return model.description.source, model
 
 
@@ -236,7 +230,7 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
 
 
 def _simulator(
-    path: Path | None, policy: str, params: str, namespace: str, sim_time: bool, publish_description: bool
+    path: Path | None, named: str, policy: str, params: str, namespace: str, sim_time: bool, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
     return _needed(
         _ours(
@@ -245,7 +239,7 @@ def _simulator(
             [
                 *_files("simulator", path, params),
                 {
-                    "robot_description_file": str(path),
+                    "robot_description_file": named,
                     "inertia_check": policy,
                     "publish_description": publish_description,
                     "publish_clock": sim_time,

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.cli.arguments import not_negative, output_path, seed
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.plan import Motion, plan_motion
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.resources import share_directory
 
 __all__ = ["add_arguments", "run"]
@@ -33,25 +33,23 @@ _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
+    add_robot(parser, default="six_axis")
     parser.add_argument(
-        "--robot",
-        default="six_axis",
-        help="path to the URDF of a fixed-base robot, or the name of one that ships with the package",
+        "--output", type=output_path, default=Path("demo_output"), help="directory for the picture and logs"
     )
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="directory for the picture and logs")
     parser.add_argument(
         "--duration",
-        type=float,
+        type=not_negative,
         default=0.0,
         help="duration of the motion in s; by default as long as the limits of the robot ask for",
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=not_negative,
         default=0.01,
         help="largest position error at the end that counts as arrived, rad or m (default: 0.01)",
     )
-    parser.add_argument("--seed", type=int, default=7, help="of the waypoints (default: 7)")
+    parser.add_argument("--seed", type=seed, default=7, help="of the waypoints (default: 7)")
     parser.add_argument("--no-picture", action="store_true", help="print the table only: no picture, no page to replay")
     parser.add_argument("--view", action="store_true", help="open the live view in this machine's browser")
     parser.add_argument("--no-view", action="store_true", help="no live view")
@@ -62,9 +60,11 @@ def run(options: argparse.Namespace) -> int:
     need_ros("demo")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    path = find_robot(options.robot)
-    model = load_urdf(str(path))
+    robot = load_named(options)
+    model = fixed_base(robot.model)
     options.output.mkdir(parents=True, exist_ok=True)
+    named = robot.file_for_nodes(options.output)
+    loading = _loading_parameters(options, model)
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -75,9 +75,10 @@ def run(options: argparse.Namespace) -> int:
         "simulator",
         [
             "--ros-args",
-            *_parameter_files("simulator", path),
+            *_parameter_files("simulator", robot.path),
             "-p",
-            f"robot_description_file:={path}",
+            f"robot_description_file:={named}",
+            *loading,
             "-p",
             f"command_timeout:={_PATIENCE}",
         ],
@@ -86,7 +87,13 @@ def run(options: argparse.Namespace) -> int:
     with simulator:
         controller = NodeProcess(
             "controller",
-            ["--ros-args", *_parameter_files("controller", path), "-p", f"state_timeout:={_PATIENCE}"],
+            [
+                "--ros-args",
+                *_parameter_files("controller", robot.path),
+                "-p",
+                f"state_timeout:={_PATIENCE}",
+                *loading,
+            ],
             options.output / "controller.log",
         )
         with ExitStack() as stack:
@@ -94,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
             client = stack.enter_context(DemoClient(model))
             view = None
             if not options.no_view:
-                view = stack.enter_context(LiveView(path, options.output / "viewer.log", options.view))
+                view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view))
             nodes = (simulator, controller)
             print(
                 f"processes   simulator {simulator.pid}, controller {controller.pid}; "
@@ -115,12 +122,37 @@ def run(options: argparse.Namespace) -> int:
     return 0 if arrived and not unclean else 1
 
 
-def _parameter_files(node: str, path: Path) -> list[str]:
+def fixed_base(model: RobotModel) -> RobotModel:
+    """The model, if the demonstration can lead it.
+
+    Raises:
+        ArgumentError: nothing moves, or a joint has more than one degree of freedom.
+    """
+    several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
+    if several or not model.nv:
+        raise ArgumentError(
+            f"joint {several[0]!r} has {model.joint(several[0]).type.nv} degrees of freedom"
+            if several
+            else "nothing moves",
+            where=f"robot {model.name!r}",
+            got=several,
+            remedy="The demonstration leads robots on a fixed base, with joints of one degree of freedom.",
+        )
+    return model
+
+
+def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[str]:
+    """What both nodes need to load the same robot; their gravity is in the root link's frame."""
+    gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
+    return ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
+
+
+def _parameter_files(node: str, path: Path | None) -> list[str]:
     """The node's parameters, and those of the robot where the package has some."""
     share = share_directory()
     files = [share / "config" / f"{node}.yaml"]
-    special = share / "config" / f"{path.stem}.yaml"
-    if path.parent == share / "urdf" and special.is_file():
+    special = share / "config" / f"{path.stem if path is not None else ''}.yaml"
+    if path is not None and path.parent == share / "urdf" and special.is_file():
         files.append(special)
     return [word for file in files for word in ("--params-file", str(file))]
 

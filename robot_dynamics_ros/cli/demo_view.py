@@ -21,17 +21,17 @@ class LiveView:
     """The viewer as a third process.  Its end or its absence is no matter for the demonstration.
 
     Args:
-        path: URDF of the robot.
+        robot: what names it for a node.
         log: file for its output.
         open_browser: open the page, too.
     """
 
-    def __init__(self, path: Path, log: Path, open_browser: bool) -> None:
+    def __init__(self, robot: str, log: Path, open_browser: bool) -> None:
         self._process: NodeProcess | None = None
         if find_spec("viser") is None:
             print(f"view        none: {_INSTALL}")
             return
-        arguments = ["--ros-args", "-p", f"robot_description_file:={path}"]
+        arguments = ["--ros-args", "-p", f"robot_description_file:={robot}"]
         if open_browser:
             arguments += ["-p", "open_browser:=true"]
         self._process = NodeProcess("viewer", arguments, log)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.arguments import at_least_one, output_path, whole
+from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
 
@@ -29,13 +29,7 @@ _MOTOR_WORDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "--urdf",
-        "--robot",
-        required=True,
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
-    )
+    add_robot(parser)
     parser.add_argument("--symbols", choices=("auto",), help="auto: name every mass, length, inertia and gravity")
     parser.add_argument(
         "--symbol",
@@ -84,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--unexpanded", action="store_true", help="steps instead of multiplied-out formulas")
     parser.add_argument("--no-simplify", action="store_true", help="plain sums of products: faster, longer")
-    parser.add_argument("--max-terms", type=int, default=None, help="how many terms one expression may have")
-    parser.add_argument("--digits", type=int, help="figures that printed decimals are rounded to; exact if not given")
+    parser.add_argument("--max-terms", type=at_least_one, default=None, help="how many terms one expression may have")
+    parser.add_argument("--digits", type=whole, help="figures that printed decimals are rounded to; exact if not given")
     parser.add_argument(
         "--format",
         choices=("text", "latex", "tex", "html", "c", "python"),
@@ -93,13 +87,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "c, python: functions for the quantities below the equations of motion; "
         "default by the ending of --output, else text",
     )
-    parser.add_argument("--output", "-o", metavar="FILE", help="write there instead of to the terminal")
+    parser.add_argument(
+        "--output", "-o", type=output_path, metavar="FILE", help="write there instead of to the terminal"
+    )
     parser.add_argument("--report", action="store_true", help="print operation counts too")
 
 
 def run(options: argparse.Namespace) -> int:
     """Derive, prove and print."""
-    model = load_urdf(str(find_robot(options.urdf)))
+    model = load_model(options)
     if options.list_places:
         from robot_dynamics_ros.equations.places import places_of
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_path, positive, seed, share
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,26 +23,27 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = parser.add_argument
+    add_robot(parser)
     add(
-        "--urdf",
-        required=True,
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
+        "--output",
+        type=output_path,
+        default="excitation",
+        metavar="NAME",
+        help="writes NAME.csv and NAME.yaml (default: %(default)s)",
     )
-    add("--output", default="excitation", metavar="NAME", help="writes NAME.csv and NAME.yaml (default: %(default)s)")
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
-    add("--period", type=float, default=20.0, help="s (default: %(default)s)")
-    add("--periods", type=int, default=3, help="how often it is repeated (default: %(default)s)")
-    add("--harmonics", type=int, default=5, help="of the Fourier series (default: %(default)s)")
-    add("--rate", type=float, default=20.0, help="waypoints a second (default: %(default)s)")
+    add("--period", type=positive, default=20.0, help="s (default: %(default)s)")
+    add("--periods", type=at_least_one, default=3, help="how often it is repeated (default: %(default)s)")
+    add("--harmonics", type=at_least_one, default=5, help="of the Fourier series (default: %(default)s)")
+    add("--rate", type=positive, default=20.0, help="waypoints a second (default: %(default)s)")
     add(
         "--scale",
-        type=float,
+        type=share,
         default=0.8,
         help="share of position ranges, velocities, accelerations (default: %(default)s)",
     )
-    add("--effort-scale", type=float, default=0.8, help="share of effort limits (default: %(default)s)")
-    add("--acceleration", type=float, default=None, help="rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
+    add("--effort-scale", type=share, default=0.8, help="share of effort limits (default: %(default)s)")
+    add("--acceleration", type=positive, default=None, help="rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
     add(
         "--range",
         action="append",
@@ -50,18 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT:LOWER:UPPER",
         help="narrower position limits of a joint; repeatable",
     )
-    add("--floor", type=float, default=None, help="m: link origins stay above this height")
+    add("--floor", type=finite, default=None, help="m: link origins stay above this height")
     add("--start", default="", metavar="Q,Q,...", help="where the arm is: the move to the motion's start comes first")
-    add(
-        "--gravity",
-        nargs=3,
-        type=float,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="m/s^2 (default: 0 0 -9.81)",
-    )
-    add("--evaluations", type=int, default=1500, help="motions tried (default: %(default)s)")
-    add("--seed", type=int, default=0, help="of the random numbers (default: %(default)s)")
+    add("--evaluations", type=at_least_one, default=1500, help="motions tried (default: %(default)s)")
+    add("--seed", type=seed, default=0, help="of the random numbers (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(
                 f"{path} exists", where="--output", got=options.output, remedy="Name another, or pass --overwrite."
             )
-    model = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
+    model = load_model(options)
     lower, upper = _ranges(model, options.range)
     settings = DesignSettings(
         period=options.period,

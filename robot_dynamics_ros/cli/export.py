@@ -5,28 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 
+from robot_dynamics_ros.cli.arguments import at_least_one, output_path, positive
 from robot_dynamics_ros.cli.equations import parse_motors, parse_symbols
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
 from robot_dynamics_ros.export.package import LANGUAGES, MAX_OPERATIONS, export_code
 from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS
-from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "--urdf",
-        "--robot",
-        required=True,
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
-    )
+    add_robot(parser)
     parser.add_argument("--lang", choices=LANGUAGES, default="c99", help="language (default: c99)")
-    parser.add_argument("--output", "-o", metavar="DIRECTORY", help="where the files go; needed unless --report alone")
+    parser.add_argument(
+        "--output", "-o", type=output_path, metavar="DIRECTORY", help="where the files go; needed unless --report alone"
+    )
     parser.add_argument(
         "--functions",
         default=",".join(DEFAULT),
@@ -66,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--friction", choices=FRICTIONS, default="viscous", help="at the joints, in the step")
     parser.add_argument(
         "--smooth-velocity",
-        type=float,
+        type=positive,
         default=1e-3,
         metavar="SPEED",
         help="over which --friction smooth rounds dry friction",
@@ -78,7 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=IDENTIFIER",
         help="identifier of a joint or link whose name clashes (repeatable)",
     )
-    parser.add_argument("--max-operations", type=int, default=MAX_OPERATIONS, help="refuse functions that take more")
+    parser.add_argument(
+        "--max-operations", type=at_least_one, default=MAX_OPERATIONS, help="refuse functions that take more"
+    )
     parser.add_argument("--report", action="store_true", help="print operation counts of each function")
 
 
@@ -98,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(f"expected NAME=IDENTIFIER, got {text!r}", where="--rename", got=text)
         renamed[name] = word
     code = export_code(
-        load_urdf(str(find_robot(options.urdf))),
+        load_model(options),
         names,
         language=options.lang,
         real=options.scalar,

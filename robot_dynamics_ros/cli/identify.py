@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification import (
@@ -20,7 +21,6 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, Recording
@@ -34,27 +34,28 @@ FILES = ("identified.urdf", "report.md", "report.json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = parser.add_argument
-    add(
-        "--urdf",
-        required=True,
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
-    )
+    add_robot(parser)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
-    source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position and <joint>.effort")
-    add("--topic", default="", help="topic of the joint states, where a bag has several")
-    add("--validate", default="", metavar="FILE", help="another bag or CSV file whose efforts are to be predicted")
-    add("--output", default="identified", metavar="DIRECTORY", help="where to write (default: %(default)s)")
-    add("--overwrite", action="store_true", help="replace what an earlier run has written there")
-    add(
-        "--gravity",
-        nargs=3,
-        type=float,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="m/s^2 (default: 0 0 -9.81)",
+    source.add_argument(
+        "--bag", type=input_path, metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states"
     )
+    source.add_argument("--csv", type=input_path, metavar="FILE", help="columns t, <joint>.position and <joint>.effort")
+    add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add(
+        "--validate",
+        type=input_path,
+        default=None,
+        metavar="FILE",
+        help="another bag or CSV file whose efforts are to be predicted",
+    )
+    add(
+        "--output",
+        type=output_path,
+        default="identified",
+        metavar="DIRECTORY",
+        help="where to write (default: %(default)s)",
+    )
+    add("--overwrite", action="store_true", help="replace what an earlier run has written there")
     add(
         "--lock",
         action="append",
@@ -73,19 +74,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="forms tried for each joint and kept where they predict better, with commas, among "
         f"{', '.join(FRICTION)}; 'auto': all, 'simple': none (default: %(default)s)",
     )
-    add("--window", type=float, default=None, help="s, smoothing of positions (default: chosen from the data)")
-    add("--block", type=float, default=0.05, help="s, averaging (default: %(default)s)")
+    add("--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)")
+    add("--block", type=positive, default=0.05, help="s, averaging (default: %(default)s)")
     add(
         "--slow",
-        type=float,
+        type=not_negative,
         default=None,
         help="rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)",
     )
-    add("--effort-delay", type=float, default=None, help="s by which efforts are late (default: found from the data)")
-    add("--confidence", type=float, default=0.95, help="of the intervals (default: %(default)s)")
+    add("--effort-delay", type=finite, default=None, help="s by which efforts are late (default: found from the data)")
+    add("--confidence", type=positive, default=0.95, help="of the intervals (default: %(default)s)")
     add(
         "--spread",
-        type=float,
+        type=positive,
         default=None,
         help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
     )
@@ -142,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
             got=options.output,
             remedy="Name another directory, or pass --overwrite.",
         )
-    whole = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
+    whole = load_model(options)
     model = _locked(whole, options.lock)
     recording = _read(options.bag or options.csv, bool(options.bag), model, options)
     unseen = _read(options.validate, _is_bag(options.validate), model, options) if options.validate else None

@@ -1,62 +1,141 @@
-"""``robot_dynamics info``: what a URDF amounts to."""
+"""``robot_dynamics info``: links, masses, centres of mass, inertias, joints, axes and limits of a robot."""
 
 from __future__ import annotations
 
 import argparse
-import math
+from typing import Any
 
-from robot_dynamics_ros.cli.robots import find_robot
+import numpy as np
+
+from robot_dynamics_ros.cli.output import result
+from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 
-__all__ = ["add_arguments", "describe", "run"]
+__all__ = ["add_arguments", "describe", "facts", "run"]
+
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("robot", help="path to a URDF, or the name of a robot that ships with the package")
+    add_robot(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the summary."""
-    print(describe(load_urdf(str(find_robot(options.robot)))))
+    """Print the tables."""
+    robot = load_named(options)
+    data = facts(robot.model)
+    data["file"] = None if robot.path is None else str(robot.path)
+    data["backend"] = robot.model.backend
+    result(options, data, describe(data))
     return 0
 
 
-def describe(model: RobotModel) -> str:
-    """A summary of the robot for people."""
+def facts(model: RobotModel) -> dict[str, Any]:
+    """Everything about the robot as plain values: SI units, radians; None for a limit that does not exist.
 
-    def number(value: float) -> str:
-        return "-" if math.isinf(value) else f"{value:.4g}"
-
-    rows = []
-    for name in model.moving_joint_names:
-        joint = model.joint(name)
-        kind = joint.type.name.lower()
-        if joint.mimic is not None:
-            kind = f"{kind}, {joint.mimic.multiplier:g} x {joint.mimic.joint}"
-        limits = joint.limits
-        rows.append(
-            [
-                name,
-                kind,
-                joint.parent,
-                joint.child,
-                number(limits.lower),
-                number(limits.upper),
-                number(limits.velocity),
-                number(limits.effort),
-                number(joint.damping),
-                number(joint.friction),
-            ]
+    A link's centre of mass is in the link's frame, its inertia about the centre of mass in the link's axes; origin and axis
+    of a joint are in the parent link's and the joint's frame.
+    """
+    links = []
+    for name in model.link_names:
+        body = model.link(name).inertia
+        I = body.rotational  # noqa: E741 - the book's name
+        links.append(
+            {
+                "name": name,
+                "mass": body.mass,
+                "com": body.com,
+                "inertia": dict(zip(_MOMENTS, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]], strict=True)),
+            }
         )
-    head = ["joint", "type", "parent", "child", "lower", "upper", "velocity", "effort", "damping", "friction"]
+    joints = []
+    for name in (*model.moving_joint_names, *model.fixed_joint_names):
+        joint = model.joint(name)
+        limits = joint.limits
+        mimic = joint.mimic
+        joints.append(
+            {
+                "name": name,
+                "type": joint.type.name.lower(),
+                "parent": joint.parent,
+                "child": joint.child,
+                "xyz": joint.origin.position,
+                "rpy": joint.origin.rpy(),
+                "axis": joint.axis if joint.type.nv in (1, 3) else None,
+                "lower": limits.lower,
+                "upper": limits.upper,
+                "velocity": limits.velocity,
+                "effort": limits.effort,
+                "damping": joint.damping,
+                "friction": joint.friction,
+                "armature": joint.armature + joint.rotor_inertia,
+                "mimic": None if mimic is None else [mimic.joint, mimic.multiplier, mimic.offset],
+            }
+        )
+    return {
+        "name": model.name,
+        "degrees_of_freedom": model.nv,
+        "positions": model.nq,
+        "mass": model.total_mass,
+        "root": model.root_link,
+        "gravity": model.gravity,
+        "base": {"xyz": model.base.position, "rpy": model.base.rpy()},
+        "joint_names": model.joint_names,
+        "initial_configuration": model.initial_configuration(),
+        "links": links,
+        "joints": joints,
+        "findings": model.description.findings,
+    }
+
+
+def describe(data: dict[str, Any]) -> str:
+    """The facts as two tables for people."""
     return "\n".join(
         [
-            f"{model.name}: {model.nv} degrees of freedom, {len(model.link_names)} links, {model.total_mass:.6g} kg, "
-            f"root {model.root_link!r}",
+            f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} links, "
+            f"{data['mass']:.6g} kg, root {data['root']!r}",
             "",
-            table(head, rows),
+            _joints(data["joints"]),
+            "",
+            "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",
+            "",
+            _links(data["links"]),
         ]
+    )
+
+
+def _number(value: float) -> str:
+    return "-" if not np.isfinite(value) else f"{value:.4g}"
+
+
+def _vector(values: Any) -> str:
+    return "-" if values is None else " ".join(f"{x:.4g}" for x in np.asarray(values) + 0.0)
+
+
+def _joints(joints: list[dict[str, Any]]) -> str:
+    head = ["joint", "type", "parent", "child", "axis", "lower", "upper", "velocity", "effort", "damping", "friction"]
+    rows = []
+    for joint in joints:
+        kind = joint["type"]
+        if joint["mimic"] is not None:
+            kind = f"{kind}, {joint['mimic'][1]:g} x {joint['mimic'][0]}"
+        row = [joint["name"], kind, joint["parent"], joint["child"], _vector(joint["axis"])]
+        rows.append([*row, *(_number(joint[key]) if kind != "fixed" else "-" for key in head[5:])])
+    return table(head, rows)
+
+
+def _links(links: list[dict[str, Any]]) -> str:
+    return table(
+        ["link", "mass", "centre of mass", *_MOMENTS],
+        [
+            [
+                link["name"],
+                _number(link["mass"]),
+                _vector(link["com"]),
+                *(f"{link['inertia'][key] + 0.0:.4g}" for key in _MOMENTS),
+            ]
+            for link in links
+        ],
     )

@@ -1,15 +1,29 @@
-"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used."""
+# PYTHON_ARGCOMPLETE_OK
+"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used.
+
+Exit codes: 0 done; 1 done, with a negative outcome (not arrived, a run failed); 2 the input or the command line is wrong;
+70 an error of this program; 130 and 143 ended by SIGINT and SIGTERM; 141 nobody reads the output any more.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
+from robot_dynamics_ros import __version__
+from robot_dynamics_ros.cli import output
+from robot_dynamics_ros.cli.signals import Terminated, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "EXIT_CODES", "main", "make_parser"]
 
 #: name → (module, one line of help).  A module has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
 COMMANDS = {
@@ -21,7 +35,7 @@ COMMANDS = {
     ),
     "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
-    "info": ("robot_dynamics_ros.cli.info", "what a URDF amounts to: joints, limits, masses"),
+    "info": ("robot_dynamics_ros.cli.info", "links, masses, inertias, joints, axes and limits of a robot"),
     "monte_carlo": ("robot_dynamics_ros.cli.monte_carlo", "a motion on many robots that are not quite as drawn"),
     "view": (
         "robot_dynamics_ros.cli.view",
@@ -30,27 +44,142 @@ COMMANDS = {
     "wrenches": ("robot_dynamics_ros.cli.wrenches", "joint efforts and wrenches of recorded joint states"),
 }
 
+EXIT_CODES = {
+    0: "done",
+    1: "done, with a negative outcome: not arrived, a run failed",
+    2: "the input or the command line is wrong; the message says what and how to go on",
+    70: "an error of this program",
+    130: "ended by SIGINT (Ctrl-C)",
+    141: "nobody reads the output any more",
+    143: "ended by SIGTERM",
+}
+
+_XACRO_ARGUMENT = re.compile(r"[A-Za-z_][\w.-]*:=")
+
+
+def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser; ``load`` names the commands whose arguments are needed (their modules are imported)."""
+    parser = argparse.ArgumentParser(
+        prog="robot_dynamics",
+        description="Dynamics, control and simulation of any robot with a URDF. The robot is the first argument of every "
+        "command: robot_dynamics COMMAND ROBOT [options].",
+        epilog="exit codes: " + "; ".join(f"{code} {text}" for code, text in EXIT_CODES.items()) + ".",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"robot_dynamics {__version__}")
+    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    for name, (module, text) in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
+        )
+        if name in load:
+            import_module(module).add_arguments(subparser)
+            output.add_arguments(subparser)
+    return parser
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(
-        prog="robot_dynamics", description="Dynamics, control and simulation of any robot with a URDF."
-    )
-    subparsers = parser.add_subparsers(title="commands", dest="command", required=True)
-    for name, (module, text) in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        if given[:1] == [name]:
-            import_module(module).add_arguments(subparser)
-    options = parser.parse_args(given)
+    with ending_signals():
+        try:
+            return _run(given)
+        except Terminated as end:
+            output.error("terminated")
+            return end.code
+        except KeyboardInterrupt:
+            output.error("interrupted")
+            return 130
+        except BrokenPipeError:
+            # what Python still holds back for the closed pipe must not raise again at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
+
+
+def _run(given: list[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
+    words = [word for word in given if _XACRO_ARGUMENT.match(word)]
+    rest = [word for word in given if word not in words]
+    parser = make_parser([word for word in rest if word in COMMANDS][:1])
+    options = parser.parse_args(rest)
+    options.xacro_arguments = dict(word.split(":=", 1) for word in words)
+    verbose = bool(getattr(options, "verbose", False))
     try:
-        return int(import_module(COMMANDS[options.command][0]).run(options))
+        with output.settings(options), _findings(options):
+            code = int(import_module(COMMANDS[options.command][0]).run(options))
+            sys.stdout.flush()
+            return code
     except RobotDynamicsError as error:
-        print(f"error: {error}", file=sys.stderr)
+        output.error(str(error))
+        if error.setting is not None and f"--{error.setting[0].replace('_', '-')}" in parser_options(options):
+            option = f"--{error.setting[0].replace('_', '-')}"
+            again = ["robot_dynamics", *_without(given, option), option, error.setting[1]]
+            output.remark(f"to go on: {shlex.join(again)}")
         return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except BrokenPipeError:
+        raise
+    except (OSError, UnicodeError) as error:
+        place = f"{error.filename!r}: " if isinstance(error, OSError) and error.filename else ""
+        output.error(f"{place}{getattr(error, 'strerror', None) or error}")
+        return 2
+    except MemoryError:
+        output.error("there is not enough memory for what was asked for")
+        return 2
+    except RecursionError:
+        raise
+    except Exception as error:
+        if verbose:
+            raise
+        output.error(f"this should not have happened: {type(error).__name__}: {error}")
+        output.remark("--verbose shows where; please report it with the command line")
+        return 70
+
+
+def parser_options(options: argparse.Namespace) -> set[str]:
+    """The options that the command of ``options`` has, as typed."""
+    return {f"--{name.replace('_', '-')}" for name in vars(options)}
+
+
+def _without(words: list[str], option: str) -> list[str]:
+    """``words`` without ``option`` and its value."""
+    found, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word == option:
+            skip = True
+        elif not word.startswith(option + "="):
+            found.append(word)
+    return found
+
+
+@contextmanager
+def _findings(options: argparse.Namespace) -> Iterator[None]:
+    """Warnings as remarks on standard error, each once; none with ``--quiet``."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if not options.quiet and str(message) not in seen:
+            seen.add(str(message))
+            output.warning(str(message))
+
+    with warnings.catch_warnings():
+        if not options.verbose:
+            warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", category=UserWarning, module=None or "")
+        warnings.showwarning = show
+        yield
+
+
+def _complete() -> None:
+    """Tab completion (``eval "$(register-python-argcomplete robot_dynamics)"``); ends the process."""
+    try:
+        import argcomplete
+    except ImportError:
+        sys.exit(1)
+    line = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(make_parser([word for word in line if word in COMMANDS][:1]))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -11,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_path, positive, seed
 from robot_dynamics_ros.cli.plan import plan_motion
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
-from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
@@ -27,13 +28,13 @@ FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("robot", help="path to a URDF, or the name of a robot that ships with the package")
-    parser.add_argument("--runs", type=int, default=50, help="robots to draw (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the errors (default: %(default)s)")
+    add_robot(parser)
+    parser.add_argument("--runs", type=at_least_one, default=50, help="robots to draw (default: %(default)s)")
+    parser.add_argument("--seed", type=seed, default=0, help="of the errors (default: %(default)s)")
     for name in FIGURES:
         parser.add_argument(
             f"--{name}",
-            type=float,
+            type=not_negative,
             default=0.1,
             metavar="SPREAD",
             help=f"spread of {name}, as a share of the value (default: %(default)s)",
@@ -41,39 +42,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
     parser.add_argument(
         "--frequency",
-        type=float,
+        type=positive,
         default=15.0,
         help="natural frequency with which its errors die out, rad/s (default: %(default)s)",
     )
     parser.add_argument(
         "--rotors",
-        type=float,
+        type=not_negative,
         default=0.0,
         help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)",
     )
-    parser.add_argument("--duration", type=float, default=0.0, help="of the motion, s; 0: as the limits ask for")
-    parser.add_argument("--dt", type=float, default=2e-3, help="control period, s (default: %(default)s)")
+    parser.add_argument("--duration", type=not_negative, default=0.0, help="of the motion, s; 0: as the limits ask for")
+    parser.add_argument("--dt", type=positive, default=2e-3, help="control period, s (default: %(default)s)")
     parser.add_argument(
         "--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)"
     )
     parser.add_argument(
-        "--processes", type=int, default=1, help="processes to spread the robots over (default: one, this one)"
+        "--processes", type=at_least_one, default=1, help="processes to spread the robots over (default: one, this one)"
     )
-    parser.add_argument("--csv", type=Path, default=None, help="write the figures of every run there")
+    parser.add_argument("--csv", type=output_path, default=None, help="write the figures of every run there")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
-    for name in ("dt", "frequency"):
-        if not 0.0 < getattr(options, name) < float("inf"):
-            raise ArgumentError("must be a positive number", where=f"--{name}", got=getattr(options, name))
-    if options.processes < 1:
-        raise ArgumentError("must be at least 1", where="--processes", got=options.processes)
-    path = str(find_robot(options.robot))
-    model = load_urdf(path)
-    if options.rotors:
-        rotors = {name: options.rotors for name in model.joint_names if model.joint(name).type.nv == 1}
-        model = load_urdf(path, armature=rotors)
+    model = _with_rotors(load_model(options), options.rotors)
     start = np.clip(model.initial_configuration(), model.lower, model.upper)
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     experiment = TrackingExperiment.of_motion(
@@ -107,6 +99,16 @@ def run(options: argparse.Namespace) -> int:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")
     return 1 if result.failures else 0
+
+
+def _with_rotors(model: RobotModel, inertia: float) -> RobotModel:
+    if inertia == 0.0:
+        return model
+    joints = tuple(
+        dataclasses.replace(joint, armature=inertia) if joint.type.nv == 1 and joint.mimic is None else joint
+        for joint in model.description.joints
+    )
+    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
 
 
 def _write(result: BatchResult, path: Path) -> None:

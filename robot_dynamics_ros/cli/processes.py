@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
+from robot_dynamics_ros.cli.signals import held_back
 from robot_dynamics_ros.errors import RobotDynamicsError
 
 __all__ = ["NodeProcess", "need_ros"]
@@ -46,7 +47,7 @@ class NodeProcess:
     ) -> None:
         self.name = name
         self.log = log
-        with open(log, "wb") as output:
+        with held_back(), open(log, "wb") as output:  # once it runs, it is known to us
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *arguments],
                 stdin=subprocess.DEVNULL,
@@ -84,11 +85,12 @@ class NodeProcess:
 
     def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> int:
         """Ask it to stop, wait, kill it if it does not; its exit code."""
-        self.send(number)
-        code = self.wait(timeout)
-        if code is None:
-            self._process.kill()
-            code = self._process.wait()
+        with held_back():  # a second Ctrl-C must not leave it running
+            self.send(number)
+            code = self.wait(timeout)
+            if code is None:
+                self._process.kill()
+                code = self._process.wait()
         return code
 
     def wait_for_output(self, text: str, timeout: float) -> bool:

@@ -10,6 +10,8 @@ from typing import TextIO
 __all__ = ["Progress"]
 
 _WIDTH = 30
+silent = False
+"""Whether nothing is shown (``--quiet``)."""
 
 
 class Progress:
@@ -24,13 +26,16 @@ class Progress:
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
         self._label, self._total = label, max(total, 1e-300)
         self._stream = stream if stream is not None else sys.stderr
-        self._moving = self._stream.isatty()
+        self._silent = silent
+        self._moving = self._stream.isatty() and not silent
         self._due = 0.0
         self._quarter = 0
         self._line = ""
 
     def update(self, done: float, note: str = "") -> None:
         """Tell how much is done."""
+        if self._silent:
+            return
         share = min(max(done / self._total, 0.0), 1.0)
         filled = int(share * _WIDTH)
         self._line = f"{self._label:<11} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  {note}"

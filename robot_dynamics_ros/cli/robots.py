@@ -1,29 +1,208 @@
-"""Finding the robot that a person means."""
+"""The robot that a person means: the first argument of every command, and the options that go with it."""
 
 from __future__ import annotations
 
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from robot_dynamics_ros.cli.arguments import finite
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.description import Inertia, Pose
+from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
+from robot_dynamics_ros.model.library import find_robot, robot_names
+from robot_dynamics_ros.model.robot_model import BACKENDS, DEFAULT_GRAVITY, RobotModel
+from robot_dynamics_ros.model.to_urdf import to_urdf
+from robot_dynamics_ros.model.urdf import MAX_BYTES, load_urdf
+from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = ["find_robot"]
+__all__ = ["NamedRobot", "add_robot", "load_model", "load_named"]
+
+TOPIC = "robot_description"
 
 
-def find_robot(name: str) -> Path:
-    """The URDF file of a path, or of a robot that ships with the package.
+def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
+    """The argument ``robot`` and the options ``--gravity --base --floating-base --payload --inertia-check --backend``.
+
+    Args:
+        parser: of the command.
+        default: the robot if none is named.
+        required: whether one has to be named, without a default.
+    """
+    robot = parser.add_argument(
+        "robot",
+        metavar="ROBOT",
+        nargs=None if required and default is None else "?",
+        default=default,
+        help="a file (URDF, xacro, MJCF), the name of a robot that ships with the package, - for standard input, or "
+        "robot_description (/NAMESPACE/robot_description) for the one that runs; xacro arguments may follow: "
+        "arm.xacro tool:=gripper" + (f" (default: {default})" if default else ""),
+    )
+    robot.completer = complete_robot  # type: ignore[attr-defined]
+    group = parser.add_argument_group("the robot", "the same for every command")
+    group.add_argument(
+        "--gravity",
+        nargs=3,
+        type=finite,
+        metavar=("X", "Y", "Z"),
+        help="m/s^2, in the world frame (default: 0 0 -9.81)",
+    )
+    group.add_argument(
+        "--base",
+        nargs=6,
+        type=finite,
+        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
+        help="where the root link is mounted in the world, m and rad (default: at its origin, upright)",
+    )
+    group.add_argument("--floating-base", action="store_true", help="let the root link move freely")
+    group.add_argument(
+        "--payload",
+        action="append",
+        default=[],
+        metavar="LINK:MASS[:X,Y,Z]",
+        help="a mass in kg fixed to a link, at a point of its frame in m (repeatable)",
+    )
+    group.add_argument(
+        "--inertia-check",
+        choices=INERTIA_POLICIES,
+        default=DEFAULT_POLICY,
+        help="links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "inertia (default: %(default)s)",
+    )
+    group.add_argument("--backend", choices=BACKENDS, help="what computes the dynamics (default: the fastest there is)")
+
+
+def complete_robot(prefix: str, **_: object) -> Iterable[str]:
+    """Names and files that begin with ``prefix``, for tab completion."""
+    names = [name for name in (*robot_names(), TOPIC) if name.startswith(prefix)]
+    folder, _, start = prefix.rpartition("/")
+    try:
+        entries = sorted(os.scandir(folder or ("/" if prefix.startswith("/") else ".")), key=lambda entry: entry.name)
+    except OSError:
+        entries = []
+    for entry in entries:
+        if entry.name.startswith(start) and not (entry.name.startswith(".") and not start):
+            path = f"{folder}/{entry.name}" if folder or prefix.startswith("/") else entry.name
+            if entry.is_dir():
+                names.append(path + "/")
+            elif entry.name.endswith((".urdf", ".xacro", ".xml")):
+                names.append(path)
+    return names
+
+
+@dataclass(frozen=True)
+class NamedRobot:
+    """A robot that was asked for.
+
+    Attributes:
+        model: with everything that was asked for.
+        path: its file; None if it came from standard input or a topic.
+        named: what names it again, xacro arguments included; ``""`` if nothing does.
+        plain: whether the file alone gives the model (gravity and inertia check aside).
+    """
+
+    model: RobotModel
+    path: Path | None
+    named: str
+    plain: bool
+
+    def file_for_nodes(self, directory: Path) -> str:
+        """What a node can load the same robot from: its file, or a URDF written to ``directory``."""
+        if self.plain and self.named:
+            return self.named
+        path = directory / "robot.urdf"
+        path.write_text(to_urdf(self.model), encoding="utf-8")
+        return str(path.resolve())
+
+
+def load_model(options: argparse.Namespace) -> RobotModel:
+    """The robot of the options of :func:`add_robot`."""
+    return load_named(options).model
+
+
+def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRobot:
+    """The robot of the options of :func:`add_robot`, and where it came from.
+
+    Args:
+        options: parsed.
+        robot: instead of ``options.robot``.
 
     Raises:
-        ArgumentError: neither.
+        RobotDynamicsError: there is no such robot, it cannot be loaded, or an option does not fit it.
     """
-    path = Path(name).expanduser()
-    if path.is_file():
-        return path.resolve()
-    if name in robot_names():
-        return robot_path(name)
-    raise ArgumentError(
-        f"{name!r} is neither a file nor a robot that ships with the package",
-        where="robot",
-        got=name,
-        remedy=f"Give a path to a URDF, or one of: {', '.join(robot_names())}.",
+    text = options.robot if robot is None else robot
+    words = getattr(options, "xacro_arguments", {})
+    path: Path | None = None
+    named = ""
+    source: str | bytes
+    if text == "-":
+        source = _standard_input()
+    elif _is_topic(text):
+        from robot_dynamics_ros.cli.processes import need_ros
+
+        need_ros(f"robot {text!r}")
+        from robot_dynamics_ros.ros.description_client import wait_for_description
+
+        source = wait_for_description(text)
+    else:
+        path, written = find_robot(text)
+        named = source = with_arguments(path, {**written, **words})
+        words = {}
+    model = load_urdf(
+        source,
+        DEFAULT_GRAVITY if options.gravity is None else options.gravity,
+        base=None if options.base is None else Pose.from_rpy(options.base[:3], options.base[3:]),
+        floating_base=options.floating_base,
+        inertia_check=options.inertia_check,
+        xacro_arguments=words or None,
     )
+    for payload in options.payload:
+        model = _with_payload(model, payload)
+    if options.backend:
+        model = model.with_backend(options.backend)
+    plain = path is not None and path.suffix != ".xml" and not (options.payload or options.floating_base)
+    return NamedRobot(model, path, named, plain)
+
+
+def _is_topic(text: str) -> bool:
+    return (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists()
+
+
+def _standard_input() -> bytes:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or sys.stdin.isatty():
+        raise ArgumentError(
+            "nothing is piped in", where="robot -", remedy="Pipe a URDF in: xacro arm.xacro | robot_dynamics info -"
+        )
+    data: bytes = stream.read(MAX_BYTES + 1)
+    return data
+
+
+def _with_payload(model: RobotModel, text: str) -> RobotModel:
+    words = text.split(":")
+    for k in range(len(words) - 1, 0, -1):  # names may hold colons
+        link = ":".join(words[:k])
+        if link in model.link_names and len(words) - k <= 2:
+            break
+    else:
+        link, k = words[0], 1
+    try:
+        mass, *point = (float(word) for word in ",".join(words[k:]).split(","))
+        com = np.array(point or (0.0, 0.0, 0.0))
+        if com.shape != (3,) or not (np.isfinite(com).all() and 0.0 <= mass < np.inf):
+            raise ValueError
+    except ValueError:
+        raise ArgumentError(
+            f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}",
+            where="--payload",
+            got=text,
+            remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
+        ) from None
+    taken = set(model.link_names)
+    name = next(name for name in ("payload", *(f"payload_{i}" for i in range(2, 10_000))) if name not in taken)
+    return model.attach(link, Inertia(mass, com), name=name)

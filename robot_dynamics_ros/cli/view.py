@@ -4,55 +4,61 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
+from robot_dynamics_ros.cli.arguments import finite, input_path, output_path, positive, whole
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.cli.robots import add_robot, load_model, load_named
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "robot",
-        nargs="?",
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package; with --live not needed",
-    )
+    add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--bag", metavar="FILE", help="replay joint states from an mcap file or a rosbag2 directory")
     source.add_argument(
-        "--csv", metavar="FILE", help="replay a table: t, <joint>.position, and .velocity and .effort if known"
+        "--bag", type=input_path, metavar="FILE", help="replay joint states from an mcap file or a rosbag2 directory"
     )
     source.add_argument(
-        "--run", metavar="FILE", help="replay a run saved as .npz with the arrays t and q (and v, a, tau)"
+        "--csv",
+        type=input_path,
+        metavar="FILE",
+        help="replay a table: t, <joint>.position, and .velocity and .effort if known",
+    )
+    source.add_argument(
+        "--run",
+        type=input_path,
+        metavar="FILE",
+        help="replay a run saved as .npz with the arrays t and q (and v, a, tau)",
     )
     source.add_argument("--live", action="store_true", help="show the robot whose joint_states are on the network now")
     parser.add_argument(
         "--namespace", nargs="*", default=[], help="with --live: namespaces of the robots (default: none)"
     )
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
-    parser.add_argument("--q", type=float, nargs="+", metavar="X", help="show this configuration, rad and m")
+    parser.add_argument("--q", type=finite, nargs="+", metavar="X", help="show this configuration, rad and m")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument(
-        "--port", type=int, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
+        "--port", type=whole, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
     )
     parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
-    parser.add_argument("--picture", type=Path, metavar="OUT.png", help="write a picture and end")
-    parser.add_argument("--video", type=Path, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end")
+    parser.add_argument("--picture", type=output_path, metavar="OUT.png", help="write a picture and end")
     parser.add_argument(
-        "--html", type=Path, metavar="OUT.html", help="write a page that replays the motion offline and end"
+        "--video", type=output_path, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end"
     )
     parser.add_argument(
-        "--layouts", type=Path, metavar="DIRECTORY", help="write layouts for RViz, Foxglove and PlotJuggler and end"
+        "--layouts",
+        type=output_path,
+        metavar="DIRECTORY",
+        help="write layouts for RViz, Foxglove and PlotJuggler and end",
     )
-    parser.add_argument("--speed", type=float, default=1.0, help="of the film (default: 1)")
-    parser.add_argument("--seconds", type=float, help="end by itself after so long")
+    parser.add_argument(
+        "--html", type=output_path, metavar="OUT.html", help="write a page that replays the motion offline and end"
+    )
+    parser.add_argument("--speed", type=positive, default=1.0, help="of the film (default: 1)")
+    parser.add_argument("--seconds", type=positive, help="end by itself after so long")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         return _live(options)
     if options.robot is None:
         raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live.")
-    model = load_urdf(str(find_robot(options.robot)))
+    model = load_model(options)
     what = _what(model, options)
     written = _write(model, what, options)
     if written:
@@ -138,5 +144,5 @@ def _live(options: argparse.Namespace) -> int:
     given = [f"robots:={options.namespace}"] if options.namespace else []
     given += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
     if options.robot is not None:
-        given.append(f"robot_description_file:={find_robot(options.robot)}")
+        given.append(f"robot_description_file:={load_named(options).named}")
     return viewer(["--ros-args", *(word for text in given for word in ("-p", text))])

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from robot_dynamics_ros.cli.arguments import at_least_one, input_path, output_path
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import find_robot
+from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.recordings.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -33,18 +33,21 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "--urdf",
-        required=True,
-        metavar="ROBOT",
-        help="path to a URDF, or the name of a robot that ships with the package",
-    )
+    add_robot(parser)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--bag", metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states")
-    source.add_argument("--csv", metavar="FILE", help="columns t, <joint>.position, and .velocity and .effort if known")
+    source.add_argument(
+        "--bag", type=input_path, metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states"
+    )
+    source.add_argument(
+        "--csv", type=input_path, metavar="FILE", help="columns t, <joint>.position, and .velocity and .effort if known"
+    )
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
     parser.add_argument(
-        "--output", default="wrenches", metavar="DIRECTORY", help="where to write (default: %(default)s)"
+        "--output",
+        type=output_path,
+        default="wrenches",
+        metavar="DIRECTORY",
+        help="where to write (default: %(default)s)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run has written there")
     parser.add_argument("--formats", default=",".join(FORMATS), help="what to write (default: %(default)s)")
@@ -64,17 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="link or world from which the parts are seen (default: the link before the joint)",
     )
     parser.add_argument(
-        "--gravity",
-        nargs=3,
-        type=float,
-        default=(0.0, 0.0, -9.81),
-        metavar=("X", "Y", "Z"),
-        help="m/s^2 (default: 0 0 -9.81)",
+        "--window", type=at_least_one, default=21, help="samples in a Savitzky-Golay window, odd (default: %(default)s)"
     )
-    parser.add_argument(
-        "--window", type=int, default=21, help="samples in a Savitzky-Golay window, odd (default: %(default)s)"
-    )
-    parser.add_argument("--order", type=int, default=3, help="order of its polynomials (default: %(default)s)")
+    parser.add_argument("--order", type=at_least_one, default=3, help="order of its polynomials (default: %(default)s)")
     parser.add_argument(
         "--velocity",
         choices=VELOCITIES,
@@ -107,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
             got=options.formats,
             remedy=f"Choose among {', '.join(FORMATS)}.",
         )
-    model = load_urdf(str(find_robot(options.urdf)), gravity=options.gravity)
+    model = load_model(options)
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     settings = Settings(
         joints=joints,

@@ -11,7 +11,7 @@ from robot_dynamics_ros.model.description import (
     RobotDescription,
 )
 from robot_dynamics_ros.model.generate import chain, limb
-from robot_dynamics_ros.model.library import load_robot, robot_names, robot_path
+from robot_dynamics_ros.model.library import find_robot, load_robot, robot_names, robot_path
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf
@@ -30,6 +30,7 @@ __all__ = [
     "RobotModel",
     "add_rotors",
     "chain",
+    "find_robot",
     "limb",
     "load_robot",
     "load_urdf",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.model.urdf_source import path_of_address, split_arguments
 from robot_dynamics_ros.resources import share_directory
 
-__all__ = ["load_robot", "robot_names", "robot_path"]
+__all__ = ["find_robot", "load_robot", "robot_names", "robot_path"]
 
 
 def robot_path(name: str) -> Path:
@@ -27,6 +28,36 @@ def robot_path(name: str) -> Path:
     if not isinstance(name, str) or name not in names:
         raise UnknownNameError("robot", name, names)
     return share_directory() / "urdf" / f"{name}.urdf"
+
+
+def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
+    """The file that a person means, and the xacro arguments that follow it.
+
+    Args:
+        robot: a path, a ``file://`` or ``package://`` address, or the name of a robot that comes with the package;
+            arguments of a xacro file may follow: ``"arm.xacro tool:=gripper"``.
+
+    Raises:
+        ArgumentError: none of these.
+        UrdfError: there is no such ROS package.
+    """
+    address, arguments = split_arguments(robot)
+    try:
+        path = path_of_address(address)
+        if path.is_file():
+            return path.resolve(), arguments
+        there = path.exists()
+    except (OSError, ValueError, RuntimeError):  # no path at all: too long, a null byte, no such user
+        there = False
+    if address in robot_names():
+        return robot_path(address), arguments
+    shown = address if len(address) <= 100 else address[:100] + "…"
+    raise ArgumentError(
+        f"{shown!r} is {'no file' if there else 'neither a file nor a robot that ships with the package'}",
+        where="robot",
+        got=robot,
+        remedy=f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",
+    )
 
 
 def robot_names() -> tuple[str, ...]:

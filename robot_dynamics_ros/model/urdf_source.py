@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +13,9 @@ from urllib.parse import unquote, urlparse
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
 
-__all__ = ["UrdfInput", "path_of_address", "read_source"]
+__all__ = ["UrdfInput", "path_of_address", "read_source", "split_arguments", "with_arguments"]
+
+_ARGUMENT = re.compile(r"(?<=\s)[A-Za-z_][\w.-]*:=")
 
 UrdfInput = str | bytes | os.PathLike[str]
 
@@ -23,7 +27,7 @@ def read_source(
 
     A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else it is a path or a
     ``file://`` or ``package://`` address (looked up in ``AMENT_PREFIX_PATH``).  A file whose name ends in ``.xacro``
-    is processed by the xacro package.
+    is processed by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
 
     Raises:
         UrdfError: the file is missing, not a regular file, unreadable or too large, or xacro is missing or fails.
@@ -35,7 +39,9 @@ def read_source(
         head = source[:64].lstrip("\ufeff \t\r\n")
         if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
             return source, "URDF text"
-        path = path_of_address(source)
+        address, written = split_arguments(source)
+        path = path_of_address(address)
+        xacro_arguments = {**written, **(xacro_arguments or {})}
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
@@ -48,7 +54,45 @@ def read_source(
     data = _read_file(path, max_bytes)
     if path.name.endswith(".xacro"):
         return _expand_xacro(path, xacro_arguments), str(path)
+    if xacro_arguments:
+        raise ArgumentError(
+            "only xacro files take arguments",
+            where=f"file {str(path)!r}",
+            got=sorted(xacro_arguments),
+            remedy="Leave out " + " ".join(f"{name}:=…" for name in xacro_arguments) + ", or name the .xacro file.",
+        )
     return data, str(path)
+
+
+def split_arguments(text: str) -> tuple[str, dict[str, str]]:
+    """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left arm'"``.
+
+    Raises:
+        ArgumentError: the arguments cannot be told apart.
+    """
+    found = _ARGUMENT.search(text)
+    if found is None or not text[: found.start()].strip():
+        return text, {}
+    try:
+        words = shlex.split(text[found.start() :])
+    except ValueError as error:
+        raise ArgumentError(
+            f"its arguments cannot be read ({error})", where=repr(text[:80]), got=text, remedy="Close all quotes."
+        ) from None
+    pairs = [word.partition(":=") for word in words]
+    if not all(between for _, between, _ in pairs):
+        raise ArgumentError(
+            "expected NAME:=VALUE after the path",
+            where=repr(text[:80]),
+            got=text,
+            remedy="Quote values that hold blanks: arm.xacro side:='left arm'.",
+        )
+    return text[: found.start()].rstrip(), {name: value for name, _, value in pairs}
+
+
+def with_arguments(path: Path, arguments: Mapping[str, str]) -> str:
+    """The inverse of :func:`split_arguments`."""
+    return " ".join([str(path), *(f"{name}:={shlex.quote(value)}" for name, value in arguments.items())])
 
 
 def path_of_address(text: str) -> Path:
@@ -136,5 +180,5 @@ def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
         raise UrdfError(
             f"xacro failed: {type(error).__name__}: {error}",
             where=f"file {str(path)!r}",
-            remedy="Run `xacro` on it to see the whole message; arguments go into xacro_arguments={...}.",
+            remedy="Run `xacro` on it to see the whole message; arguments follow the file: FILE.xacro name:=value.",
         ) from None

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import shlex
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -20,6 +25,97 @@ def test_info_tells_joints_and_masses(capsys):
     assert f"{model.total_mass:.6g} kg" in out
     for name in model.joint_names:
         assert name in out
+
+
+def test_info_is_the_whole_robot_as_json(capsys):
+    assert (
+        main(["info", "six_axis", "--json", "--base", "0", "0", "1", "0", "0.5", "0", "--payload", "tool0:2:0,0,0.1"])
+        == 0
+    )
+    data = json.loads(capsys.readouterr().out)
+    model = rd.load_robot("six_axis")
+    assert data["mass"] == pytest.approx(model.total_mass + 2.0) and data["base"]["rpy"][1] == pytest.approx(0.5)
+    for found, name in zip(data["joints"], model.moving_joint_names, strict=False):
+        joint = model.joint(name)
+        assert (found["name"], found["lower"], found["effort"]) == (name, joint.limits.lower, joint.limits.effort)
+        assert found["axis"] == joint.axis.tolist()
+    link = {link["name"]: link for link in data["links"]}["forearm_link"]
+    body = model.link("forearm_link").inertia
+    assert (link["mass"], link["com"]) == (body.mass, body.com.tolist())
+    assert link["inertia"]["ixy"] == body.rotational[0, 1]
+
+
+XACRO = """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg name="load" default="1"/>
+<link name="base"/><link name="arm"><inertial><mass value="$(arg load)"/><origin xyz="0.5 0 0"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous">
+<parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("as_one", [False, True], ids=["words", "one word"])
+def test_a_xacro_file_takes_its_arguments(tmp_path, capsys, as_one):
+    pytest.importorskip("xacro")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(XACRO)
+    words = [f"{file} load:=7"] if as_one else [str(file), "load:=7"]
+    assert main(["info", *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mass"] == 7.0
+    assert main(["info", "six_axis", "load:=7"]) == 2
+    assert "only xacro files take arguments" in capsys.readouterr().err
+
+
+def test_a_robot_from_standard_input(monkeypatch, capsys):
+    text = rd.to_urdf(rd.load_robot("two_link")).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert main(["info", "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["joint_names"] == ["shoulder", "elbow"]
+
+
+THIN = rd.to_urdf(rd.load_robot("two_link")).replace('izz="', 'izz="9')
+
+
+def test_warnings_errors_and_the_command_that_goes_on(tmp_path, capsys):
+    file = tmp_path / "thin.urdf"
+    file.write_text(THIN)
+    assert main(["info", str(file)]) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("warning: robot 'two_link' is usable, but:") and "'forearm' <inertial>" in err
+    assert main(["info", str(file), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["info", str(file), "--inertia-check", "error"]) == 2
+    err = capsys.readouterr().err
+    assert f"to go on: robot_dynamics info {file} --inertia-check warn" in err
+    file.write_text(THIN.replace('<mass value="', '<mass value="-'))
+    assert main(["info", str(file)]) == 2
+    command = capsys.readouterr().err.splitlines()[-1].removeprefix("to go on: robot_dynamics ")
+    assert main(shlex.split(command)) == 0
+
+
+def test_version():
+    run = [sys.executable, "-m", "robot_dynamics_ros", "--version"]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == f"robot_dynamics {rd.__version__}"
+
+
+def test_tab_completion_knows_commands_robots_and_options(tmp_path):
+    pytest.importorskip("argcomplete")
+
+    def complete(line: str) -> set[str]:
+        run = [sys.executable, "-m", "robot_dynamics_ros"]
+        environment = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+        out = tmp_path / "out"
+        environment["_ARGCOMPLETE_STDOUT_FILENAME"] = str(out)
+        subprocess.run(run, env={**os.environ, **environment}, timeout=60, check=False, capture_output=True)
+        return {word.strip() for word in out.read_text().splitlines()}
+
+    assert complete("robot_dynamics mon") == {"monte_carlo"}
+    assert complete("robot_dynamics info six") == {"six_axis"}
+    assert "--inertia-check" in complete("robot_dynamics export two_link --i")
+
+
+def test_nobody_reads_the_output():
+    run = f"{sys.executable} -m robot_dynamics_ros info two_arm_torso --json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and done.stdout[0] == "{" and done.stdout.strip()[1:] in ("0", "141")
 
 
 def test_errors_end_with_code_two_and_a_remedy(capsys):

@@ -56,7 +56,7 @@ def demo(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
-    done = demo(tmp_path, "--robot", "two_link")
+    done = demo(tmp_path, "two_link")
     assert done.returncode == 0, done.stdout + done.stderr
     for words in ("arrived", "rms error", "rms effort", "largest force", "largest moment", "shoulder", "elbow", "100%"):
         assert words in done.stdout
@@ -73,20 +73,20 @@ def test_it_runs_any_urdf_with_odd_names_and_prismatic_joints(tmp_path):
     """Names that are no topic names, a root without inertia, a joint that starts on its limit."""
     robot = tmp_path / "robot.urdf"
     robot.write_text(FREE_AXES)
-    done = demo(tmp_path, "--robot", str(robot), "--no-picture", "--no-view")
+    done = demo(tmp_path, str(robot), "--no-picture", "--no-view")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "turn table-1" in done.stdout
     assert " mm " in done.stdout
 
 
 def test_a_tolerance_that_cannot_be_met_fails(tmp_path):
-    done = demo(tmp_path, "--robot", "pendulum", "--no-picture", "--no-view", "--duration", "1", "--tolerance", "0")
+    done = demo(tmp_path, "pendulum", "--no-picture", "--no-view", "--duration", "1", "--tolerance", "0")
     assert done.returncode == 1
     assert "NOT ARRIVED" in done.stdout
 
 
 def test_a_robot_that_is_not_there_is_an_error_with_a_remedy(tmp_path):
-    done = demo(tmp_path, "--robot", "no_such_robot")
+    done = demo(tmp_path, "no_such_robot")
     assert done.returncode == 2
     assert "six_axis" in done.stderr
     assert "Traceback" not in done.stderr

@@ -19,7 +19,6 @@ def recorded(tmp_path_factory):
         main(
             [
                 "excite",
-                "--urdf",
                 "two_link",
                 "--output",
                 str(folder / "motion"),
@@ -85,7 +84,7 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     folder, prior, truth = recorded
     out = folder / f"from_{source}"
     path = folder / ("run.csv" if source == "csv" else "run")
-    arguments = ["identify", "--urdf", "two_link", f"--{source}", str(path), "--output", str(out)]
+    arguments = ["identify", "two_link", f"--{source}", str(path), "--output", str(out)]
     assert main([*arguments, "--validate", str(folder / "run.csv")]) == 0
     text = capsys.readouterr().out
     assert "shoulder" in text and "identified leaves" in text and "Prediction" in text
@@ -101,18 +100,15 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
 
 def test_errors_say_what_to_do(recorded, capsys, tmp_path):
     folder, _, _ = recorded
-    assert (
-        main(["identify", "--urdf", "two_link", "--csv", str(folder / "motion.csv"), "--output", str(tmp_path / "x")])
-        == 2
-    )
+    assert main(["identify", "two_link", "--csv", str(folder / "motion.csv"), "--output", str(tmp_path / "x")]) == 2
     assert "efforts" in capsys.readouterr().err
-    assert main(["identify", "--urdf", "two_link", "--csv", str(folder / "run.csv"), "--terms", "magic"]) == 2
+    assert main(["identify", "two_link", "--csv", str(folder / "run.csv"), "--terms", "magic"]) == 2
     assert "viscous" in capsys.readouterr().err
-    assert main(["excite", "--urdf", "two_link", "--output", str(folder / "motion")]) == 2
+    assert main(["excite", "two_link", "--output", str(folder / "motion")]) == 2
     assert "exists" in capsys.readouterr().err
     for given in ("knee:0:1", "elbow:a:b", "elbow"):
-        assert main(["excite", "--urdf", "two_link", "--output", str(tmp_path / "m"), "--range", given]) == 2
-    assert main(["excite", "--urdf", "two_link", "--output", str(tmp_path / "m"), "--start", "a,b"]) == 2
+        assert main(["excite", "two_link", "--output", str(tmp_path / "m"), "--range", given]) == 2
+    assert main(["excite", "two_link", "--output", str(tmp_path / "m"), "--start", "a,b"]) == 2
     assert not (tmp_path / "x").exists() and not list(tmp_path.glob("m*"))
 
 
@@ -129,7 +125,6 @@ def test_a_locked_joint_stays_a_joint_in_the_urdf(recorded, tmp_path):
         main(
             [
                 "identify",
-                "--urdf",
                 "two_link",
                 "--csv",
                 str(tmp_path / "run.csv"),

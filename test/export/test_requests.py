@@ -37,7 +37,6 @@ def test_the_same_bytes_on_every_run(tmp_path):
                 "-m",
                 "robot_dynamics_ros.cli.main",
                 "export",
-                "--urdf",
                 "three_link",
                 "--functions",
                 "all",
@@ -91,15 +90,12 @@ def test_operation_counts_before_and_after():
 
 def test_the_command(tmp_path, capsys):
     where = tmp_path / "out"
-    assert (
-        main(["export", "--urdf", "two_link", "--lang", "python", "-o", str(where), "--report", "--prefix", "arm"]) == 0
-    )
+    assert main(["export", "two_link", "--lang", "python", "-o", str(where), "--report", "--prefix", "arm"]) == 0
     out = capsys.readouterr().out
     assert (where / "arm.py").is_file() and "as written" in out and "shared" in out
-    assert main(["export", "--urdf", "two_link", "--report", "--functions", "mass_matrix"]) == 0
+    assert main(["export", "two_link", "--report", "--functions", "mass_matrix"]) == 0
     arguments = [
         "export",
-        "--urdf",
         "two_link",
         "-o",
         str(where),
@@ -186,10 +182,10 @@ def test_robots_that_cannot_be_exported_are_refused():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--urdf", "two_link"], "--output"),
-        (["--urdf", "two_link", "--report", "--functions", ""], "names no function"),
-        (["--urdf", "two_link", "--report", "--rename", "elbow"], "NAME=IDENTIFIER"),
-        (["--urdf", "two_link", "--report", "--functions", "torque"], "unknown function"),
+        (["two_link"], "--output"),
+        (["two_link", "--report", "--functions", ""], "names no function"),
+        (["two_link", "--report", "--rename", "elbow"], "NAME=IDENTIFIER"),
+        (["two_link", "--report", "--functions", "torque"], "unknown function"),
     ],
 )
 def test_the_command_explains_what_is_wrong(arguments, message, capsys):

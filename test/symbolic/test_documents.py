@@ -122,25 +122,25 @@ def test_unknown_parts_are_refused(three_link):
 
 
 def test_the_command(tmp_path, capsys):
-    assert main(["equations", "--urdf", "two_link", "--symbols", "auto", "--only", "M,G", "--report"]) == 0
+    assert main(["equations", "two_link", "--symbols", "auto", "--only", "M,G", "--report"]) == 0
     out = capsys.readouterr().out
     assert "M[2, 2] = I2 + lc2**2*m2" in out and "recursive, shared" in out
     page = tmp_path / "page.html"
-    assert main(["equations", "--urdf", "two_link", "--motor", "elbow:R=1,kt=0.1,L=1e-3,N=50", "-o", str(page)]) == 0
+    assert main(["equations", "two_link", "--motor", "elbow:R=1,kt=0.1,L=1e-3,N=50", "-o", str(page)]) == 0
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert main(["equations", "--urdf", "two_link", "--list-places"]) == 0
+    assert main(["equations", "two_link", "--list-places"]) == 0
     assert "mass:forearm" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--urdf", "nowhere.urdf"], "neither a file"),
-        (["--urdf", "two_link", "--symbol", "mass:forearm"], "PLACE=NAME"),
-        (["--urdf", "two_link", "--symbol", "mass:forearm=int"], "keyword"),
-        (["--urdf", "two_link", "--motor", "elbow:R=1"], "needs kt"),
-        (["--urdf", "two_link", "--motor", "elbow:R=1,X=2"], "not understood"),
-        (["--urdf", "seven_axis", "--max-terms", "100"], "--unexpanded"),
+        (["nowhere.urdf"], "neither a file"),
+        (["two_link", "--symbol", "mass:forearm"], "PLACE=NAME"),
+        (["two_link", "--symbol", "mass:forearm=int"], "keyword"),
+        (["two_link", "--motor", "elbow:R=1"], "needs kt"),
+        (["two_link", "--motor", "elbow:R=1,X=2"], "not understood"),
+        (["seven_axis", "--max-terms", "100"], "--unexpanded"),
     ],
 )
 def test_the_command_explains_what_is_wrong(arguments, message, capsys):
@@ -158,7 +158,6 @@ def test_output_is_the_same_on_every_run(tmp_path):
                 "-m",
                 "robot_dynamics_ros.cli.main",
                 "equations",
-                "--urdf",
                 "two_link",
                 "--motor",
                 "elbow:R=1,kt=0.1,L=1e-3,N=50",

@@ -185,7 +185,7 @@ def test_what_is_not_there_is_said(limb):
 
 
 def test_the_command(capsys, tmp_path):
-    words = ["equations", "--urdf", "two_link", "--symbols", "auto"]
+    words = ["equations", "two_link", "--symbols", "auto"]
     assert main([*words, "--joint-wrench", "elbow", "--along", "q1=t", "--along", "q2=2*t"]) == 0
     assert "f[x] = 24.525*sin(3*t) - 1.25*cos(2*t) - 4.05" in capsys.readouterr().out
     assert main([*words, "--balance", "forearm", "--observer", "upper_arm@elbow", "--friction", "--format", "tex"]) == 0

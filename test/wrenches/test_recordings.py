@@ -268,7 +268,6 @@ def test_csv_in_everything_out(tmp_path, capsys):
         main(
             [
                 "wrenches",
-                "--urdf",
                 "three_link",
                 "--csv",
                 str(source),
@@ -327,7 +326,7 @@ def test_csv_in_everything_out(tmp_path, capsys):
         assert again.effort is not None
 
     # a second run does not write over the first, unless told so; and not before it is sure to have something
-    command = ["wrenches", "--urdf", "three_link", "--csv", str(source), "--output", str(out), "--formats", "csv"]
+    command = ["wrenches", "three_link", "--csv", str(source), "--output", str(out), "--formats", "csv"]
     assert main(command) == 2
     assert "--overwrite" in capsys.readouterr().err
     source.write_text("t\n")
@@ -385,7 +384,6 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
         main(
             [
                 "wrenches",
-                "--urdf",
                 "three_link",
                 "--bag",
                 str(path),
@@ -402,7 +400,6 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
     assert "120 rows about joints of other robots" in told
     command = [
         "wrenches",
-        "--urdf",
         "three_link",
         "--bag",
         str(path),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 from std_msgs.msg import String
 
 from robot_dynamics_ros.errors import UrdfError
-from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.ros.transport.parameters import Param
@@ -23,7 +22,8 @@ DESCRIPTION_PARAMETERS = (
     Param(
         "robot_description_file",
         "",
-        "URDF or xacro file of the robot, or the name of a robot that ships with this package.",
+        "URDF or xacro file of the robot (xacro arguments may follow: arm.xacro tool:=gripper), or the name of a robot "
+        "that ships with this package.",
         read_only=True,
     ),
 )
@@ -33,11 +33,11 @@ def read_description_file(name: str) -> str:
     """Text of a URDF or xacro file, or of a robot that ships with the package.
 
     Raises:
-        UrdfError: no such file, unreadable, or a xacro file that xacro cannot expand.
+        ArgumentError: no such file or robot.
+        UrdfError: it is unreadable, or a xacro file that xacro cannot expand.
     """
-    if name in robot_names() and not Path(name).is_file():
-        return robot_path(name).read_text(encoding="utf-8")
-    text, where = read_source(Path(name).expanduser(), max_bytes=MAX_BYTES)
+    path, arguments = find_robot(name)
+    text, where = read_source(path, max_bytes=MAX_BYTES, xacro_arguments=arguments)
     try:
         return text if isinstance(text, str) else text.decode("utf-8")
     except UnicodeDecodeError as error:

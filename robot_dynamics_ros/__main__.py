@@ -1,0 +1,7 @@
+"""``python -m robot_dynamics_ros``: the command ``robot_dynamics``."""
+
+import sys
+
+from robot_dynamics_ros.cli.main import main
+
+sys.exit(main())

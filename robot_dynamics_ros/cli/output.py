@@ -1,0 +1,119 @@
+"""What commands print: results on standard output, as text or JSON; remarks, warnings and errors on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO
+
+import numpy as np
+
+from robot_dynamics_ros.cli import progress
+from robot_dynamics_ros.cli.table import table
+
+__all__ = ["add_arguments", "error", "print_table", "remark", "result", "rows_as_data", "settings", "warning"]
+
+_RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
+_stdout: TextIO | None = None  # the true one, while --json keeps it for the document
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options ``--json --quiet --verbose``, the same for every command."""
+    group = parser.add_argument_group("output", "the same for every command")
+    group.add_argument("--json", action="store_true", help="print the result as one JSON document, all else on stderr")
+    loud = group.add_mutually_exclusive_group()
+    loud.add_argument("--quiet", action="store_true", help="no progress, remarks and warnings; results and errors only")
+    loud.add_argument("--verbose", action="store_true", help="say more, and show where an error came from")
+
+
+@contextmanager
+def settings(options: argparse.Namespace) -> Iterator[None]:
+    """Print as the options ask for, for as long as the block lasts."""
+    global _stdout
+    level = logging.getLogger("robot_dynamics_ros")
+    handler = logging.StreamHandler(sys.stderr)
+    before = progress.silent
+    progress.silent = options.quiet
+    if options.verbose:
+        level.addHandler(handler)
+    try:
+        if options.json:
+            _stdout = sys.stdout
+            with (
+                open(os.devnull, "w", encoding="utf-8") as nowhere,
+                redirect_stdout(nowhere if options.quiet else sys.stderr),
+            ):
+                yield
+        else:
+            yield
+    finally:
+        _stdout, progress.silent = None, before
+        level.removeHandler(handler)
+
+
+def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+    """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as null)."""
+    if options.json:
+        print(json.dumps(_plain(data), indent=2, ensure_ascii=False), file=_stdout or sys.stdout)
+    else:
+        print(text)
+
+
+def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """A table as a list of objects; numbers as numbers, columns without a heading left out."""
+    return [{key: _number(cell) for key, cell in zip(head, row, strict=True) if key} for row in rows]
+
+
+def remark(text: str) -> None:
+    """Print something worth knowing."""
+    print(text, file=sys.stderr)
+
+
+def warning(text: str) -> None:
+    """Print a warning."""
+    print(f"{_coloured('warning:', _YELLOW)} {text}", file=sys.stderr)
+
+
+def error(text: str) -> None:
+    """Print an error."""
+    print(f"{_coloured('error:', _RED)} {text}", file=sys.stderr)
+
+
+def _coloured(text: str, colour: str) -> str:
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"{_BOLD}{colour}{text}\x1b[0m"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+def _number(cell: Any) -> Any:
+    if isinstance(cell, str):
+        try:
+            return float(cell)
+        except ValueError:
+            return None if cell == "-" else cell
+    return cell
+
+
+def print_table(options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> None:
+    """Print one table as the result; ``more`` goes into the JSON document beside its ``rows``."""
+    result(options, {**more, "rows": rows_as_data(head, rows)}, table(head, rows))

@@ -1,0 +1,63 @@
+"""SIGINT and SIGTERM end a command in order: children are stopped, files closed, no traceback."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+__all__ = ["Terminated", "ending_signals", "held_back"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, raised where the program is, as Python does with SIGINT.
+
+    Attributes:
+        code: exit code that tells a shell of it.
+    """
+
+    code = 128 + signal.SIGTERM
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """Turn both signals into exceptions; what was before is put back.  Without effect outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _raise) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Both signals wait until the block is through; for starting and stopping children, which must not be cut short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before: dict[int, Any] = {number: signal.signal(number, note) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came and callable(before[came[0]]):
+            before[came[0]](came[0], None)

@@ -77,7 +77,7 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     group.add_argument("--backend", choices=BACKENDS, help="what computes the dynamics (default: the fastest there is)")
 
 
-def complete_robot(prefix: str, **_: object) -> Iterable[str]:
+def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
     """Names and files that begin with ``prefix``, for tab completion."""
     names = [name for name in (*robot_names(), TOPIC) if name.startswith(prefix)]
     folder, _, start = prefix.rpartition("/")
@@ -138,8 +138,8 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
     text = options.robot if robot is None else robot
     words = getattr(options, "xacro_arguments", {})
     path: Path | None = None
-    named = ""
     source: str | bytes
+    named = ""
     if text == "-":
         source = _standard_input()
     elif _is_topic(text):

@@ -46,6 +46,7 @@ from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_w
 from robot_dynamics_ros.dynamics.forward import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inverse import *  # noqa: F403
+from robot_dynamics_ros.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from robot_dynamics_ros.dynamics.joint_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
@@ -74,6 +75,8 @@ __all__ = [
     *energy.__all__,
     *forward.__all__,
     *inverse.__all__,
+    "InverseKinematics",
+    "inverse_kinematics",
     *joint_space.__all__,
     *parameters.__all__,
     *configuration.__all__,

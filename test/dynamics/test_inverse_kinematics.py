@@ -1,0 +1,128 @@
+"""Inverse kinematics against forward kinematics, Pinocchio's too, and against a closed form."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import robot_dynamics_ros as rd
+
+RNG = np.random.default_rng(5)
+
+
+def inside(model, count, rng=RNG):
+    lower = np.where(np.isfinite(model.lower), model.lower, -3.0)
+    upper = np.where(np.isfinite(model.upper), model.upper, 3.0)
+    return rng.uniform(lower, upper, (count, model.nq))
+
+
+@pytest.mark.parametrize(("name", "link"), [("six_axis", "tool0"), ("seven_axis", "flange")])
+def test_every_pose_within_the_limits_is_reached(name, link):
+    pin = pytest.importorskip("pinocchio")
+    model = rd.load_robot(name)
+    theirs = pin.buildModelFromXML(rd.to_urdf(model))
+    data, frame = theirs.createData(), theirs.getFrameId(link)
+    targets = []
+    for q in inside(model, 60):
+        pin.framesForwardKinematics(theirs, data, q)
+        targets.append(data.oMf[frame].homogeneous.copy())
+    found = rd.inverse_kinematics(model, link, np.array(targets))
+    assert found.reached.all() and found.q.shape == (60, model.nq)
+    assert (found.q >= model.lower).all() and (found.q <= model.upper).all()
+    for q, target in zip(found.q, targets, strict=True):
+        pin.framesForwardKinematics(theirs, data, q)
+        np.testing.assert_allclose(data.oMf[frame].homogeneous, target, atol=2e-6)
+
+
+def test_two_links_bend_as_the_law_of_cosines_says():
+    model = rd.load_robot("two_link")
+    reach = np.linalg.norm(
+        rd.link_pose(model, [0.0, 0.0], "tip")[:3, 3] - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+    )
+    upper = np.linalg.norm(
+        rd.link_pose(model, [0.0, 0.0], "forearm")[:3, 3] - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+    )
+    fore = reach - upper
+    base = rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+    for d in np.linspace(abs(upper - fore) + 0.25, reach - 0.01, 7):
+        found = rd.inverse_kinematics(model, "tip", base + np.array([d, 0.0, 0.0]), orientation=False)
+        assert found.reached and found.rotation_error == 0.0
+        elbow = np.arccos((d * d - upper**2 - fore**2) / (2 * upper * fore))
+        assert abs(found.q[1]) == pytest.approx(elbow, abs=1e-5)
+
+
+def test_out_of_reach_is_the_nearest_point_and_no_error():
+    model = rd.load_robot("two_link")
+    base = rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+    reach = np.linalg.norm(rd.link_pose(model, [0.0, 0.0], "tip")[:3, 3] - base)
+    found = rd.inverse_kinematics(model, "tip", base + np.array([reach + 0.4, 0.0, 0.0]), orientation=False)
+    assert not found.reached and found.position_error == pytest.approx(0.4, abs=1e-6)
+
+
+def test_limits_hold_and_can_be_left_out():
+    model = rd.load_robot("six_axis")
+    joints = tuple(
+        dataclasses.replace(j, limits=dataclasses.replace(j.limits, lower=-1.0, upper=1.0))
+        for j in model.description.joints
+    )
+    narrow = model.replace(description=dataclasses.replace(model.description, joints=joints))
+    q = inside(model, 20)
+    poses = rd.link_pose(model, q, "tool0")
+    found = rd.inverse_kinematics(narrow, "tool0", poses, starts=3)
+    assert (found.q >= narrow.lower).all() and (found.q <= narrow.upper).all()
+    assert rd.inverse_kinematics(narrow, "tool0", poses, limits=False).reached.all()
+
+
+def test_a_start_is_kept_to_and_turns_are_not_added():
+    model = rd.load_robot("seven_axis")
+    q = 0.5 * (model.lower + model.upper)
+    near = q + 0.05
+    found = rd.inverse_kinematics(model, "flange", rd.link_pose(model, near, "flange"), start=q)
+    assert found.reached and np.abs(found.q - q).max() < 0.3
+    wheel = rd.load_urdf(rd.to_urdf(rd.limb(2)).replace('"revolute"', '"continuous"'))
+    found = rd.inverse_kinematics(wheel, "tip", rd.link_pose(wheel, [0.3, 0.4], "tip"), start=[40.0, -30.0])
+    assert found.reached and (np.abs(found.q - [40.0, -30.0]) <= np.pi + 1e-9).all()
+
+
+def test_the_tool_is_placed_rather_than_the_link():
+    model = rd.load_robot("six_axis")
+    tool = rd.Pose.from_rpy((0.1, -0.2, 0.3), (0.4, 0.5, 0.6))
+    q = inside(model, 1)[0]
+    target = rd.link_pose(model, q, "tool0") @ tool.matrix()
+    found = rd.inverse_kinematics(model, "tool0", target, tool=tool)
+    assert found.reached
+    np.testing.assert_allclose(rd.link_pose(model, found.q, "tool0") @ tool.matrix(), target, atol=2e-6)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1))
+def test_half_turns_and_shapes(seed):
+    """Orientations half a turn away have no single way back; batches keep their shape."""
+    rng = np.random.default_rng(seed)
+    model = rd.load_robot("six_axis").with_backend("numpy")
+    q = inside(model, 6, rng)
+    poses = rd.link_pose(model, q, "tool0").reshape(2, 3, 4, 4)
+    start = q.reshape(2, 3, 6).copy()
+    start[..., 5] = np.clip(start[..., 5] + np.pi, model.lower[5], model.upper[5])
+    found = rd.inverse_kinematics(model, "tool0", poses, start=start)
+    assert found.reached.shape == (2, 3) and found.reached.all()
+
+
+@pytest.mark.parametrize(
+    "bad", [np.eye(3), np.zeros((4, 4)), np.full((4, 4), np.nan), "there", -np.eye(4)], ids=range(5)
+)
+def test_what_is_no_pose_is_refused(bad):
+    with pytest.raises(rd.ArgumentError, match="homogeneous"):
+        rd.inverse_kinematics(rd.load_robot("six_axis"), "tool0", bad)
+
+
+def test_wrong_arguments_are_refused():
+    model = rd.load_robot("six_axis")
+    with pytest.raises(rd.UnknownNameError, match="tool0"):
+        rd.inverse_kinematics(model, "tool", np.eye(4))
+    with pytest.raises(rd.ArgumentError, match="6 finite numbers"):
+        rd.inverse_kinematics(model, "tool0", np.eye(4), start=[0.0])
+    with pytest.raises(rd.ArgumentError, match="6 degrees of freedom"):
+        rd.inverse_kinematics(rd.load_urdf(rd.robot_path("six_axis"), floating_base=True), "tool0", np.eye(4))

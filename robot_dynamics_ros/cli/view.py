@@ -9,6 +9,7 @@ from typing import Any
 from robot_dynamics_ros.cli.arguments import finite, input_path, output_path, positive, whole
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model, load_named
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["add_arguments", "run"]

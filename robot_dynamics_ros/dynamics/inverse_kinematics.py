@@ -159,7 +159,7 @@ class _Problem:
         high = np.where(np.isfinite(self.upper), self.upper, near + _SPREAD)
         return self.clip(rng.uniform(low, np.maximum(low, high)))
 
-    def missing(self, rows: Array, q: Array) -> Array:
+    def missing(self, rows: NDArray[np.intp], q: Array) -> Array:
         """(k, 6) [rotation vector; position] from the tool to where it shall be, world axes; (k, 3) without rotation."""
         T = link_pose(self.model, q, self.link)
         p = T[:, :3, 3] + T[:, :3, :3] @ self.tool.position
@@ -169,12 +169,12 @@ class _Problem:
         R = T[:, :3, :3] @ self.tool.rotation
         return np.concatenate([_rotation_vector(self.rotation[rows] @ R.transpose(0, 2, 1)), linear], axis=1)
 
-    def errors(self, rows: Array, q: Array) -> tuple[Array, Array]:
+    def errors(self, rows: NDArray[np.intp], q: Array) -> tuple[Array, Array]:
         e = self.missing(rows, q)
         angle = np.linalg.norm(e[:, :3], axis=1) if self.rotation is not None else np.zeros(len(e))
         return angle, np.linalg.norm(e[:, -3:], axis=1)
 
-    def solve(self, rows: Array, q: Array, iterations: int, dp: float, dr: float) -> tuple[Array, int]:
+    def solve(self, rows: NDArray[np.intp], q: Array, iterations: int, dp: float, dr: float) -> tuple[Array, int]:
         q = q.copy()
         damping = np.full(len(rows), 1e-2)
         e = self.missing(rows, q) * self.weight

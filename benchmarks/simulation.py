@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 import robot_dynamics_ros as rd
 from benchmarks._mujoco_robot import mujoco_robot
 from benchmarks.dynamics import Call, least, straight_chain
+from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.simulation import Plant
 
@@ -77,6 +79,15 @@ def contestants(model: rd.RobotModel) -> dict[str, tuple[Call, int]]:
         d.qfrc_applied[:] = weight
         mujoco.mj_step(m, d, MANY)
 
+    plant = Plant(model, DT)
+    held = np.ascontiguousarray(np.broadcast_to(weight, (MANY, n)))
+
+    def ours_in_one_call() -> None:
+        plant.reset(q0, v0)
+        plant.run(held, record=False)
+
+    calls["Plant.run, one call"] = ours_in_one_call, MANY
+
     def ours_many() -> None:
         rd.rollout(model, q0, v0, weight, dt=DT, steps=MANY, stop_stiffness=1e4)
 
@@ -105,8 +116,9 @@ def main() -> int:
     for name, cells in rows.items():
         print(f"{name:22}" + "".join(f"{cell:>22}" for cell in cells))
     print(
-        "\n'Plant' is a call of Python a step, friction that sticks, stops, ros2_control's limiter and a check for divergence;"
-        "\n'rollout' is all steps in one call, friction smoothed; 'mj_step' has soft friction and soft stops."
+        "\n'Plant' is a call of Python a step: friction that sticks, stops, ros2_control's limiter and a check for divergence;"
+        "\n'Plant.run' is the same, all steps in one call; 'rollout' is one call, friction and stops smoothed;"
+        "\n'mj_step' has soft friction and soft stops."
     )
     _batch(rounds)
     return 0
@@ -122,6 +134,15 @@ def _batch(rounds: int) -> None:
     print(
         f"\n512 seven-axis arms in one rollout: {512 * 100 / least(call, 0.05, rounds)['batch']:.2f} million steps a second"
     )
+    plants = [Plant(rd.random_model_error(model, k, friction=0.2), DT) for k in range(8)]
+    commands = np.zeros((8, 2000, 7))
+    for count in (1, None):
+        set_threads(count)
+        side = {"plants": lambda: rd.run_plants(plants, commands, record=False)}
+        rate = 8 * 2000 / least(side, 0.05, rounds)["plants"]
+        said = "one thread" if count == 1 else "all processors"
+        print(f"8 different seven-axis plants side by side, {said}: {rate:.2f} million steps a second")
+    print(f"load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

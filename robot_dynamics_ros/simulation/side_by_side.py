@@ -18,7 +18,7 @@ __all__ = ["run_plants"]
 def run_plants(
     plants: Sequence[Plant], commands: Any, steps: int | None = None, *, record: bool = True
 ) -> PlantPath | None:
-    """Let every plant do the same number of control periods, in as many threads as :func:`~robot_dynamics_ros.set_threads` says.
+    """Let every plant do the same number of control periods, on all processors.
 
     Each moves as it would alone.  Machine code runs in parallel; plants that only Python can step take turns.
 

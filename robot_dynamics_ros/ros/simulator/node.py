@@ -26,7 +26,7 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
@@ -35,8 +35,11 @@ __all__ = ["SimulatorNode"]
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
+_LITTER_AT_MOST = 50  # watches that may pass without a moment to collect garbage in
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
 _RESYNC_NS = 50_000_000
+_LEAD_NS = 200_000  # the executor's own lateness, which is slept off to an absolute instant
+_TIME_TO_COLLECT_NS = 300_000
 _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
 
 
@@ -52,6 +55,7 @@ class SimulatorNode(Node):
         self.rejections = Rejections(self.get_logger())
         self.model: RobotModel | None = None
         self._collector = QuietCollector()
+        self._litter, self._thorough = 0, False
         self._diagnostics = Diagnostics(self, "")
         self._diagnostics_due = time.monotonic()
         self._diverged = ""
@@ -95,6 +99,7 @@ class SimulatorNode(Node):
         self._lockstep = Lockstep() if values["time_mode"] == "lockstep" else None
         factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
+        self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
         commands = CommandReader(
@@ -144,12 +149,21 @@ class SimulatorNode(Node):
             wait = _IDLE_NS
         else:
             due = self._pacer.poll(now)
+            if not due.steps and due.wait_ns is not None and due.wait_ns <= self._lead_ns:
+                sleep_until(now + due.wait_ns)  # the executor has woken a little early on purpose
+                now = time.monotonic_ns()
+                due = self._pacer.poll(now)
             for _ in range(due.steps):
                 self._step()
             if due.steps:
                 self._cycles.add(now)
                 self._publish()
-            wait = _IDLE_NS if due.wait_ns is None else due.wait_ns - (time.monotonic_ns() - now)
+            wait = _IDLE_NS
+            if due.wait_ns is not None:
+                wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
+                if self._litter and wait > _TIME_TO_COLLECT_NS:
+                    self._collect()
+                    wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
         self._timer.timer_period_ns = max(wait, 1)
         self._timer.reset()
 
@@ -224,7 +238,15 @@ class SimulatorNode(Node):
         except RobotDynamicsError as error:
             self.rejections.report("set_joint_state", f"the state is not set: {error}")
             return
+        self._tell_anew()
+
+    def _tell_anew(self) -> None:
+        """The state has been set: tell it with the stamp of a period that has not been told yet."""
         self._diverged = ""
+        if self._lockstep is None and not self._paused():
+            self._outputs.forget(self._elapsed())
+            return  # the next cycle tells it
+        self._ticks += 1
         self._outputs.forget(self._elapsed())
         self._publish()
 
@@ -267,12 +289,14 @@ class SimulatorNode(Node):
         return response
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._plant.reset(t=self._elapsed() * 1e-9)
+        try:
+            self._plant.reset(t=self._elapsed() * 1e-9)
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+            return response
         self._relax()
         self._pushes.clear()
-        self._diverged = ""
-        self._outputs.forget(self._elapsed())
-        self._publish()
+        self._tell_anew()
         response.success, response.message = True, "the robot is back where it started; time goes on"
         return response
 
@@ -284,12 +308,14 @@ class SimulatorNode(Node):
     def _watch(self) -> None:
         if self.model is not None:
             self._outputs.look_for_listeners()
-            self._collector.collect()
+            self._litter += 1
+            if self._litter > _LITTER_AT_MOST or self._lockstep is not None or self._paused():
+                self._collect()
         now = time.monotonic()
         if now < self._diagnostics_due:
             return
         self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
-        self._collector.collect(thorough=True)
+        self._thorough = True
         counts = self.rejections.counts
         values: dict[str, Any] = {}
         if self.model is not None:
@@ -310,6 +336,11 @@ class SimulatorNode(Node):
             self._diagnostics.publish(1, text, values)
         else:
             self._diagnostics.publish(0, "running" if self.model is not None else "waiting for a description", values)
+
+    def _collect(self) -> None:
+        """Collect garbage: between two cycles, where there is time."""
+        self._collector.collect(thorough=self._thorough)
+        self._litter, self._thorough = 0, False
 
     def cycle_subscriptions(self) -> list[Any]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""

@@ -12,6 +12,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["state_from_message"]
 
 _WHERE = "set_joint_state"
+_LARGEST = 1e5
 
 
 def state_from_message(model: RobotModel, message: JointState, q: Array, v: Array) -> tuple[Array, Array]:
@@ -23,7 +24,7 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
     Raises:
         UnknownNameError: a name that is no joint of one degree of freedom.
         ArgumentError: no names, a joint named twice, a field of another length than the names, a value that is not
-            finite.
+            finite or absurdly large.
     """
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     names = list(message.name)
@@ -43,6 +44,13 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
         for name, value in zip(names, values, strict=False):
             if not np.isfinite(value):
                 raise ArgumentError(f"{field} of joint {name!r} is {value}", where=_WHERE, got=value)
+            if abs(value) > _LARGEST:
+                raise ArgumentError(
+                    f"{field} of joint {name!r} is {value:g}",
+                    where=_WHERE,
+                    got=value,
+                    remedy=f"Give rad or m, rad/s or m/s, up to {_LARGEST:g}.",
+                )
     q, v = q.copy(), v.copy()
     for k, name in enumerate(names):
         if len(message.position):

@@ -78,11 +78,15 @@ class CommandPublisher:
         self._node.destroy_publisher(self.publisher)
 
 
+LARGEST_EFFORT = 1e9
+"""Larger efforts, N m or N, are a mistake of whoever sends them."""
+
+
 class CommandRejected(ArgumentError):
     """A command that is not applied.
 
     Attributes:
-        cause: ``wrong_length``, ``not_finite``, ``unknown_joint``, ``missing_joint``, ``duplicate_joint``.
+        cause: ``wrong_length``, ``not_finite``, ``unknown_joint``, ``missing_joint``, ``duplicate_joint``, ``absurd``.
     """
 
     def __init__(self, cause: str, problem: str) -> None:
@@ -166,6 +170,9 @@ class CommandReader:
         if not math.isfinite(values.sum()) and not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise CommandRejected("not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}")
+        if len(values) and max(values.max(), -values.min()) > LARGEST_EFFORT:
+            bad = int(np.abs(values).argmax())
+            raise CommandRejected("absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N")
         if order is None:
             self._values[:] = values
         else:

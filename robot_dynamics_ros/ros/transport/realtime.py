@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import gc
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics_ros.ros.transport.parameters import Param
 
-__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling"]
+__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until"]
 
 REALTIME_PARAMETERS = (
     Param(
@@ -32,7 +35,8 @@ REALTIME_PARAMETERS = (
 
 
 def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
-    """Pin the process to processors and raise its priority, as far as the system permits."""
+    """Pin the process to processors, raise its priority and let its timers be exact, as far as the system permits."""
+    _let_timers_be_exact()
     if parameters["cpu_affinity"]:
         try:
             os.sched_setaffinity(0, parameters["cpu_affinity"])
@@ -46,6 +50,37 @@ def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
                 f"thread_priority {parameters['thread_priority']} cannot be set ({error}); going on with ordinary "
                 "scheduling. It needs the right to real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
             )
+
+
+_PR_SET_TIMERSLACK, _CLOCK_MONOTONIC, _TIMER_ABSTIME = 29, 1, 1
+
+
+@functools.cache
+def _libc() -> Any:
+    try:
+        return ctypes.CDLL(None, use_errno=True)
+    except (OSError, TypeError):
+        return None
+
+
+def _let_timers_be_exact() -> None:
+    """Linux lets the timers of an ordinary thread be 50 µs late, to save power; ask for 1 ns instead."""
+    if hasattr(_libc(), "prctl"):
+        _libc().prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
+
+
+def sleep_until(deadline_ns: int) -> None:
+    """Sleep until an instant of ``time.monotonic_ns``; what the thread does before does not add to the delay."""
+    sleep = getattr(_libc(), "clock_nanosleep", None)
+    if sleep is None:
+        time.sleep(max(0.0, (deadline_ns - time.monotonic_ns()) * 1e-9))
+        return
+    deadline = _Timespec(*divmod(deadline_ns, 1_000_000_000))
+    sleep(_CLOCK_MONOTONIC, _TIMER_ABSTIME, ctypes.byref(deadline), None)
 
 
 class QuietCollector:

@@ -2,13 +2,16 @@
 
     python -m benchmarks realtime [--seconds 600]
 
-Measured by the nodes themselves and told in their diagnostics; this process only listens to those, once a second.
+Measured by the nodes themselves and told in their diagnostics; this process only listens to those, once a second.  Beside them
+runs a bare C loop on clock_nanosleep with the same period, compiled here: what the machine itself can do in that minute.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -16,6 +19,34 @@ from typing import Any
 
 RATE = 1000.0
 ROBOT = "six_axis"
+
+BARE_LOOP = r"""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <sys/prctl.h>
+int main(int argc, char **argv) {
+    const long period = atol(argv[1]), cycles = atol(argv[2]);
+    long regular = 0;
+    struct timespec due, now, last;
+    (void)argc;
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    last = due;
+    for (long k = 0; k < cycles; k++) {
+        due.tv_nsec += period;
+        while (due.tv_nsec >= 1000000000L) { due.tv_nsec -= 1000000000L; due.tv_sec++; }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        long between = (now.tv_sec - last.tv_sec) * 1000000000L + now.tv_nsec - last.tv_nsec;
+        if (labs(between - period) <= period / 10) regular++;
+        last = now;
+    }
+    printf("%.6f\n", (double)regular / cycles);
+    return 0;
+}
+"""
 
 
 def main() -> int:
@@ -51,6 +82,7 @@ def _measure(seconds: float, place: Path) -> int:
             listener.listen(3.0)  # let it run in
             first, began = listener.newest("robot_simulator"), time.monotonic()
             ticks = {node.name: _cpu(node.pid) for node in (simulator, controller)}
+            bare = _start_bare_loop(place, seconds)
             listener.listen(seconds)
             last, took = listener.newest("robot_simulator"), time.monotonic() - began
             shares = {node.name: (_cpu(node.pid) - ticks[node.name]) / took for node in (simulator, controller)}
@@ -58,7 +90,24 @@ def _measure(seconds: float, place: Path) -> int:
         finally:
             listener.close()
     _report(first, last, follower, shares)
+    if bare is None:
+        print("C loop       none: there is no C compiler here")
+    else:
+        share = float(bare.communicate(timeout=30.0)[0])
+        print(f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time")
     return 0
+
+
+def _start_bare_loop(place: Path, seconds: float) -> subprocess.Popen[str] | None:
+    """The loop in C, running beside the nodes; ``None`` without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    source, program = place / "bare_loop.c", place / "bare_loop"
+    source.write_text(BARE_LOOP)
+    subprocess.run([compiler, "-O2", "-o", program, source], check=True)
+    command = [str(program), str(round(1e9 / RATE)), str(round(seconds * RATE))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def _cpu(pid: int) -> float:

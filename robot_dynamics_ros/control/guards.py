@@ -72,15 +72,51 @@ def _approach(d: Array, limit: Array, margin: Array, rate: float, deceleration: 
     return np.clip(np.where(d < margin, rate * d, braking), -limit, limit)
 
 
+#: Distance to a limit, as a share of the soft zone, in which no friction is allowed for.
+LAST = 0.01
+#: Overspeed, as a share of the speed allowed, over which the allowance for friction fades out.
+FADE = 0.1
+
+
 def motion_bounds(
-    v: Array, slowest: Array, fastest: Array, bias: Array, inertia: Array, rate: float
+    v: Array,
+    slowest: Array,
+    fastest: Array,
+    bias: Array,
+    inertia: Array,
+    rate: float,
+    dry: Array | float = 0.0,
+    viscous: Array | float = 0.0,
+    creep: Array | float = 0.0,
 ) -> tuple[Array, Array]:
     """(n,) efforts between which the velocity is not driven out of [``slowest``, ``fastest``].
 
-    Measured from the effort that keeps the velocity (``bias`` = C q̇ + g), so that gravity is held in a soft zone too:
-    at the upper bound the joint may not accelerate on, beyond it is braked with inertia × rate × excess.
+    Measured from the effort that keeps the velocity (``bias`` = C q̇ + g, and friction), so that gravity is held in a
+    soft zone too: at the upper bound the joint may not accelerate on, beyond it is braked with inertia × rate × excess.
+    A joint at rest gets what its dry friction takes on top, towards either side on which speed is allowed, or a light
+    joint with friction would never start.  The allowance fades out over a tenth of overspeed, so that a friction
+    that is smaller than the model's cannot carry the joint further, and where less than ``creep`` is allowed, so that
+    it cannot carry it to the limit itself.
+
+    Args:
+        v: (n,) velocity.
+        slowest, fastest: (n,) allowed velocities.
+        bias: (n,) C q̇ + g.
+        inertia: (n,) diagonal of the mass matrix.
+        rate: 1/s.
+        dry, viscous: (n,) Coulomb friction, N m or N; N m s/rad or N s/m.
+        creep: (n,) rad/s or m/s.
     """
-    return bias + inertia * rate * (slowest - v), bias + inertia * rate * (fastest - v)
+    upper = bias + inertia * rate * (fastest - v) + _allowance(v, fastest, dry, viscous, creep)
+    lower = bias + inertia * rate * (slowest - v) - _allowance(-v, -slowest, dry, viscous, creep)
+    return lower, upper
+
+
+def _allowance(v: Array, fastest: Array, dry: Array | float, viscous: Array | float, creep: Array | float) -> Array:
+    """(n,) effort that friction may take on the way up to ``fastest``; less beyond it, and below ``creep``."""
+    over = np.maximum(v - fastest, 0.0) / np.maximum(FADE * fastest, 1e-9)
+    share = np.clip(np.minimum(1.0 - over, (fastest - creep) / np.maximum(creep, 1e-9)), 0.0, 1.0)
+    return np.asarray(share * (dry + viscous * np.maximum(v, 0.0)))
 
 
 def clip_effort(tau: Array, limit: Array) -> np.ndarray:
@@ -108,6 +144,7 @@ class Guards:
         effort_limit, velocity_limit, deceleration, margin: (n,) what is in force.
         counts: cause → how often a joint was touched.
         cut: whether anything was cut since :meth:`begin`.
+        near: (n,) which joints :meth:`near_limits` found near a limit.
         saturated: (n,) sign of the last command's excess over what was let through, 0 where nothing was cut.
     """
 
@@ -183,21 +220,28 @@ class Guards:
         half = np.where(bounded, 0.5 * (high - low), np.inf) - self.margin
         self._half = np.where(one_sided, -np.inf, half)  # always looked at closely; no URDF has such a joint
         self._limited_rate = bool(np.isfinite(self.effort_rate).any())
+        self._dry, self._viscous, self._creep = model.friction, model.damping, LAST * s.zone_rate * self.margin
+        self.near = np.zeros(n, dtype=bool)
         self.saturated = np.zeros(n)
         self.cut, self._clear = False, True
         self._asked, self._scratch = np.zeros(n), np.zeros(n)
 
     def near_limits(self, q: Array, v: Array) -> bool:
-        """Whether a joint is in a soft zone, about to brake for one, or close to (above 95 % of) its velocity limit."""
+        """Whether a joint is in a soft zone, about to brake for one, or close to (above 95 % of) its velocity limit.
+
+        ``near`` says which.
+        """
         speed = np.multiply(v, v, out=self._scratch)
-        if any_of(speed > self._near_speed):
-            return True
+        np.greater(speed, self._near_speed, out=self.near)
         speed *= self._reach
         speed += np.abs(q - self._centre)
-        return any_of(speed > self._half)
+        self.near |= speed > self._half
+        return any_of(self.near)
 
     def limit_motion(self, tau: Array, q: Array, v: Array, bias: Array, inertia: Array) -> None:
-        """Keep ``tau`` (n,), in place, from driving a joint on towards a limit; see :func:`motion_bounds`.
+        """Keep ``tau`` (n,), in place, from driving joints that are ``near`` a limit on towards it.
+
+        See :func:`motion_bounds`.
 
         Args:
             bias: (n,) C q̇ + g at the state.
@@ -207,15 +251,17 @@ class Guards:
         slowest, fastest = allowed_velocity(
             q, self.lower, self.upper, self.velocity_limit, self.margin, s.zone_rate, self.deceleration
         )
-        low, high = motion_bounds(v, slowest, fastest, bias, inertia, s.braking_rate)
+        low, high = motion_bounds(
+            v, slowest, fastest, bias, inertia, s.braking_rate, self._dry, self._viscous, self._creep
+        )
         slack = 1e-6 * (1.0 + np.abs(bias))  # rounding is no hit
-        hit = (tau < low - slack) | (tau > high + slack)
+        hit = self.near & ((tau < low - slack) | (tau > high + slack))
         if any_of(hit):
             self.cut = True
             zone = hit & ((slowest > -self.velocity_limit) | (fastest < self.velocity_limit))
             self.counts["position_zone"] += int(zone.sum())
             self.counts["velocity_limit"] += int((hit & ~zone).sum())
-            np.clip(tau, low, high, out=tau)
+            tau[hit] = np.clip(tau, low, high)[hit]
 
     def limit_effort(self, tau: Array, previous: Array, dt: float) -> None:
         """Limit rate, then size of ``tau`` (n,) in place.

@@ -17,6 +17,9 @@ from robot_dynamics_ros.model.description import Array
 
 __all__ = ["ReferenceGenerator"]
 
+#: Errors at the goal below this are never remarked on, rad or m.
+FAR_OFF = 0.01
+
 
 class ReferenceGenerator:
     """The path, and the trajectory goals that it was made from.
@@ -78,6 +81,7 @@ class ReferenceGenerator:
         )
         self.path = path
         goal = Goal(start, end, tolerances)
+        goal.travel = np.abs(path.sample(end)[0] - path.sample(start)[0])
         for other in [g for g in self._waiting if g.start >= start]:
             other.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
             self._waiting.remove(other)
@@ -139,7 +143,7 @@ class ReferenceGenerator:
             return False
         verdict = check(e, ed, tolerances.goal_position, tolerances.goal_velocity)
         if verdict is None:
-            goal.finish(GoalStatus.SUCCEEDED)
+            goal.finish(GoalStatus.SUCCEEDED, text=self._far_off(goal, e))
         elif 0 < nanoseconds(tolerances.goal_time) < t - goal.end:
             goal.finish(
                 GoalStatus.ABORTED,
@@ -151,3 +155,16 @@ class ReferenceGenerator:
             return True
         self._active = None
         return goal.status is GoalStatus.SUCCEEDED
+
+    def _far_off(self, goal: Goal, e: Array) -> str:
+        """A remark on a joint that no tolerance watches and that is off by more than half of its own motion."""
+        size = np.abs(e)
+        missed = (goal.tolerances.goal_position == 0.0) & (size > np.maximum(0.5 * goal.travel, FAR_OFF))
+        if not missed.any():
+            return ""
+        i = int(np.argmax(np.where(missed, size, 0.0)))
+        name = self.table.names[i]
+        return (
+            f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its reference moved by "
+            f"{goal.travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
+        )

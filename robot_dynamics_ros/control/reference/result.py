@@ -63,10 +63,11 @@ class Goal:
     Attributes:
         start, end: when the controller leaves its earlier reference, and when the last point is due, ns.
         status: see :class:`GoalStatus`.
-        code, text: the outcome, once ``status.done``.
+        code, text: the outcome, once ``status.done``; a success may carry a remark.
+        travel: (n,) how far each joint's reference moves, rad or m.
     """
 
-    __slots__ = ("code", "end", "start", "status", "text", "tolerances")
+    __slots__ = ("code", "end", "start", "status", "text", "tolerances", "travel")
 
     def __init__(self, start: int, end: int, tolerances: Any) -> None:
         self.start = start
@@ -75,6 +76,7 @@ class Goal:
         self.status = GoalStatus.WAITING
         self.code = ResultCode.SUCCESSFUL
         self.text = ""
+        self.travel: Any = 0.0
 
     def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
         """Close the goal; a goal that is done stays as it is."""

@@ -96,7 +96,9 @@ class ControllerReport:
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
-            if goal.status is GoalStatus.SUCCEEDED:
+            if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith("done by the clock only"):
+                self._rejections.report("goal_missed", f"trajectory {goal.text}")
+            elif goal.status is GoalStatus.SUCCEEDED:
                 self._log.info("trajectory done: goal reached")
             elif goal.status is GoalStatus.ABORTED:
                 self._log.warning(f"trajectory aborted: {goal.text}")

@@ -1,0 +1,105 @@
+"""Light joints with friction beside heavy ones: the guards may not keep them from moving."""
+
+import warnings
+
+import numpy as np
+import pytest
+from support.example_robots import example_urdf
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.guards import Guards, motion_bounds
+from robot_dynamics_ros.simulation import Plant
+
+PERIOD = 0.002
+
+
+@pytest.fixture(scope="module")
+def z1():
+    """Unitree Z1: 0.0003 to 0.3 kg m² at the joints, dry friction of 1 N m at each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rd.load_urdf(example_urdf("z1.urdf"))
+
+
+def quintic(x):
+    x = np.clip(x, 0.0, 1.0)
+    return (
+        10 * x**3 - 15 * x**4 + 6 * x**5,
+        30 * x**2 - 60 * x**3 + 30 * x**4,
+        60 * x - 180 * x**2 + 120 * x**3,
+    )
+
+
+def wrist_starts_while_the_base_is_at_its_limit(model):
+    """The base moves through 4 rad at 99 % of its speed limit; in the middle of it wrist and gripper start."""
+    T = 4.0 * 15 / 8 / (0.99 * model.velocity_limit[0])
+    t = np.linspace(0.0, T, 41)
+    q, v, a = np.zeros((41, 7)), np.zeros((41, 7)), np.zeros((41, 7))
+    q += np.array([-2.0, 1.5, -1.0, 0.0, 0.0, 0.0, -0.8])
+    for joint, distance, begin, span in ((0, 4.0, 0.0, T), (5, 0.5, 0.45 * T, 0.3 * T), (6, 0.5, 0.45 * T, 0.3 * T)):
+        s = quintic((t - begin) / span)
+        for k, row in enumerate((q, v, a)):
+            row[:, joint] += distance * s[k] / span**k
+    v[-1] = 0.0
+    return rd.Trajectory.from_waypoints(model.joint_names, t, q, v, a)
+
+
+def follow(model, plant, trajectory, controller):
+    controller.activate(0, plant.q, plant.v)
+    goal = controller.accept_trajectory(trajectory, 0)
+    worst = np.zeros(model.nv)
+    for k in range(1, round((trajectory.duration + 0.3) / PERIOD)):
+        plant.step(controller.update(round(k * PERIOD * 1e9), plant.q.copy(), plant.v.copy()))
+        worst = np.maximum(worst, np.abs(controller.error[0]))
+    return goal, worst
+
+
+def test_a_light_joint_with_friction_starts_while_another_is_at_its_speed_limit(z1):
+    trajectory = wrist_starts_while_the_base_is_at_its_limit(z1)
+    plant = Plant(z1, PERIOD, q0=trajectory.positions[0])
+    controller = rd.JointController(z1, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(z1)))
+    goal, worst = follow(z1, plant, trajectory, controller)
+    assert worst.max() < 0.005
+    assert not controller.counts
+    assert goal.status is rd.GoalStatus.SUCCEEDED and not goal.text
+
+
+def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
+    guards, q, v = Guards(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
+    v[0] = 0.99 * z1.velocity_limit[0]
+    assert guards.near_limits(q, v)
+    assert guards.near.tolist() == [True] + [False] * 6
+    zone = z1.upper - 0.5 * guards.margin  # at rest, in the soft zone of every joint
+    bias = rd.bias_forces(z1, zone, np.zeros(7))
+    inertia = np.diag(rd.mass_matrix(z1, zone))
+    for sign in (1.0, -1.0):
+        tau = bias + sign * 1.001 * z1.friction
+        asked = tau.copy()
+        assert guards.near_limits(zone, np.zeros(7))
+        guards.limit_motion(tau, zone, np.zeros(7), bias, inertia)
+        np.testing.assert_array_equal(tau, asked)
+
+
+def test_friction_that_is_not_there_does_not_carry_a_joint_far_beyond_its_speed_limit(z1):
+    """The model's friction is 1 N m, the plant has none, the law asks for all the effort there is."""
+    inertia, limit = np.array([3e-4]), np.array([3.0])
+    v = np.zeros(1)
+    for _ in range(2000):
+        low, high = motion_bounds(v, -limit, limit, np.zeros(1), inertia, 50.0, 1.0, 1.0, 0.005)
+        v = v + 1e-5 * np.clip(10.0, low, high) / inertia
+    assert limit < v < 1.1 * limit
+
+
+def test_a_joint_that_never_moved_is_no_silent_success(z1):
+    """Without goal tolerances a goal succeeds when its time is over, as with joint_trajectory_controller; it says so."""
+    q0 = 0.5 * (z1.lower + z1.upper)
+    controller = rd.JointController(z1)
+    controller.activate(0, q0, np.zeros(7))
+    step = np.zeros(7)
+    step[5] = 0.5
+    goal = controller.accept_trajectory(rd.plan_move(z1, q0, q0 + step, duration=1.0), 0)
+    for k in range(1, 600):
+        q = q0 + (controller.reference[0] - q0) * (np.arange(7) != 5)
+        controller.update(k * 2_000_000, q, np.zeros(7))
+    assert goal.status is rd.GoalStatus.SUCCEEDED
+    assert "'joint6' is 0.5 from its goal" in goal.text and "constraints.joint6.goal" in goal.text

@@ -60,7 +60,8 @@ class JointController:
         model: the robot, payload excluded.
         law: see :mod:`robot_dynamics_ros.control.laws`.
         mode: a :class:`Mode`.
-        fault: why the mode is SAFE; cleared by :meth:`activate`.
+        fault: why the controller stopped for good; cleared by :meth:`activate`.
+        safe_reason: why the mode is, or was last, SAFE.
         reference: (3, n) desired position, velocity, acceleration.
         error: (2, n) desired minus measured position (the short way round for continuous joints) and velocity.
         effort: (n,) total effort asked of the joints after the guards, gravity included whoever supplies it.
@@ -137,7 +138,7 @@ class JointController:
         self._changes = Changes("controller changes")
         self._wanted_law = self.law
         self.mode = Mode.INACTIVE
-        self.fault = ""
+        self.fault = self.safe_reason = ""
         self.want_wrenches = True
         self.current = False
         self.reference = self._work.reference
@@ -493,10 +494,10 @@ class JointController:
             r.stop_from(t, w.q, w.v, GoalStatus.CANCELED)
             self._blend.start()
             self._sample(t)
-        if r.moving(t):
-            self.mode = Mode.STREAM if r.streaming else Mode.TRAJECTORY
+        if r.streaming and r.moving(t):
+            self.mode = Mode.STREAM
         else:
-            self.mode = Mode.HOLD
+            self.mode = Mode.TRAJECTORY if r.goal is not None else Mode.HOLD
 
     def _sample(self, t: int) -> None:
         w = self._work
@@ -518,7 +519,7 @@ class JointController:
             self.set_law(GravityCompensation(friction=getattr(self.law, "friction", None)))
 
     def _fail(self, why: str) -> Array:
-        self.fault = why
+        self.fault = self.safe_reason = why
         self.counts["fault"] += 1
         self._abort_goals(why)
         return self._send_safe()
@@ -540,9 +541,24 @@ class JointController:
         if self._watchdog.check(t) is Freshness.STALE:
             if self.mode is not Mode.SAFE:
                 self.counts["stale_state"] += 1
-                self._abort_goals("the joint state is stale")
+                self.safe_reason = f"no new joint state for {self.options.state_timeout:g} s"
+                self._abort_goals(f"the joint state is stale: {self.safe_reason}")
             return self._send_safe()
         return self.command if self.mode is Mode.SAFE else None
+
+    def excuse(self, t: int, gap: int) -> None:
+        """The next state, of time ``t``, comes late because this process was held up for ``gap`` ns, not the robot.
+
+        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
+        stopped where it is, and goals end with this reason.
+        """
+        self.counts["own_delay"] += 1
+        if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:
+            return
+        if gap <= 2 * self._watchdog.timeout:
+            self._watchdog.excuse(t)
+        else:
+            self._abort_goals(f"the controller's process was held up for {gap / NANOSECONDS:.3f} s")
 
     # -- references ----------------------------------------------------------------------------------------------
 

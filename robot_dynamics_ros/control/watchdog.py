@@ -71,6 +71,11 @@ class Watchdog:
             self.freshness = Freshness.STALE
         return self.freshness
 
+    def excuse(self, t: int) -> None:
+        """The gap before the state with stamp ``t`` is not the state's fault: take the one before as just in time."""
+        if self.last is not None and t - self.last > 0:
+            self.last = max(self.last, t - self.timeout)
+
     def reset(self) -> None:
         """Forget everything."""
         self.last, self.freshness = None, Freshness.NONE

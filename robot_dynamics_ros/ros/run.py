@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+import time
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
+from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.paced_executor import PacedExecutor
 
 __all__ = ["run"]
+
+#: How long results of goals may take to go out at the end, s.
+LAST_WORDS = 0.5
 
 
 def _executor(name: str, node: Any) -> Executor:
@@ -46,27 +53,83 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
 
     The node must have ``parameters["executor"]`` and ``finish()``, which is called while the middleware still works, so
     that a last message can go out; it must also wake the executor now and then with a timer, since a signal is seen
-    only between two callbacks.
+    only between two callbacks.  With ``rejections`` exceptions are reported there; with ``unfinished`` the executor
+    spins on for a moment after ``finish()`` while it is true.
     """
-    # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
-    rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
-    node = None
+    try:
+        # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
+        rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
+        print(f"error: {_what_is_wrong(sys.argv if args is None else args) or error}", file=sys.stderr)
+        return 1
+    node, finished = None, False
     try:
         if stop:
             return 0
         node = make_node()
+        report = getattr(getattr(node, "rejections", None), "report", _print)
+        guard_services(node, report)
         executor = _executor(node.parameters["executor"], node)
         while not stop:
-            executor.spin_once()
+            _spin_once(executor, report)
+        finished = True
+        node.finish()
+        deadline = time.monotonic() + LAST_WORDS
+        while getattr(node, "unfinished", False) and time.monotonic() < deadline:
+            _spin_once(executor, report, 0.01)
         executor.remove_node(node)
+        return 0
+    except ExternalShutdownException:
         return 0
     except RobotDynamicsError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     finally:
+        stop.close()
         try:
             if node is not None:
-                node.finish()
+                if not finished:
+                    node.finish()
                 node.destroy_node()
         finally:
             rclpy.try_shutdown()
+
+
+def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: float | None = None) -> None:
+    """One callback.  An exception that gets here came with somebody's message or request; the robot is not to be
+    dropped for it."""
+    try:
+        executor.spin_once(timeout_sec=timeout)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:  # noqa: BLE001
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        report(
+            "unexpected_error",
+            f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: {error}; going on",
+        )
+
+
+def _print(_cause: str, text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def _what_is_wrong(args: Sequence[str]) -> str:
+    """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""
+    import yaml
+
+    for option, name in itertools.pairwise(args):
+        if option != "--params-file":
+            continue
+        try:
+            with open(name, encoding="utf-8") as file:
+                yaml.safe_load(file)
+        except OSError as error:
+            return f"parameter file {name}: {error.strerror}"
+        except UnicodeDecodeError:
+            return f"parameter file {name}: it is not UTF-8 text"
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f", line {mark.line + 1}" if mark is not None else ""
+            return f"parameter file {name}{line}: {getattr(error, 'problem', None) or error}"
+    return ""

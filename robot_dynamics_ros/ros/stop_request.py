@@ -19,5 +19,11 @@ class StopRequest:
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopped = True
 
+    def close(self) -> None:
+        """The process is about to end: from now on both signals are ignored, or a late one would kill it half-way."""
+        self._stopped = True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
     def __bool__(self) -> bool:
         return self._stopped

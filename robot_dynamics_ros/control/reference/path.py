@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,8 +27,10 @@ class Path:
 
     __slots__ = ("_basis", "_effort_basis", "coefficients", "effort_coefficients", "knots")
 
-    def __init__(self, knots: Sequence[int], coefficients: Array, effort_coefficients: Array | None = None) -> None:
-        self.knots = [int(k) for k in knots]
+    def __init__(
+        self, knots: Sequence[int] | np.ndarray, coefficients: Array, effort_coefficients: Array | None = None
+    ) -> None:
+        self.knots: list[int] = knots.tolist() if isinstance(knots, np.ndarray) else [int(k) for k in knots]
         self.coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.effort_coefficients = effort_coefficients
         self._basis = np.zeros((3, 6))
@@ -109,12 +111,13 @@ class Path:
         """
         start = new.knots[0]
         columns = np.asarray(columns, dtype=np.intp)
-        before = [max(now, self.knots[0])] if start > max(now, self.knots[0]) else []
-        before += [k for k in self.knots if before and before[0] < k < start]
-        after = set(new.knots)
-        if len(columns) < self.n:
-            after.update(k for k in self.knots if k > start)
-        knots = before + sorted(after)
+        begin = max(now, self.knots[0])
+        kept: list[int] = []
+        if start > begin:
+            kept = [begin, *self.knots[bisect_right(self.knots, begin) : bisect_left(self.knots, start)]]
+        if len(columns) == self.n:
+            return self._replaced(kept, new, columns)
+        knots = kept + sorted({*new.knots, *self.knots[bisect_right(self.knots, start) :]})
         coefficients = np.empty((len(knots), 6, self.n))
         with_effort = self.effort_coefficients is not None or new.effort_coefficients is not None
         efforts = np.empty((len(knots), 2, self.n)) if with_effort else None
@@ -127,3 +130,19 @@ class Path:
                 if k >= start:
                     efforts[i][:, columns] = new.effort_at(k)
         return Path(knots, coefficients, efforts)
+
+    def _replaced(self, kept: list[int], new: Path, columns: np.ndarray) -> Path:
+        """The pieces of this path at the knots ``kept``, then ``new``, which has all joints in another order."""
+        m = len(kept)
+        coefficients = np.empty((m + len(new.knots), 6, self.n))
+        coefficients[m:][:, :, columns] = new.coefficients
+        efforts = None
+        if self.effort_coefficients is not None or new.effort_coefficients is not None:
+            efforts = np.zeros((m + len(new.knots), 2, self.n))
+            if new.effort_coefficients is not None:
+                efforts[m:][:, :, columns] = new.effort_coefficients
+        for i, k in enumerate(kept):
+            coefficients[i] = self.at(k)
+            if efforts is not None:
+                efforts[i] = self.effort_at(k)
+        return Path(kept + new.knots, coefficients, efforts)

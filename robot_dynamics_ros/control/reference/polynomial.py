@@ -1,4 +1,6 @@
-"""Polynomials between two points of a trajectory: (6, n) coefficients of 1, τ, … τ⁵, τ in s since the first point.
+"""Polynomials between two points of a trajectory: (6, …, n) coefficients of 1, τ, … τ⁵, τ in s since the first point.
+
+Points are (n,), or (m, n) for m segments at once, with durations (m, 1).
 
 The coefficients are the unique Hermite interpolants; see e.g. Biagiotti and Melchiorri, Trajectory Planning for
 Automatic Machines and Robots (2008), chapter 2.
@@ -15,7 +17,7 @@ __all__ = ["constant", "cubic", "extrapolation", "linear", "quintic", "shifted"]
 
 def constant(q: Array) -> Array:
     """Stay at ``q`` (n,)."""
-    c = np.zeros((6, len(q)))
+    c = np.zeros((6, *q.shape))
     c[0] = q
     return c
 
@@ -28,14 +30,14 @@ def extrapolation(q: Array, v: Array, a: Array) -> Array:
     return c
 
 
-def linear(q0: Array, q1: Array, duration: float) -> Array:
+def linear(q0: Array, q1: Array, duration: float | Array) -> Array:
     """From ``q0`` to ``q1`` (n,) at constant velocity in ``duration`` s."""
     c = constant(q0)
     c[1] = (q1 - q0) / duration
     return c
 
 
-def cubic(q0: Array, v0: Array, q1: Array, v1: Array, duration: float) -> Array:
+def cubic(q0: Array, v0: Array, q1: Array, v1: Array, duration: float | Array) -> Array:
     """Meet position and velocity at both ends, (n,) each."""
     T = duration
     d = (q1 - q0) / T
@@ -46,7 +48,7 @@ def cubic(q0: Array, v0: Array, q1: Array, v1: Array, duration: float) -> Array:
     return c
 
 
-def quintic(q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array, duration: float) -> Array:
+def quintic(q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array, duration: float | Array) -> Array:
     """Meet position, velocity and acceleration at both ends, (n,) each."""
     T = duration
     d = (q1 - q0) / T

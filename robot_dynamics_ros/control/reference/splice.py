@@ -34,6 +34,7 @@ class JointTable:
         commanded: (n,) which of them may be commanded.
         continuous: (n,) which of them turn without end, so that angles differ by multiples of 2π.
         lower, upper: (n,) position limits.
+        fastest: (n,) velocity limits, or ``None``.
     """
 
     names: tuple[str, ...]
@@ -41,13 +42,16 @@ class JointTable:
     continuous: np.ndarray
     lower: Array
     upper: Array
+    fastest: Array | None = None
 
     @classmethod
     def of(cls, model: RobotModel, joints: Sequence[str] | None = None) -> JointTable:
         """The table of a model whose joints have one coordinate each; ``joints``: those commanded, default all."""
         continuous = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
         commanded = [joints is None or name in joints for name in model.joint_names]
-        return cls(model.joint_names, np.array(commanded), np.array(continuous), model.lower, model.upper)
+        return cls(
+            model.joint_names, np.array(commanded), np.array(continuous), model.lower, model.upper, model.velocity_limit
+        )
 
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
         """Where the named joints are in the path.
@@ -105,6 +109,7 @@ def splice(
     if not len(trajectory):
         raise TrajectoryRejected("the trajectory is empty", where="points", remedy="An empty one means hold.")
     columns = table.columns(trajectory.joint_names, allow_partial=allow_partial)
+    _check_sense(trajectory, columns, table)
     begin = trajectory.stamp or now
     start = max(now, begin)
     due = begin + trajectory.times
@@ -175,6 +180,7 @@ def stream_path(
         TrajectoryRejected: as :func:`splice`.
     """
     columns = table.columns(trajectory.joint_names, allow_partial=allow_partial)
+    _check_sense(trajectory, columns, table)
     reached, _, due = splice(current, trajectory, now, table, allow_partial=True, max_step=max_step)
     q = reached.sample(due)[0][columns]
     v, a = trajectory.velocities[0], trajectory.accelerations[0]
@@ -206,31 +212,58 @@ def _through(
     """The path from the start state through the points to rest at the last one."""
     q0, v0, a0, e0 = state
     m, k = positions.shape
-    knots = [start, *due.tolist()]
+    knots = np.concatenate([[start], due])
+    T = (np.diff(knots) / NANOSECONDS)[:, None]
+    before = [np.vstack([row, rows[:-1]]) for row, rows in ((q0, positions), (v0, velocities), (a0, accelerations))]
+    after = [positions, velocities, accelerations]
+    degrees = np.minimum(np.concatenate([degree[:1], degree[:-1]]), degree)  # the smaller one of a segment's ends
     pieces = np.empty((m + 1, 6, k))
-    effort_pieces = None if efforts is None else np.zeros((m + 1, 2, k))
-    degree0 = int(degree[0])
-    for i in range(m):
-        T = (knots[i + 1] - knots[i]) / NANOSECONDS
-        q1, v1, a1 = positions[i], velocities[i], accelerations[i]
-        d = min(degree0, int(degree[i]))
-        if d == 5:
-            pieces[i] = polynomial.quintic(q0, v0, a0, q1, v1, a1, T)
-        elif d == 3:
-            pieces[i] = polynomial.cubic(q0, v0, q1, v1, T)
-        else:
-            pieces[i] = polynomial.linear(q0, q1, T)
-            if i == 0 and v0.any():
-                # joints that move already would have their velocity jump at the start of a straight line
-                pieces[i] = np.where(v0 != 0.0, polynomial.cubic(q0, v0, q1, (q1 - q0) / T, T), pieces[i])
-        if effort_pieces is not None and efforts is not None:
-            effort_pieces[i, 0], effort_pieces[i, 1] = e0, (efforts[i] - e0) / T
-            e0 = efforts[i]
-        q0, v0, a0, degree0 = q1, v1, a1, int(degree[i])
+    for d, terms, polynomial_of in ((5, 3, polynomial.quintic), (3, 2, polynomial.cubic), (1, 1, polynomial.linear)):
+        rows = np.flatnonzero(degrees == d)
+        if len(rows):
+            ends = (*(x[rows] for x in before[:terms]), *(x[rows] for x in after[:terms]))
+            pieces[rows] = np.moveaxis(polynomial_of(*ends, T[rows]), 0, 1)
+    if degrees[0] == 1 and v0.any():
+        # joints that move already would have their velocity jump at the start of a straight line
+        leaving = polynomial.cubic(q0, v0, positions[0], (positions[0] - q0) / T[0], float(T[0, 0]))
+        pieces[0] = np.where(v0 != 0.0, leaving, pieces[0])
     pieces[m] = polynomial.constant(positions[-1])
-    if effort_pieces is not None:
-        effort_pieces[m, 0] = e0
+    effort_pieces = None
+    if efforts is not None:
+        effort_pieces = np.zeros((m + 1, 2, k))
+        levels = np.vstack([e0, efforts])
+        effort_pieces[:, 0] = levels
+        effort_pieces[:m, 1] = np.diff(levels, axis=0) / T
     return Path(knots, pieces, effort_pieces)
+
+
+#: How many times a joint's velocity limit a velocity may be that is taken for meant; where there is no limit, and for
+#: accelerations and efforts, the largest numbers so taken, rad/s, rad/s², N m (or m/s, …).
+FASTEST_SHARE, FASTEST, SHARPEST, STRONGEST = 10.0, 1e4, 1e7, 1e7
+
+
+def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable) -> None:
+    """Refuse numbers that are finite and cannot be meant: they would overflow in the law, a fault for nothing."""
+    fastest = np.full(len(columns), FASTEST)
+    if table.fastest is not None:
+        fastest = np.where(np.isfinite(table.fastest), FASTEST_SHARE * table.fastest, FASTEST)[columns]
+    for name, values, largest in (
+        ("velocities", trajectory.velocities, fastest),
+        ("accelerations", trajectory.accelerations, SHARPEST),
+        ("effort", trajectory.effort, STRONGEST),
+    ):
+        if values is None:
+            continue
+        bad = np.abs(values) > largest
+        if bad.any():
+            i, j = (int(x[0]) for x in np.nonzero(bad))
+            raise TrajectoryRejected(
+                f"{float(values[i, j]):.6g} for joint {table.names[columns[j]]!r} cannot be meant, the most that is "
+                f"accepted is {float(np.broadcast_to(largest, len(columns))[j]):.6g}",
+                where=f"points[{i}].{name}",
+                got=float(values[i, j]),
+                remedy="Check the units: rad or m, s, N m or N.",
+            )
 
 
 def _check_limits(positions: Array, first: int, columns: np.ndarray, table: JointTable) -> None:

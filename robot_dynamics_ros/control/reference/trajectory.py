@@ -97,13 +97,7 @@ class Trajectory:
         """
         names = _checked_names(joint_names)
         rows = list(points)
-        if not isinstance(stamp, (int, np.integer)) or stamp < 0:
-            raise TrajectoryRejected(
-                f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
-                where="header.stamp",
-                got=stamp,
-                remedy="Zero means: start when accepted.",
-            )
+        _check_stamp(stamp)
         if rows and not names:
             raise TrajectoryRejected(
                 "the trajectory has points and no joint names",
@@ -111,28 +105,56 @@ class Trajectory:
                 code=ResultCode.INVALID_JOINTS,
                 remedy="Name the joints that the columns of each point belong to.",
             )
-        n, k = len(rows), len(names)
-        times = np.zeros(n, dtype=np.int64)
-        fields = np.zeros((4, n, k))
-        degree = np.ones(n, dtype=np.int8)
-        any_effort = False
-        for i, point in enumerate(rows):
-            where = f"points[{i}]"
-            times[i] = _checked_time(point.time_from_start, where, previous=int(times[i - 1]) if i else None)
-            given = [
-                _fill(fields[f, i], getattr(point, name), f"{where}.{name}", names)
-                for f, name in enumerate(("positions", "velocities", "accelerations", "effort"))
+        gathered = _gather(rows, len(names)) if len(rows) >= FEW else None
+        times, fields, given = gathered or _one_by_one(rows, names)
+        return cls._of(names, times, fields, given, stamp, allow_nonzero_end_velocity)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        joint_names: Sequence[str],
+        times: np.ndarray,
+        fields: Array,
+        given: np.ndarray,
+        *,
+        stamp: int = 0,
+        allow_nonzero_end_velocity: bool = False,
+    ) -> Trajectory:
+        """The same from whole arrays; the caller gives them away.
+
+        Args:
+            joint_names: the k joints.
+            times: (n,) int64 ns after the start.
+            fields: (4, n, k) positions, velocities, accelerations, efforts.
+            given: (4, n) whether a point has the field; where it has not, ``fields`` is zero.
+
+        Raises:
+            TrajectoryRejected: as :meth:`from_points`.
+        """
+        names = _checked_names(joint_names)
+        if not (len(names) and _sound(times, fields, given)):  # find out what is wrong, and where
+            rows = [
+                TrajectoryPoint(int(t), *(tuple(fields[f, i].tolist()) if given[f, i] else () for f in range(4)))
+                for i, t in enumerate(times)
             ]
-            if not given[0]:
-                what = "effort only" if given[3] and not (given[1] or given[2]) else "no positions"
-                raise TrajectoryRejected(
-                    f"the point has {what}",
-                    where=where,
-                    remedy="Give every point positions; velocities and accelerations are not integrated.",
-                )
-            if given[1]:
-                degree[i] = 5 if given[2] else 3
-            any_effort = any_effort or given[3]
+            return cls.from_points(
+                joint_names, rows, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+            )
+        _check_stamp(stamp)
+        return cls._of(names, times, fields, given, stamp, allow_nonzero_end_velocity)
+
+    @classmethod
+    def _of(
+        cls,
+        names: tuple[str, ...],
+        times: np.ndarray,
+        fields: Array,
+        given: np.ndarray,
+        stamp: int,
+        allow_nonzero_end_velocity: bool,
+    ) -> Trajectory:
+        n = len(times)
+        degree = np.where(given[1], np.where(given[2], 5, 3), 1).astype(np.int8)
         if n and not allow_nonzero_end_velocity:
             worst = int(np.argmax(np.abs(fields[1, -1])))
             if abs(fields[1, -1, worst]) > REST_SPEED:
@@ -144,7 +166,8 @@ class Trajectory:
                 )
         for array in (times, fields, degree):
             array.setflags(write=False)
-        return cls(names, times, fields[0], fields[1], fields[2], degree, fields[3] if any_effort else None, int(stamp))
+        effort = fields[3] if given[3].any() else None
+        return cls(names, times, fields[0], fields[1], fields[2], degree, effort, int(stamp))
 
     @classmethod
     def from_waypoints(
@@ -233,6 +256,72 @@ class Trajectory:
         for array in (velocities, zeros, degree):
             array.setflags(write=False)
         return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
+
+
+#: Below this many points a loop is faster than arrays.
+FEW = 16
+
+_FIELDS = ("positions", "velocities", "accelerations", "effort")
+
+
+def _check_stamp(stamp: Any) -> None:
+    if not isinstance(stamp, (int, np.integer)) or stamp < 0:
+        raise TrajectoryRejected(
+            f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
+            where="header.stamp",
+            got=stamp,
+            remedy="Zero means: start when accepted.",
+        )
+
+
+def _sound(times: np.ndarray, fields: Array, given: np.ndarray) -> bool:
+    """Whether :func:`_one_by_one` would find nothing wrong."""
+    return bool(given[0].all() and (times[:1] >= 0).all() and (np.diff(times) > 0).all() and np.isfinite(fields.sum()))
+
+
+def _gather(rows: Sequence[TrajectoryPoint], k: int) -> tuple[np.ndarray, Array, np.ndarray] | None:
+    """Times, fields and which are given of many points at once; ``None`` if anything is out of the ordinary."""
+    n = len(rows)
+    fields, given = np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+    try:
+        times = np.array([row.time_from_start for row in rows])
+        if times.dtype != np.int64:
+            return None
+        for f, name in enumerate(_FIELDS):
+            values = [getattr(row, name) for row in rows]
+            lengths = np.array([len(x) for x in values])
+            given[f] = lengths == k
+            if not (given[f] | (lengths == 0)).all():
+                return None
+            if given[f].any():
+                fields[f, given[f]] = np.array([x for x in values if len(x)], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return (times, fields, given) if _sound(times, fields, given) else None
+
+
+def _one_by_one(rows: Sequence[TrajectoryPoint], names: tuple[str, ...]) -> tuple[np.ndarray, Array, np.ndarray]:
+    """The same, point by point.
+
+    Raises:
+        TrajectoryRejected: says which point, which field, which joint.
+    """
+    n, k = len(rows), len(names)
+    times = np.zeros(n, dtype=np.int64)
+    fields, given = np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+    for i, point in enumerate(rows):
+        where = f"points[{i}]"
+        times[i] = _checked_time(point.time_from_start, where, previous=int(times[i - 1]) if i else None)
+        for f, name in enumerate(_FIELDS):
+            given[f, i] = _fill(fields[f, i], getattr(point, name), f"{where}.{name}", names)
+        if not given[0, i]:
+            what = "effort only" if given[3, i] and not (given[1, i] or given[2, i]) else "no positions"
+            raise TrajectoryRejected(
+                f"the point has {what}",
+                where=where,
+                remedy="Give every point positions; velocities and accelerations are not integrated.",
+            )
+    return times, fields, given
 
 
 def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:

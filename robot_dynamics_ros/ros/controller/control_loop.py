@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
@@ -35,7 +35,14 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
-__all__ = ["ControlLoop"]
+__all__ = ["ControlLoop", "FaultError"]
+
+#: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
+HELD_UP = 60_000_000
+
+
+class FaultError(RobotDynamicsError):
+    """The controller met a fault: the law failed, or gave an effort that is not finite."""
 
 
 class ControlLoop:
@@ -94,6 +101,8 @@ class ControlLoop:
         self.stamp = 0
         self._enabled = False
         self._arrival = 0
+        self._watched = time.monotonic_ns()
+        self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
         self._late = round(values["state_timeout"] * 1e9)
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
@@ -121,6 +130,7 @@ class ControlLoop:
     def enable(self) -> None:
         """Hold from the next joint state on."""
         self._enabled, self.running = True, False
+        self._watched, self._held_up = time.monotonic_ns(), 0
 
     def disable(self) -> None:
         """Send the safe command and stop."""
@@ -180,6 +190,7 @@ class ControlLoop:
                 controller.activate(stamp, reader.position, reader.velocity)
                 self.running, self.stamp = True, 0
             self._arrival = steady
+            self._excuse_own_delay(stamp, steady)
             if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
                 self.stamp, self._stamped = stamp, steady
             command = controller.update(
@@ -189,15 +200,34 @@ class ControlLoop:
             self._failed(error)
             return
         self._commands.publish(command, stamp)
+        if controller.fault:
+            self._failed(FaultError(controller.fault))
+            return
         if controller.current:
             self._wrenches.publish(stamp)
             self._others.publish(stamp)
         report.cycle(stamp, steady)
 
+    def _excuse_own_delay(self, stamp: int, steady: int) -> None:
+        """If :meth:`watch` did not run when it should have, this process was held up, and the robot is not to blame."""
+        gap = max(steady - self._watched, self._held_up)
+        self._held_up = 0
+        if gap > HELD_UP:
+            self.controller.excuse(stamp, gap)
+            self._rejections.report("own_delay", f"this process was held up for {gap * 1e-6:.0f} ms")
+
     def watch(self) -> None:
         """To be called many times a second, whether joint states arrive or not."""
+        steady = time.monotonic_ns()
+        late = steady - self._watched > HELD_UP
+        if late:
+            self._held_up = steady - self._watched
+        self._watched = steady
         if not self.running:
+            self._held_up = 0
             return
+        if late:
+            return  # joint states have arrived meanwhile: they come first
         command = self.controller.watch(self.now())
         if command is not None:
             self._commands.publish(command, self.stamp)

@@ -29,17 +29,26 @@ from robot_dynamics_ros.ros.controller.trajectory_action import (
     load_action_type,
 )
 from robot_dynamics_ros.ros.controller.trajectory_messages import point_from_message, trajectory_from_message
+from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS, command_topic
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
+from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
 __all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
+
+
+def _simulator_parameters() -> list[str]:
+    """Names that one parameter file may give for the simulator beside the controller."""
+    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
+
+    return [param.name for param in SIMULATOR_PARAMETERS]
 
 
 class ControllerNode(LifecycleNode):
@@ -137,6 +146,9 @@ class ControllerNode(LifecycleNode):
             partial(self.destroy_service, hold),
             loop.destroy,
         ]
+        guard_services(self, self.rejections.report)
+        for sentence in self.parameters.unknown(_simulator_parameters):
+            self.get_logger().warning(sentence)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "
@@ -190,6 +202,11 @@ class ControllerNode(LifecycleNode):
         self.loop = None
         self._report.configured(None)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether goals still wait for their results to be sent."""
+        return self._action is not None and self._action.unfinished
+
     def finish(self) -> None:
         """The process ends: leave the robot with a safe command, and see that it has been delivered."""
         if self.loop is not None:
@@ -218,8 +235,23 @@ class ControllerNode(LifecycleNode):
         self._see_to_goals()
         if self._report.tick():
             self._collector.collect(thorough=True)
-            if self.loop is not None and self.loop.enabled and not self._alone_on_the_command_topic():
-                self.trigger_deactivate()
+            if self.loop is not None and self.loop.enabled:
+                self._look_for_a_listener()
+                if not self._alone_on_the_command_topic():
+                    self.trigger_deactivate()
+
+    def _look_for_a_listener(self) -> None:
+        """Say so if commands go nowhere, and where they are waited for instead."""
+        assert self.loop is not None
+        publisher = self.loop.command_publisher
+        if publisher.get_subscription_count():
+            return
+        text = f"nobody listens to commands on {publisher.topic_name}"
+        for other in COMMAND_FORMATS:
+            topic = self.resolve_topic_name(command_topic(other))
+            if topic != publisher.topic_name and self.count_subscribers(topic):
+                text += f"; somebody does on {topic}: set command_format to {other!r}?"
+        self.rejections.report("no_listener", text)
 
     def _alone_on_the_command_topic(self) -> bool:
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
@@ -300,7 +332,8 @@ class ControllerNode(LifecycleNode):
         if loop is None:
             return
         try:
-            loop.controller.set_external_wrench(message.header.frame_id, spatial_wrench(message).tolist(), loop.now())
+            wrench = sensible_wrench(spatial_wrench(message))
+            loop.controller.set_external_wrench(message.header.frame_id, wrench.tolist(), loop.now())
         except RobotDynamicsError as error:
             self.rejections.report("external_wrench", f"external wrench refused: {error}")
 
@@ -325,10 +358,10 @@ class ControllerNode(LifecycleNode):
             return
         groups = {name.partition(".")[0] for name in changed}
         if groups & {"gains", "law", "friction_compensation", "cartesian"}:
-            loop.controller.set_law(make_law(values, loop.model))
+            loop.controller.set_law(make_law(values, loop.model), background=True)
         if "constraints" in groups:
             loop.controller.set_tolerances(settings.tolerances(values, loop.model))
         if "payload" in groups:
-            loop.controller.set_payload(settings.payload(values))
+            loop.controller.set_payload(settings.payload(values), background=True)
         if "joint_wrenches.rate_divisor" in changed:
             loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])

@@ -88,10 +88,11 @@ class ControllerReport:
     def _log_changes(self) -> None:
         mode = self._controller.mode if self._controller is not None else None
         if mode is not self._mode:
-            if mode is Mode.SAFE:
-                self._log.error("safe command: the joint state is stale, or the controller met a fault")
+            if mode is Mode.SAFE and self._controller is not None:
+                # a robot that comes and goes would fill the log: each reason at once, then every few seconds
+                self._rejections.report("safe_command", f"safe command: {self._controller.safe_reason}", distinct=True)
             elif self._mode is Mode.SAFE and mode is not None:
-                self._log.info(f"recovered from the safe command, now: {mode.value}")
+                self._rejections.report("recovered", f"recovered from the safe command, now: {mode.value}", "info")
             self._mode = mode
         goal = self._goal
         if goal is not None and goal.status.done:
@@ -120,9 +121,12 @@ class ControllerReport:
                 # the shortest seen lately: a cycle that is too slow makes itself a longer period
                 self._budget = min(1.1 * self._budget, values["period median [ms]"])
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
-        grown = self._diagnostics.new_since_last({k: n for k, n in counts.items() if k != "unrelated"})
+        grown = self._diagnostics.new_since_last(
+            {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}
+        )
         if self._mode is Mode.SAFE:
-            level, text = _ERROR, "safe command: no fresh joint state, or a fault"
+            assert self._controller is not None
+            level, text = _ERROR, f"safe command: {self._controller.safe_reason}"
         elif grown:
             level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
         elif controller is None:

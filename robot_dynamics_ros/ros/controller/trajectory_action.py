@@ -21,6 +21,7 @@ from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tole
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 __all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
 
@@ -95,6 +96,7 @@ class FollowJointTrajectory:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
         self._pursuits: list[_Pursuit] = []
+        self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
         self._server = server(
@@ -104,9 +106,21 @@ class FollowJointTrajectory:
             self._execute,
             goal_callback=self._on_goal,
             cancel_callback=self._on_cancel,
+            # with rclpy's ten, goals that arrive together would be lost without an answer
+            goal_service_qos_profile=MANY_REQUESTS,
+            result_service_qos_profile=MANY_REQUESTS,
+            cancel_service_qos_profile=MANY_REQUESTS,
         )
 
-    def _on_goal(self, _request: Any) -> GoalResponse:
+    @property
+    def unfinished(self) -> bool:
+        """Whether a goal has not got its result yet."""
+        return bool(self._open)
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        if not request.trajectory.points:
+            self._log.warning("goal rejected: its trajectory has no points")
+            return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
@@ -117,6 +131,13 @@ class FollowJointTrajectory:
         return CancelResponse.ACCEPT
 
     async def _execute(self, handle: Any) -> Any:
+        self._open += 1
+        try:
+            return await self._pursue(handle)
+        finally:
+            self._open -= 1
+
+    async def _pursue(self, handle: Any) -> Any:
         if handle.is_cancel_requested:
             goal = Goal(0, 0, None)
             goal.finish(GoalStatus.CANCELED)

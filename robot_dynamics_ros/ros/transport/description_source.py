@@ -61,6 +61,7 @@ class DescriptionSource:
         self.text = ""
         self.origin = "topic robot_description"
         self._changed = changed
+        self._log = node.get_logger()
         if parameters["robot_description"]:
             self.text, self.origin = parameters["robot_description"], "parameter robot_description"
         elif parameters["robot_description_file"]:
@@ -70,6 +71,8 @@ class DescriptionSource:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
 
     def _on_message(self, message: String) -> None:
-        if message.data != self.text:
+        if not message.data.strip():
+            self._log.warning("an empty robot_description has arrived; it is not used")
+        elif message.data != self.text:
             self.text = message.data
             self._changed(message.data)

@@ -6,6 +6,8 @@ at run time is accepted or refused as a whole, with a reason that says what woul
 
 from __future__ import annotations
 
+import array
+import difflib
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -21,16 +23,14 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
 __all__ = ["Param", "ParameterSet"]
 
-_TYPES: dict[type, tuple[Parameter.Type, str]] = {
-    bool: (Parameter.Type.BOOL, "true or false"),
-    int: (Parameter.Type.INTEGER, "an integer"),
-    float: (Parameter.Type.DOUBLE, "a number with a decimal point, such as 100.0"),
-    str: (Parameter.Type.STRING, "a string"),
-}
-_ARRAYS: dict[type, tuple[Parameter.Type, str]] = {
-    int: (Parameter.Type.INTEGER_ARRAY, "a list of integers"),
-    float: (Parameter.Type.DOUBLE_ARRAY, "a list of numbers with decimal points, such as [0.0, 0.0, -9.81]"),
-    str: (Parameter.Type.STRING_ARRAY, "a list of strings"),
+#: How names of parameters begin that rclpy declares, or may declare later.
+_OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+
+_TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+_ARRAYS = {
+    int: "a list of integers",
+    float: "a list of numbers, such as [0.0, 0.0, -9.81]",
+    str: "a list of strings",
 }
 
 
@@ -68,12 +68,8 @@ class Param:
         return isinstance(self.default, tuple)
 
     @property
-    def ros_type(self) -> Parameter.Type:
-        return (_ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)])[0]
-
-    @property
     def type_text(self) -> str:
-        return (_ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)])[1]
+        return _ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)]
 
     def descriptor(self) -> ParameterDescriptor:
         """The declaration that ``ros2 param describe`` shows."""
@@ -88,6 +84,8 @@ class Param:
             description=text,
             additional_constraints="; ".join(constraints),
             read_only=self.read_only,
+            # rclpy would take [] for a list of bytes and refuse 5 for 5.0; the type is checked here instead
+            dynamic_typing=self.is_array or isinstance(self.default, float),
         )
         if self.lower is not None or self.upper is not None:
             if isinstance(self.default, float):
@@ -109,23 +107,28 @@ class Param:
         return descriptor
 
     def check(self, value: Any) -> Any:
-        """The value as a plain Python object.
+        """The value as a plain Python object; whole numbers become floats where those are meant.
 
         Raises:
-            ArgumentError: outside the bounds or choices, not finite, wrong length.
+            ArgumentError: another type, outside the bounds or choices, not finite, wrong length.
         """
         where = f"parameter {self.name!r}"
         if self.is_array:
-            values = tuple(value) if value is not None else ()
-            if self.length is not None and values and len(values) != self.length:
-                raise ArgumentError(f"has {len(values)} values", where=where, got=values, remedy=f"Give {self.length}.")
-            for item in values:
-                self._check_one(where, item)
-            return values
-        self._check_one(where, value)
-        return value
+            given = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
+            if value is None:
+                given = ()
+            if given is None:
+                raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
+            if self.length is not None and given and len(given) != self.length:
+                raise ArgumentError(f"has {len(given)} values", where=where, got=given, remedy=f"Give {self.length}.")
+            return tuple(self._check_one(where, item, self.element) for item in given)
+        return self._check_one(where, value, type(self.default))
 
-    def _check_one(self, where: str, value: Any) -> None:
+    def _check_one(self, where: str, value: Any, kind: type) -> Any:
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
         if self.choices and value not in self.choices:
             raise ArgumentError(
                 f"is {value!r}",
@@ -150,6 +153,7 @@ class Param:
                     got=value,
                     remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
                 )
+        return value
 
 
 class ParameterSet(Mapping[str, Any]):
@@ -184,8 +188,7 @@ class ParameterSet(Mapping[str, Any]):
             if param.name in self._params:
                 continue
             where = f"parameter {param.name!r}"
-            # an empty list has no type of its own in ROS, so an array without a default starts unset
-            default = param.ros_type if param.default == () else param.default
+            default = list(param.default) if param.is_array else param.default
             try:
                 declared = self._node.declare_parameter(param.name, default, param.descriptor())
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
@@ -196,8 +199,10 @@ class ParameterSet(Mapping[str, Any]):
                 ) from None
             except ValueError as error:
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
-            self._params[param.name] = param
             self._values[param.name] = param.check(declared.value)
+            self._params[param.name] = param
+            if declared.value is None:  # what a YAML file's [] arrives as; unset, nobody could read it back
+                self._node.set_parameters([Parameter(param.name, value=default)])
 
     @staticmethod
     def _hint(param: Param) -> str:
@@ -225,10 +230,6 @@ class ParameterSet(Mapping[str, Any]):
                 param = self._params.get(parameter.name)
                 if param is None:
                     continue  # use_sim_time and the like; or being declared just now, and checked there
-                if param.ros_type != parameter.type_:
-                    raise ArgumentError(
-                        f"is {parameter.value!r}", where=f"parameter {param.name!r}", remedy=f"Give {param.type_text}."
-                    )
                 proposed[param.name] = param.check(parameter.value)
                 changed.append(param.name)
             if changed:
@@ -238,6 +239,23 @@ class ParameterSet(Mapping[str, Any]):
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(proposed)
         return SetParametersResult(successful=True)
+
+    def unknown(self, elsewhere: Callable[[], Iterable[str]] = tuple) -> list[str]:
+        """A sentence for each value given at the start whose name is no parameter of this node.
+
+        Args:
+            elsewhere: names of parameters of the other nodes, which one file may serve too; asked only if needed.
+        """
+        given = [name for name in self._node._parameter_overrides if not self._node.has_parameter(name)]
+        given = [name for name in given if not name.startswith(_OF_RCLPY)]
+        others = set(elsewhere()) if given else set()
+        sentences = []
+        for name in sorted(set(given) - others):
+            near = difflib.get_close_matches(name, self._params, 1, 0.5)
+            sentences.append(
+                f"unknown parameter {name!r} is ignored" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+        return sentences
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]

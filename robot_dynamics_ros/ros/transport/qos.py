@@ -5,7 +5,7 @@ from __future__ import annotations
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "EVENT", "LATCHED", "NEWEST", "QUIET_PUBLISHER", "QUIET_SUBSCRIPTION", "STATE"]
+__all__ = ["COMMAND", "EVENT", "LATCHED", "MANY_REQUESTS", "NEWEST", "QUIET_PUBLISHER", "QUIET_SUBSCRIPTION", "STATE"]
 
 
 def _keep_last(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
@@ -23,6 +23,9 @@ COMMAND = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 #: Things that happen once and must arrive: trajectories.
 EVENT = _keep_last(10, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
+
+#: Services that many may call at once.
+MANY_REQUESTS = _keep_last(200, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 #: robot_description: late joiners get the last one.
 LATCHED = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)

@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["Rejections"]
 
+_MOST_TEXTS = 100
+
 
 class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
@@ -26,20 +28,30 @@ class Rejections:
         self._interval = interval
         self._next: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
+        self._said: set[str] = set()
         self.counts: Counter[str] = Counter()
         self.latest: dict[str, str] = {}
 
-    def report(self, cause: str, text: str) -> None:
-        """Count one event and say so if it is time to."""
+    def report(self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False) -> None:
+        """Count one event and say so if it is time to.
+
+        Args:
+            severity: ``"info"``, ``"warning"`` or ``"error"``.
+            distinct: say a text that has not been said yet at once, whenever the cause was reported last; only for
+                texts of which there are few.
+        """
         self.counts[cause] += 1
         self.latest[cause] = text
         now = time.monotonic()
-        if now < self._next.get(cause, 0.0):
+        if now < self._next.get(cause, 0.0) and not (distinct and text not in self._said):
             self._silent[cause] += 1
             return
+        if distinct and len(self._said) < _MOST_TEXTS:
+            self._said.add(text)
         more = self._silent.pop(cause, 0)
         self._next[cause] = now + self._interval
-        self._logger.warning(f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]"))
+        say = getattr(self._logger, severity)
+        say(f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]"))
 
     def count(self, cause: str) -> None:
         """Count one event silently."""

@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.topic_names import topic_token
 
-__all__ = ["WrenchTopics", "distinct_tokens", "spatial_wrench", "topic_token"]
+__all__ = ["WrenchTopics", "distinct_tokens", "sensible_wrench", "spatial_wrench", "topic_token"]
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
@@ -32,6 +32,26 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     if not np.isfinite(wrench).all():
         raise ArgumentError(
             f"the wrench has a component that is not finite: {wrench.tolist()}", where="external_wrench", got=wrench
+        )
+    return wrench
+
+
+#: Largest force, N, and moment, N m, that is taken for a measurement of something.
+LARGEST = 1e6
+
+
+def sensible_wrench(wrench: Array) -> Array:
+    """The wrench, if anything on Earth could exert it on a robot.
+
+    Raises:
+        ArgumentError: a component beyond 1e6 N or N m.
+    """
+    if np.abs(wrench).max() > LARGEST:
+        raise ArgumentError(
+            f"the wrench has a component of {np.abs(wrench).max():.3g}",
+            where="external_wrench",
+            got=wrench,
+            remedy=f"Forces in N and moments in N m, up to {LARGEST:g}.",
         )
     return wrench
 

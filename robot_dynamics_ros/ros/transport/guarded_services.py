@@ -1,0 +1,39 @@
+"""Requests of strangers: an exception in a service's callback is answered and reported, it ends no node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+__all__ = ["guard_services"]
+
+
+def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
+    """Wrap the callbacks of a node's services, rclpy's own included; those wrapped already stay as they are.
+
+    rclpy lets exceptions through that a request can provoke: a lifecycle transition that the present state does not
+    have, a parameter of a type that does not exist.  Uncaught they end the process, and the caller waits in vain.
+    A request that fails is answered with the response as it then is, for services that have ``success`` with false.
+
+    Args:
+        report: called with a cause and a sentence.
+    """
+    for service in node.services:
+        if not isinstance(service.callback, _Guarded):
+            service.callback = _Guarded(service.callback, service.srv_name, report)
+
+
+class _Guarded:
+    def __init__(self, callback: Callable[..., Any], name: str, report: Callable[[str, str], None]) -> None:
+        self._callback, self._name, self._report = callback, name, report
+
+    def __call__(self, request: Any, response: Any) -> Any:
+        try:
+            return self._callback(request, response)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
+            self._report("bad_request", f"a request to {self._name} failed: {type(error).__name__}: {error}")
+            if hasattr(response, "success"):
+                response.success = False
+            return response

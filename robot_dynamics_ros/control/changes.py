@@ -40,7 +40,7 @@ class Changes:
         """Have a job done in the background.
 
         Args:
-            topic: what it is about, e.g. ``"payload"``.
+            topic: what it is about, e.g. ``"payload"``; empty: never replaced.
             job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
             failed: called in :meth:`take_over` with the error that the job ended with.
         """
@@ -59,7 +59,7 @@ class Changes:
         while True:
             topic, number, job, failed = self._jobs.get()
             use: Callable[[], None] = _nothing
-            if number == self._newest[topic]:
+            if not topic or number == self._newest[topic]:
                 try:
                     use = job()
                 except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
@@ -72,7 +72,7 @@ class Changes:
         while self._ready:
             topic, number, use = self._ready.popleft()
             self._done += 1
-            if number == self._newest[topic]:
+            if not topic or number == self._newest[topic]:
                 use()
 
 

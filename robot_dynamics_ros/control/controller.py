@@ -10,6 +10,7 @@ import enum
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserv
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.per_joint import vector
-from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
+from robot_dynamics_ros.control.reference.reference import Proposal, ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
 from robot_dynamics_ros.control.reference.splice import JointTable
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
@@ -40,6 +41,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
+
+#: How far ahead a long trajectory is prepared to start, ns, and ns more for each of its points.
+LEAD, LEAD_PER_POINT = 20_000_000, 3_000
 
 
 class Mode(enum.Enum):
@@ -604,6 +608,53 @@ class JointController:
         goal = self._reference.accept(trajectory, t, chosen)
         self.mode = Mode.TRAJECTORY
         return goal
+
+    def accept_trajectory_later(
+        self,
+        make: Callable[[], Trajectory],
+        done: Callable[[Goal | Exception, Trajectory | None], None],
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
+
+        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.
+
+        Args:
+            make: makes the trajectory, in that thread.
+            done: called between two cycles with the goal, or with the exception it was refused with (from ``make``
+                too), and the trajectory.
+            tolerances: instead of the default ones.
+        """
+        chosen = tolerances if tolerances is not None else self._tolerances
+
+        def refused(error: Exception) -> None:
+            done(error, None)
+
+        def job(made: Trajectory | None = None, lead: int = LEAD) -> Callable[[], None]:
+            trajectory = make() if made is None else made
+            if not len(trajectory):
+                return lambda: take_over(trajectory, None, lead)
+            lead = max(lead, LEAD + len(trajectory) * LEAD_PER_POINT)
+            proposal = self._reference.propose(trajectory, (self._watchdog.last or 0) + lead, chosen)
+            return lambda: take_over(trajectory, proposal, lead)
+
+        def take_over(trajectory: Trajectory, proposal: Proposal | None, lead: int) -> None:
+            now = self._watchdog.last or 0
+            try:
+                self._require_tracking()
+                if proposal is None:
+                    done(self.accept_trajectory(trajectory, now, chosen), trajectory)
+                    return
+            except TrajectoryRejected as error:
+                done(error, trajectory)
+                return
+            if self._reference.adopt(proposal, now):
+                self.mode = Mode.TRAJECTORY
+                done(proposal.goal, trajectory)
+            else:  # the path was changed, or it took longer than thought
+                self._changes.prepare("", partial(job, trajectory, 2 * lead), refused)
+
+        self._changes.prepare("", job, refused)
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
         """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.

@@ -133,16 +133,14 @@ class Path:
 
     def _replaced(self, kept: list[int], new: Path, columns: np.ndarray) -> Path:
         """The pieces of this path at the knots ``kept``, then ``new``, which has all joints in another order."""
-        m = len(kept)
-        coefficients = np.empty((m + len(new.knots), 6, self.n))
-        coefficients[m:][:, :, columns] = new.coefficients
+        in_order = np.array_equal(columns, np.arange(self.n))
+        order = slice(None) if in_order else np.argsort(columns)
+        own = np.array([self.at(k) for k in kept]).reshape(-1, 6, self.n)
+        coefficients = np.concatenate([own, new.coefficients[:, :, order]])
         efforts = None
         if self.effort_coefficients is not None or new.effort_coefficients is not None:
-            efforts = np.zeros((m + len(new.knots), 2, self.n))
-            if new.effort_coefficients is not None:
-                efforts[m:][:, :, columns] = new.effort_coefficients
-        for i, k in enumerate(kept):
-            coefficients[i] = self.at(k)
-            if efforts is not None:
-                efforts[i] = self.effort_at(k)
+            own = np.array([self.effort_at(k) for k in kept]).reshape(-1, 2, self.n)
+            others = new.effort_coefficients
+            others = np.zeros((len(new.knots), 2, self.n)) if others is None else others[:, :, order]
+            efforts = np.concatenate([own, others])
         return Path(kept + new.knots, coefficients, efforts)

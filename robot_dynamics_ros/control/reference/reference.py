@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,24 @@ from robot_dynamics_ros.control.reference.tolerances import Tolerances, check
 from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ReferenceGenerator"]
+__all__ = ["Proposal", "ReferenceGenerator"]
 
 #: Errors at the goal below this are never remarked on, rad or m.
 FAR_OFF = 0.01
+
+
+class Proposal(NamedTuple):
+    """A path made from a trajectory, not followed yet.
+
+    Attributes:
+        path: the path.
+        goal: its goal.
+        replaces: the path that it was spliced onto.
+    """
+
+    path: Path
+    goal: Goal
+    replaces: Path
 
 
 class ReferenceGenerator:
@@ -67,7 +82,18 @@ class ReferenceGenerator:
         Raises:
             TrajectoryRejected: see :func:`~robot_dynamics_ros.control.reference.splice.splice`; nothing is changed then.
         """
-        o = self.options
+        proposal = self.propose(trajectory, t, tolerances)
+        self.adopt(proposal, t)
+        return proposal.goal
+
+    def propose(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Proposal:
+        """The path that would be followed if the trajectory were accepted at ``t``; changes nothing, so that any thread
+        may call it.
+
+        Raises:
+            TrajectoryRejected: as :meth:`accept`.
+        """
+        o, present = self.options, self.path
         if not o.allow_nonzero_velocity_at_trajectory_end and (np.abs(trajectory.velocities[-1]) > REST_SPEED).any():
             worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
             raise TrajectoryRejected(
@@ -77,17 +103,24 @@ class ReferenceGenerator:
                 remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
             )
         path, start, end = splice(
-            self.path, trajectory, t, self.table, allow_partial=o.allow_partial_joints_goal, max_step=o.max_step
+            present, trajectory, t, self.table, allow_partial=o.allow_partial_joints_goal, max_step=o.max_step
         )
-        self.path = path
         goal = Goal(start, end, tolerances)
         goal.travel = np.abs(path.sample(end)[0] - path.sample(start)[0])
-        for other in [g for g in self._waiting if g.start >= start]:
+        return Proposal(path, goal, present)
+
+    def adopt(self, proposal: Proposal, t: int) -> bool:
+        """Follow what was proposed, from ``t`` on; False, and nothing changed, if the path has changed meanwhile, or time
+        has gone by its start."""
+        if proposal.replaces is not self.path or t > proposal.goal.start:
+            return False
+        self.path, goal = proposal.path, proposal.goal
+        for other in [g for g in self._waiting if g.start >= goal.start]:
             other.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
             self._waiting.remove(other)
         self._waiting.append(goal)
         self._begin(t)
-        return goal
+        return True
 
     def _begin(self, t: int) -> None:
         """Make the goal whose time has come the active one."""

@@ -9,7 +9,7 @@ point left.  Position and velocity of the reference never jump, save for the ste
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -218,7 +218,9 @@ def _through(
     after = [positions, velocities, accelerations]
     degrees = np.minimum(np.concatenate([degree[:1], degree[:-1]]), degree)  # the smaller one of a segment's ends
     pieces = np.empty((m + 1, 6, k))
-    for d, terms, polynomial_of in ((5, 3, polynomial.quintic), (3, 2, polynomial.cubic), (1, 1, polynomial.linear)):
+    kinds: tuple[tuple[int, int, Callable[..., Array]], ...]
+    kinds = ((5, 3, polynomial.quintic), (3, 2, polynomial.cubic), (1, 1, polynomial.linear))
+    for d, terms, polynomial_of in kinds:
         rows = np.flatnonzero(degrees == d)
         if len(rows):
             ends = (*(x[rows] for x in before[:terms]), *(x[rows] for x in after[:terms]))

@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.command_topic_watch import other_publishers
@@ -28,7 +29,11 @@ from robot_dynamics_ros.ros.controller.trajectory_action import (
     goal_tolerances,
     load_action_type,
 )
-from robot_dynamics_ros.ros.controller.trajectory_messages import point_from_message, trajectory_from_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    point_from_message,
+    trajectory_from_bytes,
+    trajectory_from_message,
+)
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS, command_topic
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
@@ -42,6 +47,8 @@ __all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
+#: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
+LONG = 20_000
 
 
 def _simulator_parameters() -> list[str]:
@@ -127,7 +134,7 @@ class ControllerNode(LifecycleNode):
             return _FAILURE
         self.loop = loop
         inputs = (
-            self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT),
+            self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT, raw=True),
             self.create_subscription(
                 JointTrajectoryPoint,
                 "~/joint_references",
@@ -278,37 +285,73 @@ class ControllerNode(LifecycleNode):
         self.rejections.report("not_active", f"{what} refused: the controller is not active, or has no joint state yet")
         return None
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, raw: bytes) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
             return
+        allow = self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+
+        def make() -> Trajectory:
+            return trajectory_from_bytes(raw, allow_nonzero_end_velocity=allow)
+
+        def done(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+            if isinstance(outcome, Goal):
+                self._accepted(outcome, trajectory)
+            else:
+                self.rejections.report("trajectory", f"trajectory refused: {outcome}")
+
+        self._follow(loop, len(raw), make, done)
+
+    def _follow(
+        self,
+        loop: ControlLoop,
+        size: int,
+        make: Callable[[], Trajectory],
+        done: Callable[[Goal | Exception, Trajectory | None], None],
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
+        controller = loop.controller
+        if size > LONG or controller.preparing:  # else an earlier one, still being prepared, would replace this one
+            controller.accept_trajectory_later(make, done, tolerances)
+            return
         try:
-            self._follow(loop, message)
+            trajectory = make()
+            goal = controller.accept_trajectory(trajectory, loop.stamp, tolerances)
         except RobotDynamicsError as error:
-            self.rejections.report("trajectory", f"trajectory refused: {error}")
+            done(error, None)
+        else:
+            done(goal, trajectory)
 
-    def _follow(self, loop: ControlLoop, message: JointTrajectory, tolerances: Tolerances | None = None) -> Goal:
-        trajectory = trajectory_from_message(
-            message, allow_nonzero_end_velocity=self.parameters["allow_nonzero_velocity_at_trajectory_end"]
-        )
-        goal = loop.controller.accept_trajectory(trajectory, loop.stamp, tolerances)
+    def _accepted(self, goal: Goal, trajectory: Trajectory | None) -> None:
         self._report.goal(goal)
-        points, duration = len(trajectory), trajectory.duration
-        self.get_logger().info(
-            f"following a trajectory of {points} points and {duration:.3f} s" if points else "empty trajectory: holding"
-        )
-        return goal
+        if trajectory is None or not len(trajectory):
+            self.get_logger().info("empty trajectory: holding")
+        else:
+            self.get_logger().info(
+                f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s"
+            )
 
-    def _begin_goal(self, request: Any) -> Goal:
+    def _begin_goal(self, request: Any, done: Callable[[Goal | Exception], None]) -> None:
         loop = self.loop
         if loop is None or not loop.running:
-            raise TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it.")
+            done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
+            return
         tolerances = goal_tolerances(request, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
-        try:
-            return self._follow(loop, request.trajectory, tolerances)
-        except RobotDynamicsError as error:
-            self.rejections.report("trajectory", f"goal refused: {error}")
-            raise
+        message, allow = request.trajectory, self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+
+        def make() -> Trajectory:
+            return trajectory_from_message(message, allow_nonzero_end_velocity=allow)
+
+        def finished(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+            if isinstance(outcome, Goal):
+                self._accepted(outcome, trajectory)
+            else:
+                self.rejections.report("trajectory", f"goal refused: {outcome}")
+            done(outcome)
+
+        size = len(message.points) * 24 * (1 + len(message.joint_names))
+        self._follow(loop, size, make, finished, tolerances)
 
     def _hold_for_action(self) -> None:
         if self.loop is not None and self.loop.running:

@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
@@ -73,7 +73,8 @@ class FollowJointTrajectory:
     Args:
         node: the node.
         action_type: see :func:`load_action_type`.
-        begin: starts an action's goal message; raises :class:`RobotDynamicsError` if it cannot be followed.
+        begin: starts an action's goal message, and calls the function given with it, at once or later, with the goal or
+            with the exception that says why it cannot be followed.
         ready: whether goals can be taken now; says why not to the log.
         hold: brings the arm to a stop, which cancels its goals.
         feedback: makes the feedback message.
@@ -86,7 +87,7 @@ class FollowJointTrajectory:
         node: Node,
         action_type: Any,
         *,
-        begin: Callable[[Any], Goal],
+        begin: Callable[[Any, Callable[[Goal | Exception], None]], None],
         ready: Callable[[], bool],
         hold: Callable[[], None],
         feedback: Callable[[Any], Any],
@@ -142,13 +143,15 @@ class FollowJointTrajectory:
             goal = Goal(0, 0, None)
             goal.finish(GoalStatus.CANCELED)
             return self._end(handle, goal)
-        try:
-            goal = self._begin(handle.request)
-        except RobotDynamicsError as error:
-            goal = Goal(0, 0, None)
+        begun: Future = Future()
+        self._begin(handle.request, begun.set_result)
+        outcome_of_begin = begun.result() if begun.done() else await begun
+        if isinstance(outcome_of_begin, Exception):
+            error, goal = outcome_of_begin, Goal(0, 0, None)
             code = error.code if isinstance(error, TrajectoryRejected) else ResultCode.INVALID_GOAL
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
+        goal = outcome_of_begin
         pursuit = _Pursuit(handle, goal, Future())
         self._pursuits.append(pursuit)
         self.poll(0)

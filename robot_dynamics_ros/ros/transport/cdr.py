@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointStateLayout", "Template", "marks", "plain"]
+__all__ = ["CdrReader", "JointStateLayout", "Template", "marks", "plain"]
 
 _HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
@@ -125,6 +125,57 @@ class JointStateLayout:
     def places(self, field: int) -> int:
         """Index in :meth:`values` of the first value of a field: 0 position, 1 velocity, 2 effort."""
         return (self._data[field] - min(self._data)) // 8
+
+
+class CdrReader:
+    """Reads values one after the other from a message in plain encapsulation and this machine's byte order.
+
+    Attributes:
+        offset: of the next byte.
+
+    Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
+    """
+
+    def __init__(self, raw: bytes, offset: int = _HEADER) -> None:
+        self._raw = raw
+        self.offset = offset
+
+    def aligned(self, size: int) -> int:
+        """Go on to the next multiple of ``size`` and return it."""
+        self.offset = _aligned(self.offset, size)
+        return self.offset
+
+    def uint32(self) -> int:
+        """An unsigned number of 32 bits."""
+        at = self.aligned(4)
+        self.offset += 4
+        return int(_uint32.unpack_from(self._raw, at)[0])
+
+    def int32(self) -> int:
+        """A signed number of 32 bits."""
+        value = self.uint32()
+        return value - (1 << 32) if value >> 31 else value
+
+    def count(self, smallest: int) -> int:
+        """Length of a sequence whose items take at least so many bytes; what cannot fit is an error at once."""
+        n = self.uint32()
+        if n * smallest > len(self._raw) - self.offset:
+            raise ValueError(f"a sequence of {n} does not fit")
+        return n
+
+    def string(self) -> str:
+        """A string."""
+        n = self.count(1)
+        text = self._raw[self.offset : self.offset + max(n - 1, 0)]
+        self.offset += n
+        return text.decode()
+
+    def doubles(self) -> Array:
+        """A sequence of doubles, as a read-only view."""
+        n = self.count(8)
+        at = self.aligned(8) if n else self.offset
+        self.offset = at + 8 * n
+        return np.frombuffer(self._raw, np.float64, n, at)
 
 
 def marks(n: int, first: int = 1) -> array.array:

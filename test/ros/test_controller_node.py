@@ -149,7 +149,7 @@ def test_gains_change_while_running_and_nonsense_is_refused_with_a_reason(robot,
     for name, value, words in (
         (f"gains__{first}__p", -1.0, "0.0"),
         (f"gains__{first}__d", math.nan, "nan"),
-        (f"gains__{first}__p", 3, "DOUBLE"),
+        (f"gains__{first}__p", "three", "Give a number"),
         ("payload__mass", 2.0, "payload.link"),
         (f"gains__{first}__i", 1e6, "unstable"),
         ("law", "magic", "computed_torque"),
@@ -282,7 +282,7 @@ def test_hold_is_refused_while_there_is_nothing_to_hold(peer, start):
     ("parameters", "words"),
     [
         ({"robot_description_file": "no_such_robot"}, "no_such_robot"),
-        ({"robot_description_file": ROBOT, "state_timeout": 1}, "decimal point"),
+        ({"robot_description_file": ROBOT, "state_timeout": "soon"}, "Give a number"),
         ({"robot_description_file": ROBOT, "state_timeout": -1.0}, "state_timeout"),
         ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
         ({"robot_description_file": ROBOT, "command_format": "telepathy"}, "multi_array"),

@@ -43,8 +43,10 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
             return "[" + ", ".join(text(item) for item in value) + "]"
         return str(value)
 
-    def begin(name: str, remap: dict[str, str] | None = None, **parameters: object) -> NodeProcess:
-        arguments = ["--ros-args"]
+    def begin(
+        name: str, remap: dict[str, str] | None = None, params_file: object = None, **parameters: object
+    ) -> NodeProcess:
+        arguments = ["--ros-args", *(["--params-file", str(params_file)] if params_file else [])]
         for key, value in parameters.items():
             arguments += ["-p", f"{key.replace('__', '.')}:={text(value)}"]
         for old, new in (remap or {}).items():

@@ -293,3 +293,103 @@ def test_a_start_that_cannot_succeed_says_why_and_fails(start, parameters, words
     assert controller.wait(30.0) == 1
     assert words in controller.output()
     assert "Traceback" not in controller.output()
+
+
+def change_state(peer, transition: int, label: str = ""):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    request = ChangeState.Request(transition=Transition(id=transition, label=label))
+    return peer.call(ChangeState, f"{CONTROLLER}/change_state", request)
+
+
+def test_transitions_that_the_state_does_not_have_are_answered_and_do_no_harm(robot, start):
+    controller = start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    for transition, label in ((1, ""), (99, ""), (255, ""), (0, ""), (4, "no_such_label")):
+        assert not change_state(robot.peer, transition, label).success
+    robot.effort()
+    assert "a request to" in controller.output()
+    assert "Traceback" not in controller.output()
+
+
+def test_parameters_that_nobody_could_have_meant_are_answered(robot, start):
+    from rcl_interfaces.msg import Parameter as ParameterMessage
+    from rcl_interfaces.msg import ParameterValue
+    from rcl_interfaces.srv import SetParameters
+
+    start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    for name, kind in (("law", 77), ("", 3), ("joints", 2), ("gains.shoulder.p", 9), ("no such thing", 2)):
+        request = SetParameters.Request(parameters=[ParameterMessage(name=name, value=ParameterValue(type=kind))])
+        response = robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
+        assert not any(result.successful for result in response.results)
+    robot.effort()
+
+
+def test_every_parameter_can_be_read_and_what_was_read_starts_the_same_node(robot, start, tmp_path):
+    """What ``ros2 param dump`` does, lists without entries included."""
+    import yaml
+    from rcl_interfaces.srv import GetParameters, ListParameters
+    from rclpy.parameter import parameter_value_to_python
+
+    def read():
+        names = robot.peer.call(ListParameters, f"{CONTROLLER}/list_parameters", ListParameters.Request()).result.names
+        values = robot.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", GetParameters.Request(names=names))
+        found = {n: parameter_value_to_python(v) for n, v in zip(names, values.values, strict=True)}
+        return {n: list(v) if not isinstance(v, (str, int, float, bool, type(None))) else v for n, v in found.items()}
+
+    controller = start("controller", robot_description_file=ROBOT, gains__shoulder__p=77)
+    robot.effort()
+    first = read()
+    assert len(first) > 50
+    assert None not in first.values()
+    assert first["joints"] == [] and first["gains.shoulder.p"] == 77
+    controller.stop()
+    file = tmp_path / "dump.yaml"
+    file.write_text(yaml.safe_dump({CONTROLLER: {"ros__parameters": first}}))
+    second = start("controller", params_file=file)
+    robot.peer.wait(lambda: "active; holding" in second.output(), "the second controller")
+    assert read() == first
+    assert "unknown parameter" not in second.output()
+
+
+def test_unknown_parameters_are_named_with_the_nearest_known_one(robot, start, tmp_path):
+    file = tmp_path / "given.yaml"
+    file.write_text(
+        f"{CONTROLLER}:\n  ros__parameters:\n    gains.sholder.p: 5.0\n    stat_timeout: 0.2\n    update_rate: 500\n"
+    )
+    controller = start("controller", robot_description_file=ROBOT, params_file=file)
+    robot.effort()
+    assert "unknown parameter 'gains.sholder.p' is ignored; did you mean 'gains.shoulder.p'?" in controller.output()
+    assert "did you mean 'state_timeout'?" in controller.output()
+    assert "update_rate" not in controller.output()  # the simulator's, from a file for both
+
+
+def test_a_broken_parameter_file_gives_its_line(start, tmp_path):
+    file = tmp_path / "broken.yaml"
+    file.write_text("a:\n  b: 1\n c: 2\n")
+    controller = start("controller", robot_description_file=ROBOT, params_file=file)
+    assert controller.wait(30.0) == 1
+    assert "broken.yaml, line 3" in controller.output()
+    assert "Traceback" not in controller.output()
+
+
+def test_numbers_that_cannot_be_meant_are_refused_on_entry(robot, start, model):
+    from geometry_msgs.msg import WrenchStamped
+    from trajectory_msgs.msg import JointTrajectoryPoint
+
+    controller = start("controller", robot_description_file=ROBOT)
+    robot.effort()
+    points = robot.peer.publisher(JointTrajectoryPoint, f"{CONTROLLER}/joint_references")
+    wrenches = robot.peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
+    robot.peer.subscribed(points)
+    robot.peer.subscribed(wrenches)
+    points.publish(JointTrajectoryPoint(positions=[0.0, 0.0], velocities=[1e300, 0.0]))
+    robot.peer.wait(lambda: "velocities: 1e+300" in controller.output(), "the refusal of a velocity")
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.force.x = model.link_names[-1], 1e300
+    wrenches.publish(message)
+    robot.peer.wait(lambda: "component of 1e+300" in controller.output(), "the refusal of a wrench")
+    robot.effort()
+    assert "fault" not in controller.output()

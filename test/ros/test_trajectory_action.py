@@ -183,7 +183,8 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
     topics = ReferenceTopics.__new__(ReferenceTopics)
     topics._controller, topics._names = arm.controller, list(arm.model.joint_names)
     topics._state = SimpleNamespace(publish=published.append)
-    topics._publish_state("header", arm.node.loop._reader)
+    topics._reader = arm.node.loop._reader
+    topics._publish_state("header")
     (state,) = published
     assert state.joint_names == list(arm.model.joint_names)
     np.testing.assert_allclose(state.reference.positions, START, atol=1e-12)

@@ -218,13 +218,17 @@ def _through(
     after = [positions, velocities, accelerations]
     degrees = np.minimum(np.concatenate([degree[:1], degree[:-1]]), degree)  # the smaller one of a segment's ends
     pieces = np.empty((m + 1, 6, k))
-    kinds: tuple[tuple[int, int, Callable[..., Array]], ...]
-    kinds = ((5, 3, polynomial.quintic), (3, 2, polynomial.cubic), (1, 1, polynomial.linear))
-    for d, terms, polynomial_of in kinds:
+    polynomials: dict[int, Callable[..., Array]] = {
+        5: polynomial.quintic,
+        3: polynomial.cubic,
+        1: polynomial.linear,
+    }
+    for d, through in polynomials.items():
+        terms = (d + 1) // 2
         rows = np.flatnonzero(degrees == d)
         if len(rows):
             ends = (*(x[rows] for x in before[:terms]), *(x[rows] for x in after[:terms]))
-            pieces[rows] = np.moveaxis(polynomial_of(*ends, T[rows]), 0, 1)
+            pieces[rows] = np.moveaxis(through(*ends, T[rows]), 0, 1)
     if degrees[0] == 1 and v0.any():
         # joints that move already would have their velocity jump at the start of a straight line
         leaving = polynomial.cubic(q0, v0, positions[0], (positions[0] - q0) / T[0], float(T[0, 0]))

@@ -190,7 +190,11 @@ class ParameterSet(Mapping[str, Any]):
             where = f"parameter {param.name!r}"
             default = list(param.default) if param.is_array else param.default
             try:
-                declared = self._node.declare_parameter(param.name, default, param.descriptor())
+                # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
+                given = self._node._parameter_overrides.get(param.name)
+                declared = self._node.declare_parameter(
+                    param.name, default, param.descriptor(), given is not None and given.value is None
+                )
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
                 raise ArgumentError(
                     f"cannot be what was given ({error})",
@@ -201,8 +205,6 @@ class ParameterSet(Mapping[str, Any]):
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
             self._values[param.name] = param.check(declared.value)
             self._params[param.name] = param
-            if declared.value is None:  # what a YAML file's [] arrives as; unset, nobody could read it back
-                self._node.set_parameters([Parameter(param.name, value=default)])
 
     @staticmethod
     def _hint(param: Param) -> str:

@@ -76,7 +76,9 @@ def _parameters(axis: Any, found: Identification, shown: Any) -> None:
     )  # fmt: skip
     axis.set_yticks(y, [_short(base.names[k]) for k in shown], fontsize=7)
     axis.invert_yaxis()
-    axis.set_xscale("symlog", linthresh=max(float(np.median(base.half_width[shown])), 1e-9) if len(shown) else 1.0)
+    largest = float(np.abs(base.values[shown]).max(initial=1e-6))
+    axis.set_xscale("symlog", linthresh=10.0 ** np.floor(np.log10(0.02 * largest)))
+    axis.margins(x=0.06)
     left = f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
     axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{left}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,68 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
 
     peer.wait(told, "markers of the right robot", 40.0)
     assert viewer.output().count("showing 'two_link'") == 2
+
+
+@pytest.mark.middleware
+def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
+    """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step, reset."""
+    from robot_dynamics_ros.ros.transport.reports import Rejections
+    from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
+
+    start("simulator", robot_description_file="two_link", update_rate=200.0)
+    start("controller", robot_description_file="two_link")
+    model, names = (
+        rd.load_robot("two_link"),
+        {"controller": "computed_torque_controller", "simulator": "robot_simulator"},
+    )
+    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
+    controls = LiveControls(peer.node, robot, "", names)
+    assert "nobody" in controls.hold()  # not there yet
+
+    def until(condition, what: str) -> None:
+        def look() -> bool:
+            controls.tick()
+            return bool(condition())
+
+        peer.wait(look, what)
+
+    until(lambda: robot.state() is not None, "a state")
+    until(lambda: controls.adjustables(), "gains and payload")
+    found = {item.name: item for item in controls.adjustables()}
+    gain = found["gains.elbow.p"]
+    assert gain.lower == 0.0
+    assert gain.value < gain.upper <= 4.0 * gain.value
+    assert "payload.mass" in found
+
+    def ask(work, answer: str) -> None:
+        """Ask until it is answered so: the other side may not be ready yet, and an answer may be lost."""
+        heard: set[str] = set()
+
+        def answered() -> bool:
+            heard.add(robot.answer)
+            return answer in robot.answer
+
+        for _ in range(10):
+            work()
+            deadline = time.monotonic() + 3.0
+            while time.monotonic() < deadline:
+                controls.tick()
+                peer.executor.spin_once(timeout_sec=0.02)
+                if answered():
+                    return
+        raise AssertionError(f"expected {answer!r}, heard {heard}")
+
+    ask(controls.hold, "hold: holding")
+    ask(lambda: controls.adjust(gain.name, 0.5 * gain.value), f"gains.elbow.p = {0.5 * gain.value:g}")
+    assert "outside its limits" in controls.adjust(gain.name, 1e9)
+    start_at = robot.state().q.copy()
+    controls.move_to(start_at + 0.3, 0.5)
+    until(lambda: np.abs(robot.state().q - start_at - 0.3).max() < 0.05, "the set-point")
+    ask(lambda: controls.adjust("payload.mass", 0.5), "payload.mass = 0.5")
+    ask(lambda: controls.pause(True), "pause: paused")
+    ask(controls.step, "step: t =")
+    ask(lambda: controls.pause(False), "pause: running")
+    ask(controls.reset, "reset: the robot is back")
 
 
 @pytest.mark.middleware

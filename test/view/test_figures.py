@@ -113,3 +113,16 @@ def test_parts_that_are_zero_are_named_and_not_drawn(tmp_path):
     assert len(figure.axes) == 2 * (len(history.parts) - 3)
     forces = figure.axes[::2]
     assert len({axis.get_ylim() for axis in forces}) == 1  # one scale a column
+
+
+def test_the_figure_of_an_identification_shows_joints_and_parameters(tmp_path):
+    from support.identification_data import excitation, record, wrong_robot
+
+    prior = rd.load_robot("two_link")
+    t, q, effort, _ = record(wrong_robot(prior, 3), prior, excitation(prior, 3, period=5.0, evaluations=20), seed=3)
+    found = rd.identify(prior, t, q, effort, rd.IdentificationSettings(unseen="keep"))
+    figure = found.plot(tmp_path / "identification.png")
+    bars, parameters = figure.axes
+    assert [label.get_text() for label in bars.get_yticklabels()] == list(found.prior.joint_names)
+    assert len(parameters.get_yticklabels()) == min(40, len(found.base.values))
+    assert (tmp_path / "identification.png").stat().st_size > 10_000

@@ -25,7 +25,7 @@ SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 XYZ = ("#c1272d", "#4e9a06", "#2b5fad")
 """Colours of components: x red, y green, z blue, as everywhere in robotics."""
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

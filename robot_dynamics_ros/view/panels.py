@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics import WRENCH_PARTS
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, sensible_scale
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale, sensible_scale
 from robot_dynamics_ros.view.colours import PARTS, SERIES, rgb255
 from robot_dynamics_ros.view.nodes import LAYERS, RobotNodes
 from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
@@ -126,6 +126,7 @@ class LayerPanel:
                 f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
             )
             gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>')
+            self._parts_text = gui.add_markdown("")
         with gui.add_folder("Show", expand_by_default=False):
             for layer, label in zip(
                 LAYERS, ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes"), strict=True
@@ -175,13 +176,20 @@ class LayerPanel:
         """The scale of the arrows."""
         return self._scale()
 
-    def balance(self, shown: Shown) -> Arrows | None:
-        """The parts of the balance that is asked for."""
+    def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale]:
+        """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
         if self._joint.value == "none":
-            return None
-        return balance_arrows(
+            return None, self._scale()
+        arrows = balance_arrows(
             self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None
         )
+        half = getattr(arrows, self.balanced)
+        length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(half, axis=1).max()))
+        unit = "N" if self.balanced == "forces" else "N m"
+        text = f"0.1 m = {0.1 / length:.3g} {unit}"
+        if text != self._parts_text.content:
+            self._parts_text.content = text
+        return arrows, ArrowScale(length, length)
 
 
 class Player:

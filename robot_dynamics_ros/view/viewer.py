@@ -100,7 +100,7 @@ class RobotView:
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
             arrows = external_arrows(nodes.model, shown.q, wrenches) if wrenches and show[name] else None
             nodes.wrenches(name, arrows, scale, True, show["moments"])
-        nodes.balance(show.balance(shown), scale, show.balanced)
+        nodes.balance(*show.balance(shown), show.balanced)
         nodes.centres(show["centres"])
         nodes.ghost(shown.reference if show["reference"] else None)
         if isinstance(self.source, MotionSource) and len(self.source.motion) > 2:

@@ -130,8 +130,9 @@ def _start(model: RobotModel, text: str) -> Array | None:
     if not text:
         return None
     try:
-        return np.array([float(word) for word in text.split(",")])
+        q = np.array([float(word) for word in text.split(",")])
     except ValueError:
-        raise ArgumentError(
-            f"expected {model.nv} numbers with commas, got {text!r}", where="--start", got=text
-        ) from None
+        q = np.empty(0)
+    if q.shape != (model.nq,) or not np.isfinite(q).all():
+        raise ArgumentError(f"expected {model.nq} numbers with commas, got {text!r}", where="--start", got=text)
+    return q

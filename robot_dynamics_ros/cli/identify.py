@@ -146,6 +146,13 @@ def run(options: argparse.Namespace) -> int:
     whole = load_model(options)
     model = _locked(whole, options.lock)
     recording = _read(options.bag or options.csv, bool(options.bag), model, options)
+    if 4.0 * options.block > recording.t[-1] - recording.t[0]:
+        raise ArgumentError(
+            f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
+            where="--block",
+            got=options.block,
+            remedy="Give a fraction of a second; 0.05 is the default.",
+        )
     unseen = _read(options.validate, _is_bag(options.validate), model, options) if options.validate else None
     found = identify(model, recording.t, recording.q, recording.effort, settings)
     text = report_text(found)

@@ -37,6 +37,10 @@ COMMANDS = {
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
     "info": ("robot_dynamics_ros.cli.info", "links, masses, inertias, joints, axes and limits of a robot"),
     "monte_carlo": ("robot_dynamics_ros.cli.monte_carlo", "a motion on many robots that are not quite as drawn"),
+    "simulate": (
+        "robot_dynamics_ros.cli.simulate",
+        "a robot falling or led along a motion, as fast as it can be computed",
+    ),
     "view": (
         "robot_dynamics_ros.cli.view",
         "a robot in a browser: standing, from a recording, or live; pictures and films",

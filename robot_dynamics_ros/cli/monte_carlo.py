@@ -16,6 +16,7 @@ from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_
 from robot_dynamics_ros.cli.plan import plan_motion
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
@@ -23,6 +24,7 @@ from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
 
 __all__ = ["add_arguments", "run"]
 
+_MOST_STEPS = 1e6
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
@@ -68,6 +70,14 @@ def run(options: argparse.Namespace) -> int:
     model = _with_rotors(load_model(options), options.rotors)
     start = np.clip(model.initial_configuration(), model.lower, model.upper)
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
+    steps = motion.duration / options.dt
+    if not 1.0 <= steps <= _MOST_STEPS:
+        raise ArgumentError(
+            f"the motion of {motion.duration:g} s has {steps:.3g} control periods",
+            where="--duration, --dt",
+            got=(motion.duration, options.dt),
+            remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
+        )
     experiment = TrackingExperiment.of_motion(
         model,
         motion.at,

@@ -13,7 +13,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Motion", "plan_motion"]
+__all__ = ["Motion", "motion_through", "plan_motion"]
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
@@ -77,7 +77,33 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
             if motion is not None and motion.duration <= _LONGEST:
                 return motion
             lower, upper = start + 0.9 * (lower - start), start + 0.9 * (upper - start)  # gravity: stay nearer
-    raise ArgumentError(
+    raise _too_weak(model)
+
+
+def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> Motion:
+    """A motion through configurations, at rest at both ends.
+
+    Args:
+        model: a robot on a fixed base.
+        visits: (k, n) configurations, k ≥ 2.
+        times: (k,) s, when; as fast as half of the velocity and effort limits allow, in equal steps, if not given.
+
+    Raises:
+        ArgumentError: fewer than two configurations; no such motion keeps to the limits.
+    """
+    if len(visits) < 2:
+        raise ArgumentError("fewer than two configurations make no motion", where="motion", got=len(visits))
+    if times is not None:
+        return _motion(model, visits, times)
+    for share in _SHARES:
+        motion = _slow_enough(model, visits, 1.0 * (len(visits) - 1), share)
+        if motion is not None:
+            return motion
+    raise _too_weak(model)
+
+
+def _too_weak(model: RobotModel) -> ArgumentError:
+    return ArgumentError(
         f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort limits; gravity alone may need more",
         where=f"robot {model.name!r}",
         remedy="Check the masses and the effort limits of the URDF.",
@@ -108,8 +134,8 @@ def _bounds(model: RobotModel, start: Array) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _motion(model: RobotModel, visits: Array, duration: float) -> Motion:
-    knots = np.linspace(0.0, duration, len(visits))
+def _motion(model: RobotModel, visits: Array, duration: float | Array) -> Motion:
+    knots = np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
     rest = [(1, np.zeros(model.nq)), (2, np.zeros(model.nq))]
     return Motion(model.joint_names, knots, visits, make_interp_spline(knots, visits, k=5, bc_type=(rest, rest)))
 

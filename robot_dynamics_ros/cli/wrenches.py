@@ -27,7 +27,8 @@ __all__ = ["add_arguments", "run"]
 
 _T = TypeVar("_T")
 
-FORMATS = ("bag", "csv", "picture")
+_FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
+FORMATS = tuple(_FILES)
 _SHOWN = 10
 
 
@@ -103,6 +104,13 @@ def run(options: argparse.Namespace) -> int:
             remedy=f"Choose among {', '.join(FORMATS)}.",
         )
     model = load_model(options)
+    if options.observer and not options.balance:
+        raise ArgumentError(
+            "there is no balance to see from there",
+            where="--observer",
+            got=options.observer,
+            remedy="Name the joint whose wrench is to be taken apart: --balance JOINT.",
+        )
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     settings = Settings(
         joints=joints,
@@ -115,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         balance=options.balance,
         observer=options.observer,
     )
-    directory, earlier = _directory(Path(options.output), options.overwrite)
+    directory, earlier = _directory(Path(options.output), options.overwrite, formats)
     if options.bag:
         recording = _with_progress(
             "reading",
@@ -144,7 +152,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _directory(path: Path, overwrite: bool) -> tuple[Path, list[Path]]:
+def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:
     """The output directory, and what an earlier run has left there.
 
     Raises:
@@ -152,7 +160,7 @@ def _directory(path: Path, overwrite: bool) -> tuple[Path, list[Path]]:
     """
     if path.exists() and not path.is_dir():
         raise ArgumentError(f"{path} is no directory", where="--output", got=str(path), remedy="Choose another.")
-    ours = [path / name for name in ("wrenches.csv", "wrenches_bag", "wrenches.png", "paths.png", "parts.png")]
+    ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
     there = [p for p in ours if p.exists()]
     if there and not overwrite:
         raise ArgumentError(

@@ -1,0 +1,75 @@
+"""``demo --all``: the demonstration's motion on many robots, offline in lockstep, and a table of how it went."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.cli.rehearsal import rehearse
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.library import robot_names, robot_path
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
+
+__all__ = ["HEAD", "all_robots", "try_robots"]
+
+HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
+
+
+def all_robots() -> list[tuple[str, Path]]:
+    """Name and file of the robots that ship with the package, and of example-robot-data where that is installed."""
+    found = [(name, robot_path(name)) for name in robot_names()]
+    try:
+        files = metadata.files("example-robot-data") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    paths = sorted({Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf"})
+    return [*found, *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path))))]
+
+
+def try_robots(
+    robots: Iterable[tuple[str, Path]],
+    *,
+    inertia_check: str,
+    duration: float,
+    tolerance: float,
+    seed: int,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """One row a robot, with the keys of :data:`HEAD` and ``arrived``."""
+    rows = []
+    for name, path in robots:
+        progress(name)
+        row: dict[str, Any] = {"robot": name, "joints": None, "seconds": None, "largest error": None, "left": None}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row |= _try(load_urdf(path, inertia_check=inertia_check), duration, tolerance, seed)
+        except RobotDynamicsError as error:
+            row |= {"arrived": False, "outcome": str(error).splitlines()[0]}
+        rows.append(row)
+    return rows
+
+
+def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, Any]:
+    several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
+    if several or not model.nv:
+        outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
+        return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
+    start = np.clip(model.initial_configuration(), model.lower, model.upper)
+    motion = plan_motion(model, start, duration=duration, seed=seed)
+    done = rehearse(model, motion, tolerance=tolerance)
+    return {
+        "joints": model.nv,
+        "seconds": round(motion.duration, 2),
+        "largest error": float(np.abs(done.error).max()),
+        "left": float(done.left.max()),
+        "arrived": done.arrived,
+        "outcome": "arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}",
+    }

@@ -1,0 +1,130 @@
+"""A motion run offline: the controller of the node and the plant of the simulator, in lockstep, as fast as they can."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.cli.plan import Motion
+from robot_dynamics_ros.control import ComputedTorque, JointController
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws import FeedforwardPD, Law, PDGravity
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.dynamics import mass_matrix
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+
+__all__ = ["LAWS", "Rehearsal", "make_law", "rehearse"]
+
+LAWS = ("computed_torque", "feed_forward", "pd_gravity")
+SETTLING = 1.0  # s after the motion
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """What came out.
+
+    Attributes:
+        run: the recorded simulation.
+        reference: (N, n) where the joints should have been.
+        tolerance: rad or m.
+        counts: what the guards of the controller met, and how often.
+    """
+
+    run: SimulationResult
+    reference: Array
+    tolerance: float
+    counts: Counter[str]
+
+    @property
+    def error(self) -> Array:
+        """(N, n) reference minus position."""
+        return self.reference - self.run.q
+
+    @property
+    def left(self) -> Array:
+        """(n,) distance from the goal at the end."""
+        return np.abs(self.error[-1])
+
+    @property
+    def arrived(self) -> bool:
+        """Whether every joint is within the tolerance at the end, and stands."""
+        return bool((self.left <= self.tolerance).all() and np.abs(self.run.v[-1]).max(initial=0.0) < 0.05)
+
+    def reason(self) -> str:
+        """Why the robot has not arrived, and what to do about it; ``""`` if it has."""
+        if self.arrived:
+            return ""
+        model, run = self.run.model, self.run
+        i = int(np.argmax(self.left))
+        name = model.joint_names[i]
+        used = np.abs(run.tau[:, i]).max() / model.effort_limit[i]
+        if used > 0.99:
+            return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
+        if np.ptp(run.q[:, i]) < 1e-3 and model.friction[i] > 0.0:
+            return f"{name}: friction of {model.friction[i]:g} holds it; give the law more stiffness"
+        if self.counts.get("velocity_limit"):
+            return f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more --duration"
+        return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
+
+
+def make_law(model: RobotModel, name: str, q: Array, frequency: float = 10.0) -> Law:
+    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed."""
+    friction = Friction.of(model)
+    if name == "computed_torque":
+        return ComputedTorque(kp=frequency**2, kd=2.0 * frequency, friction=friction)
+    inertia = np.diag(mass_matrix(model, q))
+    kind = {"feed_forward": FeedforwardPD, "pd_gravity": PDGravity}[name]
+    return kind(kp=frequency**2 * inertia, kd=2.0 * frequency * inertia, friction=friction)
+
+
+def rehearse(
+    model: RobotModel,
+    motion: Motion,
+    *,
+    law: str = "computed_torque",
+    dt: float = 2e-3,
+    tolerance: float = 0.01,
+    duration: float | None = None,
+    integrator: str = "moreau",
+) -> Rehearsal:
+    """Follow ``motion`` from where it starts.
+
+    Args:
+        model: a robot on a fixed base.
+        motion: the reference.
+        law: one of :data:`LAWS`.
+        dt: control period and step of the plant, s.
+        tolerance: rad or m.
+        duration: s; the motion's and a second for settling if not given.
+        integrator: of the plant.
+
+    Raises:
+        ArgumentError: a motion that the controller refuses.
+        SimulationError: the simulation diverges.
+    """
+    if model.nq != model.nv:
+        raise ArgumentError("a controller leads robots on a fixed base", where=f"robot {model.name!r}")
+    start = motion.waypoints[0]
+    controller = JointController(model, make_law(model, law, start))
+    controller.want_wrenches = False
+    rest = np.zeros(model.nv)
+    controller.activate(0, start, rest)
+    times = motion.times
+    controller.accept_trajectory(
+        Trajectory.from_waypoints(
+            motion.joint_names, times[1:], motion.waypoints[1:], motion.at(times[1:], 1), motion.at(times[1:], 2)
+        ),
+        0,
+    )
+    length = motion.duration + SETTLING if duration is None else duration
+
+    def control(t: float, q: Array, v: Array) -> Array:
+        return controller.control(t + dt, q, v)  # the state at activation was the first
+
+    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator)
+    return Rehearsal(run, motion.at(run.t), tolerance, controller.counts)

@@ -1,0 +1,233 @@
+"""``robot_dynamics simulate``: a robot, a start, a law and a motion, a duration; a table, a picture, data, a replay."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive, seed
+from robot_dynamics_ros.cli.output import result, rows_as_data
+from robot_dynamics_ros.cli.plan import Motion, motion_through, plan_motion
+from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
+from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.dynamics import inverse_kinematics
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+
+__all__ = ["add_arguments", "run"]
+
+_MOST_STEPS = 2_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    add_robot(parser)
+    add = parser.add_argument
+    add(
+        "--start",
+        nargs="+",
+        type=finite,
+        metavar="Q",
+        help="configuration at the start (default: the robot's initial one)",
+    )
+    add("--velocity", nargs="+", type=finite, metavar="V", help="velocities at the start (default: rest)")
+    goal = parser.add_mutually_exclusive_group()
+    goal.add_argument("--to", nargs="+", type=finite, metavar="Q", help="move there")
+    goal.add_argument(
+        "--pose",
+        nargs=7,
+        metavar=("LINK", "X", "Y", "Z", "ROLL", "PITCH", "YAW"),
+        help="move a link there, by inverse kinematics within the limits",
+    )
+    goal.add_argument(
+        "--tour", action="store_true", help="visit waypoints at random within the limits, as the demo does"
+    )
+    goal.add_argument("--trajectory", type=input_path, metavar="CSV", help="follow a table: t, <joint>.position")
+    add(
+        "--law",
+        choices=("none", *LAWS),
+        help="control law (default: computed_torque with a motion, none without: the robot falls)",
+    )
+    add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
+    add("--dt", type=positive, default=2e-3, help="control period and step, s (default: %(default)s)")
+    add("--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)")
+    add("--no-friction", action="store_true", help="without a law: leave out the friction of the URDF")
+    add("--tolerance", type=not_negative, default=0.01, help="rad or m that count as arrived (default: %(default)s)")
+    add("--seed", type=seed, default=7, help="of the tour (default: %(default)s)")
+    add("--csv", type=output_path, metavar="FILE", help="write t, positions, velocities, accelerations, efforts")
+    add("--bag", type=output_path, metavar="DIRECTORY", help="write a rosbag2 directory (mcap) of joint states")
+    add("--picture", type=output_path, metavar="FILE", help="draw the run")
+    add("--html", type=output_path, metavar="FILE", help="write a page that replays it in 3-D, without a server")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
+    model = load_model(options)
+    q0 = _vector(options.start, model.initial_configuration(), model.nq, "--start")
+    v0 = _vector(options.velocity, np.zeros(model.nv), model.nv, "--velocity")
+    motion = _motion(model, options, q0)
+    law = options.law or ("none" if motion is None else "computed_torque")
+    if (law == "none") != (motion is None):
+        raise ArgumentError(
+            "a law needs a motion to follow, and a motion a law",
+            where="--law",
+            got=law,
+            remedy="Give --to, --pose, --tour or --trajectory with a law, and none without.",
+        )
+    if motion is not None and v0.any():
+        raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
+    length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
+    if not 1.0 <= length / options.dt <= _MOST_STEPS:
+        raise ArgumentError(
+            f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps",
+            where="--duration, --dt",
+            got=(length, options.dt),
+            remedy=f"Give 1 to {_MOST_STEPS} steps.",
+        )
+    arrived, reason, reference = True, "", None
+    if motion is None:
+        done = simulate(
+            model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
+            friction=not options.no_friction,
+        )  # fmt: skip
+    else:
+        rehearsed = rehearse(
+            model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
+            integrator=options.integrator,
+        )  # fmt: skip
+        done, reference = rehearsed.run, rehearsed.reference
+        if length >= motion.duration:
+            arrived, reason = rehearsed.arrived, rehearsed.reason()
+    _report(options, done, reference, arrived, reason)
+    _write(options, done, reference)
+    return 0 if arrived else 1
+
+
+def _vector(given: list[float] | None, default: Array, size: int, where: str) -> Array:
+    if given is None:
+        return default
+    if len(given) != size:
+        raise ArgumentError(f"expected {size} numbers, got {len(given)}", where=where, got=given)
+    return np.array(given)
+
+
+def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Motion | None:
+    if not (options.tour or options.to or options.pose or options.trajectory):
+        return None
+    if model.nq != model.nv:
+        raise ArgumentError("only robots on a fixed base follow a motion", where=f"robot {model.name!r}")
+    if options.tour:
+        return plan_motion(model, start, seed=options.seed)
+    if options.trajectory:
+        from robot_dynamics_ros.recordings.read_csv import read_csv
+
+        table_ = read_csv(options.trajectory, model)
+        return motion_through(model, table_.q, times=table_.t - table_.t[0])
+    if options.to:
+        goal = _vector(options.to, start, model.nq, "--to")
+    else:
+        goal = _goal(model, options.pose, start)
+    outside = (goal < model.lower) | (goal > model.upper)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ArgumentError(
+            f"{goal[i]:g} is outside the limits {model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}",
+            where="--to",
+            got=goal.tolist(),
+        )
+    return motion_through(model, np.vstack([start, goal]))
+
+
+def _goal(model: RobotModel, given: list[str], start: Array) -> Array:
+    link, *words = given
+    try:
+        numbers = [finite(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        raise ArgumentError(str(error), where="--pose", got=given) from None
+    found = inverse_kinematics(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start=start)
+    if not found.reached:
+        raise ArgumentError(
+            f"link {link!r} cannot get there: {float(found.position_error):.3g} m and {float(found.rotation_error):.3g} rad "
+            "are left at best",
+            where="--pose",
+            got=given,
+            remedy=f"It is at {np.round(_pose(model, link, start), 4).tolist()} now (x y z roll pitch yaw).",
+        )
+    return found.q
+
+
+def _pose(model: RobotModel, link: str, q: Array) -> list[float]:
+    from robot_dynamics_ros.dynamics import link_pose
+
+    T = link_pose(model, q, link)
+    return [*T[:3, 3].tolist(), *Pose(T[:3, :3]).rpy()]
+
+
+def _report(
+    options: argparse.Namespace, done: SimulationResult, reference: Array | None, arrived: bool, reason: str
+) -> None:
+    model = done.model
+    head = ["joint", "start", "end", "largest speed", "largest effort"]
+    if reference is not None:
+        head += ["rms error", "largest error"]
+    rows = []
+    for name in model.joint_names:
+        kind = model.joint(name).type
+        i, k = model.q_slice(name).start, model.v_slice(name)
+        row = [name, *(f"{x:.4f}" if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
+        row += [f"{np.abs(x[:, k]).max():.4g}" for x in (done.v, done.tau)]
+        if reference is not None:
+            error = reference[:, i] - done.q[:, i]
+            row += [f"{math.sqrt((error**2).mean()):.3g}", f"{np.abs(error).max():.3g}"]
+        rows.append(row)
+    span = float(done.t[-1] - done.t[0])
+    text = (
+        f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {done.energy[0]:.6g} J to {done.energy[-1]:.6g} J"
+    )
+    if reference is not None:
+        text += "\narrived" if arrived else f"\nNOT ARRIVED: {reason}"
+    data = {"name": model.name, "duration": span, "energy": [done.energy[0], done.energy[-1]]}
+    data |= {
+        "arrived": arrived if reference is not None else None,
+        "reason": reason,
+        "joints": rows_as_data(head, rows),
+    }
+    result(options, data, f"{text}\n\n{table(head, rows)}")
+
+
+def _write(options: argparse.Namespace, done: SimulationResult, reference: Array | None) -> None:
+    if options.csv or options.bag:
+        from robot_dynamics_ros.recordings.compute import WrenchHistory
+        from robot_dynamics_ros.recordings.write import write_bag, write_csv
+
+        n = len(done.t)
+        if done.model.nq != done.model.nv:
+            raise ArgumentError(
+                "joint states cannot tell of floating joints", where="--csv, --bag", remedy="Use --html."
+            )
+        history = WrenchHistory(
+            done.model, (), (), done.t, done.q, done.v, done.a, done.tau, np.zeros((n, 0, 6)), np.arange(n)
+        )
+        for path, write in ((options.csv, write_csv), (options.bag, write_bag)):
+            if path:
+                write(path, history)
+                _written(path)
+    if options.picture:
+        done.plot(options.picture, reference)
+        _written(options.picture)
+    if options.html:
+        from robot_dynamics_ros.view.motion import Motion as Shown
+        from robot_dynamics_ros.view.replay import write_replay
+
+        _written(write_replay(Shown.of(done.model, done, reference=reference), options.html))
+
+
+def _written(path: Path) -> None:
+    print(f"written     {Path(path).resolve()}")

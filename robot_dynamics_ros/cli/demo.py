@@ -15,6 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, output_path, seed
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
+from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.plan import Motion, plan_motion
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
@@ -50,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest position error at the end that counts as arrived, rad or m (default: 0.01)",
     )
     parser.add_argument("--seed", type=seed, default=7, help="of the waypoints (default: 7)")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="instead: every fixed-base robot that ships with the package or with example-robot-data, offline and as fast "
+        "as it can be computed, and a table of how it went",
+    )
     parser.add_argument("--no-picture", action="store_true", help="print the table only: no picture, no page to replay")
     parser.add_argument("--view", action="store_true", help="open the live view in this machine's browser")
     parser.add_argument("--no-view", action="store_true", help="no live view")
@@ -57,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the demonstration; 0 if the robot arrived."""
+    if options.all:
+        return _all(options)
     need_ros("demo")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
@@ -120,6 +129,39 @@ def run(options: argparse.Namespace) -> int:
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
     return 0 if arrived and not unclean else 1
+
+
+def _all(options: argparse.Namespace) -> int:
+    """The table of all robots; 1 if one that was tried has not arrived."""
+    from robot_dynamics_ros.cli.demo_all import HEAD, all_robots, try_robots
+
+    robots = all_robots()
+    with Progress("robots", len(robots)) as bar:
+        tried = 0
+
+        def tell(name: str) -> None:
+            nonlocal tried
+            bar.update(tried, name)
+            tried += 1
+
+        rows = try_robots(
+            robots,
+            inertia_check=options.inertia_check,
+            duration=options.duration,
+            tolerance=options.tolerance,
+            seed=options.seed,
+            progress=tell,
+        )
+    cells = [["-" if row[key] is None else _short(row[key]) for key in HEAD] for row in rows]
+    arrived = sum(row["arrived"] is True for row in rows)
+    failed = [row["robot"] for row in rows if row["arrived"] is False]
+    text = f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, {len(rows) - arrived - len(failed)} not tried"
+    result(options, {"robots": rows, "arrived": arrived, "failed": failed}, text)
+    return 1 if failed else 0
+
+
+def _short(value: object) -> str:
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
 def fixed_base(model: RobotModel) -> RobotModel:

@@ -73,10 +73,11 @@ class Rehearsal:
 
 
 def make_law(model: RobotModel, name: str, q: Array, frequency: float = 10.0) -> Law:
-    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed."""
+    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed; computed
+    torque has an integral term too, for light joints that friction would hold."""
     friction = Friction.of(model)
     if name == "computed_torque":
-        return ComputedTorque(kp=frequency**2, kd=2.0 * frequency, friction=friction)
+        return ComputedTorque(kp=frequency**2, kd=2.0 * frequency, ki=0.5 * frequency**3, friction=friction)
     inertia = np.diag(mass_matrix(model, q))
     kind = {"feed_forward": FeedforwardPD, "pd_gravity": PDGravity}[name]
     return kind(kp=frequency**2 * inertia, kd=2.0 * frequency * inertia, friction=friction)
@@ -117,7 +118,11 @@ def rehearse(
     times = motion.times
     controller.accept_trajectory(
         Trajectory.from_waypoints(
-            motion.joint_names, times[1:], motion.waypoints[1:], motion.at(times[1:], 1), motion.at(times[1:], 2)
+            motion.joint_names,
+            times[1:].tolist(),
+            motion.waypoints[1:],
+            motion.at(times[1:], 1),
+            motion.at(times[1:], 2),
         ),
         0,
     )

@@ -35,6 +35,7 @@ from robot_dynamics_ros.model.inertia_check import (
     inertial_place,
     nearest_possible,
 )
+from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -65,7 +66,7 @@ def load_urdf(
     """A robot from a URDF.
 
     Args:
-        source: URDF text, or the path of a URDF or xacro file (``package://`` and ``file://`` addresses too).
+        source: URDF text, or the path of a URDF, xacro or MJCF file (``package://`` and ``file://`` addresses too).
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
         floating_base: put a floating joint (``root_joint``) between the world and the root link.
@@ -127,6 +128,11 @@ def _read(
     """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
+    if is_sdf(data):
+        raise refuse_sdf(label)
+    if is_mjcf(data):
+        path = label if label != "URDF text" else ""
+        return _with_armature(parse_mjcf(data, path, inertia_check), armature), {}
     clean = clean_urdf(data, source=label, max_bytes=max_bytes)
     robot = _urdf_parser(clean, label)
     findings = clean.findings
@@ -155,6 +161,19 @@ def _read(
     return description, {
         inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)
     }
+
+
+def _with_armature(description: RobotDescription, armature: Mapping[str, float] | None) -> RobotDescription:
+    """The description with the armatures given; those of the file stay elsewhere."""
+    if not armature:
+        return description
+    moving = {joint.name: joint.armature for joint in description.joints if joint.type is not JointType.FIXED}
+    new = _checked_armatures(moving, set(moving), armature)
+    joints = tuple(
+        dataclasses.replace(joint, armature=new[joint.name]) if joint.name in new else joint
+        for joint in description.joints
+    )
+    return dataclasses.replace(description, joints=joints, source="")
 
 
 def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
@@ -291,7 +310,13 @@ def _armatures(
     moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
-    result = dict(clean.armature)
+    return _checked_armatures(clean.armature, moving, given)
+
+
+def _checked_armatures(
+    known: Mapping[str, float], moving: set[str], given: Mapping[str, float] | None
+) -> dict[str, float]:
+    result = dict(known)
     for name, value in (given or {}).items():
         if name not in moving:
             raise UnknownNameError("moving joint", name, sorted(moving), where="armature")

@@ -43,7 +43,7 @@ CASES = {
     "cut off": (GOOD[:-20], "not well-formed XML"),
     "two roots elements": (GOOD + GOOD, "line 6"),
     "undefined entity": (changed('"r"', '"&r;"'), "undefined entity"),
-    "another format": ("<sdf version='1.9'><model/></sdf>", "root element is <sdf>"),
+    "another format": ("<sdf version='1.9'><model/></sdf>", "it is SDF"),
     "a link alone": ('<link name="a"/>', "root element is <link>"),
     "entity bomb": (BOMB, "<!DOCTYPE"),
     "external entity": (EXTERNAL, "<!DOCTYPE"),

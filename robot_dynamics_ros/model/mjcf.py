@@ -1,0 +1,225 @@
+"""MJCF in, a :class:`RobotDescription` out: MuJoCo's own compiler reads the file, what it made is translated.
+
+MuJoCo (the extra ``mjcf``) resolves defaults, includes, compiler settings, and inertias from geometry.  A body with
+several joints becomes a chain of links without mass; so does a joint whose anchor is not the origin of its body.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import BackendError, UrdfError
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Mimic,
+    Pose,
+    RobotDescription,
+)
+from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.to_urdf import to_urdf
+
+__all__ = ["is_mjcf", "is_sdf", "parse_mjcf", "refuse_sdf"]
+
+_ROOT = re.compile(rb"^\s*(?:<\?.*?\?>|<!--.*?-->|\s)*<([A-Za-z]+)", re.S)
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+
+
+def _root_element(data: bytes | str) -> bytes:
+    head = data[:100_000]
+    found = _ROOT.match(
+        head.encode("utf-8", "replace") if isinstance(head, str) else head.removeprefix(b"\xef\xbb\xbf")
+    )
+    return found.group(1) if found else b""
+
+
+def is_mjcf(data: bytes | str) -> bool:
+    """Whether the document is MJCF."""
+    return _root_element(data) == b"mujoco"
+
+
+def is_sdf(data: bytes | str) -> bool:
+    """Whether the document is SDF."""
+    return _root_element(data) == b"sdf"
+
+
+def refuse_sdf(label: str) -> UrdfError:
+    """The error for an SDF file: no well-kept parser of it can be installed with pip."""
+    return UrdfError(
+        "it is SDF, which is not read",
+        where=label,
+        remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
+        "the robot can then be named robot_description.",
+    )
+
+
+def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescription:
+    """The robot of an MJCF document.
+
+    Args:
+        data: its text.
+        path: its file, from which includes and meshes are found; ``""`` if there is none.
+        inertia_check: of the description.
+
+    Raises:
+        BackendError: MuJoCo is not installed.
+        UrdfError: MuJoCo refuses the document, or it has something that no :class:`RobotModel` has.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise BackendError(
+            "MuJoCo is not installed, whose compiler reads MJCF",
+            where=path or "MJCF text",
+            remedy="pip install 'robot_dynamics_ros[mjcf]', or give a URDF.",
+        ) from None
+    try:
+        if path:
+            m = mujoco.MjModel.from_xml_path(path)
+        else:
+            m = mujoco.MjModel.from_xml_string(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+    except ValueError as error:
+        raise UrdfError(
+            f"MuJoCo refuses it: {error}", where=path or "MJCF text", remedy="Correct the element named."
+        ) from None
+    return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
+
+
+class _Translator:
+    def __init__(self, mujoco: Any, m: Any, label: str) -> None:
+        self.mujoco, self.m, self.label = mujoco, m, label
+        self.links: list[Link] = []
+        self.joints: list[Joint] = []
+        self.findings: list[str] = []
+
+    def name(self, kind: str, i: int) -> str:
+        found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
+        return found or f"{kind}{i}"
+
+    def run(self, inertia_check: str) -> RobotDescription:
+        m = self.m
+        mimics = self.mimics()
+        self.links.append(Link(self.name("body", 0)))
+        for b in range(1, m.nbody):
+            self.body(b, mimics)
+        if m.ntendon:
+            self.findings.append(f"{m.ntendon} tendons are no part of the model")
+        if (m.jnt_stiffness != 0.0).any():
+            self.findings.append("springs of joints are no part of the model; the simulation takes them as an option")
+        if not np.allclose(m.opt.gravity, (0.0, 0.0, -9.81)):
+            self.findings.append(f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option")
+        names = getattr(m, "names", b"")
+        description = RobotDescription(
+            bytes(names).split(b"\0", 1)[0].decode("utf-8", "replace") or "mjcf",
+            tuple(self.links),
+            tuple(self.joints),
+            findings=tuple(self.findings),
+            inertia_check=inertia_check,
+        )
+        return dataclasses.replace(description, source=to_urdf(description))
+
+    def body(self, b: int, mimics: dict[int, Mimic]) -> None:
+        m, name = self.m, self.name("body", b)
+        inertial = Pose(_rotation(m.body_iquat[b]), m.body_ipos[b])
+        moments = np.diag(m.body_inertia[b])
+        inertia = Inertia(float(m.body_mass[b]), np.zeros(3), moments).in_parent(inertial)
+        parent = self.name("body", int(m.body_parentid[b]))
+        offset = Pose(_rotation(m.body_quat[b]), m.body_pos[b])
+        numbers = range(int(m.body_jntadr[b]), int(m.body_jntadr[b]) + int(m.body_jntnum[b]))
+        for j in numbers:
+            last = j == numbers[-1]
+            anchor = np.array(m.jnt_pos[j])
+            kind = int(m.jnt_type[j])
+            if kind == _FREE:
+                offset, anchor = Pose(), np.zeros(3)
+            child = name if last and not anchor.any() else f"{name}/{self.name('joint', j)}"
+            self.joints.append(self.joint(j, kind, parent, child, offset @ Pose(position=anchor), mimics.get(j)))
+            if child != name:
+                self.links.append(Link(child))
+            parent, offset = child, Pose(position=-anchor)
+        if parent != name:
+            self.joints.append(Joint(f"{name}_frame", JointType.FIXED, parent, name, offset))
+        self.links.append(Link(name, inertia))
+
+    def joint(self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None) -> Joint:
+        m, name = self.m, self.name("joint", j)
+        if kind == _BALL:
+            raise UrdfError(
+                "it is a ball joint, which no model here has",
+                where=f"{self.label}, joint {name!r}",
+                remedy="Write three hinges with axes x, y and z in its place.",
+            )
+        if kind == _FREE:
+            return Joint(name, JointType.FLOATING, parent, child, origin)
+        axis = np.array(m.jnt_axis[j])
+        limited = bool(m.jnt_limited[j])
+        types = {_SLIDE: JointType.PRISMATIC, _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS}
+        dof = int(m.jnt_dofadr[j])
+        low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
+        joint = Joint(
+            name,
+            types[kind],
+            parent,
+            child,
+            origin,
+            axis / np.linalg.norm(axis),
+            JointLimits(low, high, np.inf, self.effort_limit(j)),
+            damping=float(np.ravel(m.dof_damping[dof])[0]),
+            friction=float(m.dof_frictionloss[dof]),
+            armature=float(m.dof_armature[dof]),
+            mimic=mimic,
+        )
+        reference = float(m.qpos0[m.jnt_qposadr[j]])
+        if reference == 0.0:
+            return joint
+        return dataclasses.replace(joint, origin=origin @ joint_pose(joint, np.array([-reference])))
+
+    def effort_limit(self, j: int) -> float:
+        m = self.m
+        limit = np.inf
+        if m.jnt_actfrclimited[j]:
+            limit = float(np.abs(m.jnt_actfrcrange[j]).max())
+        total, driven = 0.0, False
+        for a in range(m.nu):
+            if int(m.actuator_trntype[a]) == 0 and int(m.actuator_trnid[a, 0]) == j:
+                gear, driven = abs(float(m.actuator_gear[a, 0])), True
+                if m.actuator_forcelimited[a]:
+                    total += gear * float(np.abs(m.actuator_forcerange[a]).max())
+                elif m.actuator_ctrllimited[a] and not np.any(m.actuator_biasprm[a]):
+                    total += gear * abs(float(m.actuator_gainprm[a, 0])) * float(np.abs(m.actuator_ctrlrange[a]).max())
+                else:
+                    total = np.inf
+        return min(limit, total) if driven else limit
+
+    def mimics(self) -> dict[int, Mimic]:
+        m, found = self.m, {}
+        for e in range(m.neq):
+            kind = int(m.eq_type[e])
+            first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+            coefficients: Array = np.array(m.eq_data[e])
+            if kind == int(self.mujoco.mjtEq.mjEQ_JOINT) and second >= 0 and not coefficients[2:5].any():
+                x0, y0 = (float(m.qpos0[m.jnt_qposadr[k]]) for k in (second, first))
+                slope = float(coefficients[1])
+                found[first] = Mimic(self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0)
+            else:
+                self.findings.append(f"equality constraint {self.name('equality', e)!r} is no part of the model")
+        return found
+
+
+def _rotation(quaternion: Any) -> Array:
+    w, x, y, z = (float(value) for value in quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )

@@ -18,12 +18,13 @@ NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
 	rollout.py identities.py compiler.py)
 
-.PHONY: help demo test test-matrix bench lint clean
+.PHONY: help demo test test-faults test-matrix bench lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
+	@echo "make test-faults                       every fault of the matrix, and the page about them"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make lint                              ruff and mypy"
 
@@ -60,6 +61,11 @@ test: $(VENV)/.test
 test-matrix: .venv-matrix-oldest/.ready .venv-matrix-newest/.ready
 	.venv-matrix-oldest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
 	.venv-matrix-newest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+
+test-faults: $(VENV)/.test
+	@rm -f build/faults.md && mkdir -p build
+	FAULTS=all FAULT_REPORT=build/faults.md $(BIN)/python -m pytest test/ros/test_fault_matrix.py $(ARGS)
+	$(BIN)/python docs/make_fault_page.py build/faults.md
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -1,0 +1,430 @@
+"""The fault matrix: what is done to the nodes, and what must come of it.
+
+After every fault the same holds: the process lives (or its successor works), every message it sent was finite, complete
+and within bounds, the fault was counted under the cause named, and everything works as before, after a time that the report
+tells.
+``FAULTS=all`` runs all of them, otherwise every third; ``FAULT_REPORT=FILE`` writes the table of the documentation.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from lifecycle_msgs.msg import Transition
+from rcl_interfaces.msg import ParameterValue
+from std_srvs.srv import SetBool, Trigger
+from support.domains import private_domain
+from support.fault_stack import ControllerStack, Q, SimulatorStack, Stack, point
+from support.peer import SIMULATOR
+
+pytestmark = pytest.mark.middleware
+NAN, INF = math.nan, math.inf
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row.
+
+    Attributes:
+        name: what happens.
+        inject: does it.
+        reaction: what the node does.
+        cause: under which it is counted in /diagnostics; empty: it is answered or corrected without being counted.
+        recovery: who or what ends it.
+    """
+
+    name: str
+    inject: Callable[[Any], Any]
+    reaction: str
+    cause: str = ""
+    recovery: str = "by itself"
+
+
+def _noise(size: int, seed: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+REFUSED = "refused; the last good one stays"
+NO_MOTION = "refused with the reason; the arm goes on holding"
+STATE = "joint state: "
+TRAJECTORY = "trajectory: "
+LONG_LIST = [f"joint_{k}" for k in range(5000)]
+
+CONTROLLER_FAULTS = (
+    Fault(STATE + "a position is NaN", lambda s: s.say(s.state(position=[0.3, NAN])), REFUSED, "not_finite"),
+    Fault(STATE + "a position is infinite", lambda s: s.say(s.state(position=[INF, 0.0])), REFUSED, "not_finite"),
+    Fault(STATE + "a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), REFUSED, "not_finite"),
+    Fault(STATE + "a velocity is −∞", lambda s: s.say(s.state(velocity=[0.0, -INF])), REFUSED, "not_finite"),
+    Fault(STATE + "efforts are NaN", lambda s: s.say(s.state(effort=[NAN, NAN])), "efforts count as not measured"),
+    Fault(
+        STATE + "a joint is missing",
+        lambda s: s.say(s.state(name=s.joints[:1], position=[0.3], velocity=[0.0], effort=[])),
+        REFUSED,
+        "missing_joint",
+    ),
+    Fault(
+        STATE + "a joint is named twice",
+        lambda s: s.say(s.state(name=[*s.joints, s.joints[0]], position=[0.3] * 3, velocity=[0.0] * 3, effort=[])),
+        REFUSED,
+        "duplicate_joint",
+    ),
+    Fault(STATE + "too few positions", lambda s: s.say(s.state(position=[0.3])), REFUSED, "wrong_length"),
+    Fault(STATE + "too many velocities", lambda s: s.say(s.state(velocity=[0.0] * 3)), REFUSED, "wrong_length"),
+    Fault(STATE + "no positions", lambda s: s.say(s.state(position=[])), REFUSED, "wrong_length"),
+    Fault(STATE + "no velocities", lambda s: s.say(s.state(velocity=[])), REFUSED, "missing_velocity"),
+    Fault(
+        STATE + "only joints of another robot",
+        lambda s: s.say(s.state(name=["left", "right"])),
+        "passed over",
+        "unrelated",
+    ),
+    Fault(
+        STATE + "5000 joints of another robot",
+        lambda s: s.say(s.state(name=LONG_LIST, position=[0.0] * 5000, velocity=[], effort=[])),
+        "passed over",
+        "unrelated",
+    ),
+    Fault(
+        STATE + "no names at all",
+        lambda s: s.say(s.state(name=[], position=[], velocity=[], effort=[])),
+        "passed over",
+        "unrelated",
+    ),
+    Fault(STATE + "no bytes", lambda s: s.say(b""), "refused", ""),
+    Fault(STATE + "three bytes", lambda s: s.say(b"\x00\x01\x00"), "refused", ""),
+    Fault(STATE + "200 random bytes", lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 1)), REFUSED, "malformed"),
+    Fault(
+        STATE + "a length of 2³²−1",
+        lambda s: s.say(b"\x00\x01\x00\x00" + b"\x00" * 8 + b"\xff" * 4 + b"\x00" * 60),
+        REFUSED,
+        "malformed",
+    ),
+    Fault(
+        STATE + "the stamp stands still for 0.4 s", lambda s: s.stamp_stands_still(0.4), "safe command", "time_still"
+    ),
+    Fault(
+        STATE + "the stamp is an hour late",
+        lambda s: s.say(s.shifted(-3600), 1),
+        "the arm is held where it is",
+        "time_backwards",
+    ),
+    Fault(
+        STATE + "the stamp is an hour early",
+        lambda s: s.say(s.shifted(3600), 1),
+        "the arm is held where it is",
+        "time_backwards",
+    ),
+    Fault(STATE + "silence of 0.5 s", lambda s: s.silence(0.5), "safe command", "stale_state"),
+    Fault(STATE + "500 states at once", lambda s: s.say(s.state(), 500), "the newest counts"),
+    Fault(
+        TRAJECTORY + "unknown joint",
+        lambda s: s.follow(s.trajectory(point(Q), joint_names=["nobody", s.joints[1]])),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a joint twice",
+        lambda s: s.follow(s.trajectory(point(Q), joint_names=[s.joints[0]] * 2)),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(TRAJECTORY + "too few positions", lambda s: s.follow(s.trajectory(point([0.3]))), NO_MOTION, "trajectory"),
+    Fault(
+        TRAJECTORY + "a position is NaN", lambda s: s.follow(s.trajectory(point([NAN, 0.0]))), NO_MOTION, "trajectory"
+    ),
+    Fault(
+        TRAJECTORY + "a position is infinite",
+        lambda s: s.follow(s.trajectory(point([0.3, INF]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a position beyond the limit",
+        lambda s: s.follow(s.trajectory(point([0.3, 9.0]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(TRAJECTORY + "no positions", lambda s: s.follow(s.trajectory(point([]))), NO_MOTION, "trajectory"),
+    Fault(
+        TRAJECTORY + "no joint names",
+        lambda s: s.follow(s.trajectory(point(Q), joint_names=[])),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "times that decrease",
+        lambda s: s.follow(s.trajectory(point(Q, 2.0), point(Q, 1.0))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(TRAJECTORY + "a negative time", lambda s: s.follow(s.trajectory(point(Q, -1.0))), NO_MOTION, "trajectory"),
+    Fault(
+        TRAJECTORY + "a last point that moves",
+        lambda s: s.follow(s.trajectory(point(Q, 1.0, velocities=[0.1, 0.0]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a velocity of 1e300",
+        lambda s: s.follow(s.trajectory(point(Q, 1.0, [1e300, 0.0]), point(Q, 2.0, [0.0, 0.0]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "an acceleration of 1e308",
+        lambda s: s.follow(s.trajectory(point(Q, 1.0, [0.0, 0.0], [1e308, 0.0]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a velocity is NaN",
+        lambda s: s.follow(s.trajectory(point(Q, 1.0, [NAN, 0.0]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "one joint only",
+        lambda s: s.follow(s.trajectory(point([0.3]), joint_names=s.joints[:1])),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a jump of 1 rad at once",
+        lambda s: s.follow(s.trajectory(point(Q + 1.0, 0.0))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(TRAJECTORY + "no points", lambda s: s.follow(s.trajectory()), "the arm holds"),
+    Fault(
+        TRAJECTORY + "200 random bytes",
+        lambda s: s.follow(b"\x00\x01\x00\x00" + _noise(200, 2)),
+        "dropped by the middleware",
+    ),
+    Fault("set-point: too few positions", lambda s: s.stream(point([0.3], 0.0)), NO_MOTION, "joint_references"),
+    Fault("set-point: NaN", lambda s: s.stream(point([NAN, 0.0], 0.0)), NO_MOTION, "joint_references"),
+    Fault(
+        "set-point: a velocity of 1e300", lambda s: s.stream(point(Q, 0.0, [1e300, 0.0])), NO_MOTION, "joint_references"
+    ),
+    Fault("set-point: 1 rad away", lambda s: s.stream(point(Q + 1.0, 0.0)), NO_MOTION, "joint_references"),
+    Fault("set-point: no numbers", lambda s: s.stream(point([], 0.0)), NO_MOTION, "joint_references"),
+    Fault("set-points stop", lambda s: s.stream(point(Q, 0.0, [0.0, 0.0])), "the arm comes to a stop and holds"),
+    Fault("external wrench on an unknown link", lambda s: s.push("nowhere", 1.0), NO_MOTION, "external_wrench"),
+    Fault("external wrench without a link", lambda s: s.push("", 1.0), NO_MOTION, "external_wrench"),
+    Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), NO_MOTION, "external_wrench"),
+    Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), NO_MOTION, "external_wrench"),
+    Fault(
+        "external wrenches stop", lambda s: s.push(s.model.link_names[-1], 2.0), "faded out", "external_wrench_expired"
+    ),
+    Fault(
+        "life cycle: configure while active", lambda s: s.change(Transition.TRANSITION_CONFIGURE), "answered with no"
+    ),
+    Fault("life cycle: a transition that does not exist", lambda s: s.change(99), "answered with no"),
+    Fault(
+        "life cycle: deactivated and activated by hand",
+        lambda s: [s.change(Transition.TRANSITION_DEACTIVATE), s.change(Transition.TRANSITION_ACTIVATE)],
+        "safe command, then the arm is held",
+        recovery="activate",
+    ),
+    Fault(
+        "life cycle: cleaned up, configured and activated",
+        lambda s: [
+            s.change(number)
+            for number in (
+                Transition.TRANSITION_DEACTIVATE,
+                Transition.TRANSITION_CLEANUP,
+                Transition.TRANSITION_CONFIGURE,
+                Transition.TRANSITION_ACTIVATE,
+            )
+        ],
+        "safe command, then the arm is held",
+        recovery="configure and activate",
+    ),
+    Fault(
+        "parameter: wrong type", lambda s: s.refused_parameter("gains.shoulder.p", "high"), "refused with the reason"
+    ),
+    Fault(
+        "parameter: out of bounds", lambda s: s.refused_parameter("gains.shoulder.p", -1.0), "refused with the reason"
+    ),
+    Fault("parameter: NaN", lambda s: s.refused_parameter("gains.shoulder.d", NAN), "refused with the reason"),
+    Fault("parameter: read-only", lambda s: s.refused_parameter("autostart", False), "refused with the reason"),
+    Fault("parameter: unknown", lambda s: s.refused_parameter("no_such_parameter", 1.0), "refused with the reason"),
+    Fault("parameter: unset", lambda s: _unset(s, "law"), "refused with the reason"),
+    Fault(
+        "parameter: a law that does not exist", lambda s: s.refused_parameter("law", "magic"), "refused with the reason"
+    ),
+    Fault(
+        "parameter: payload on an unknown link",
+        lambda s: s.refused_parameter("payload.link", "nowhere"),
+        "refused with the reason",
+    ),
+    Fault(
+        "parameter: negative payload", lambda s: s.refused_parameter("payload.mass", -1.0), "refused with the reason"
+    ),
+    Fault(
+        "another publisher of commands", lambda s: s.rival(1.5), "reported by name", "second_publisher", "when it goes"
+    ),
+    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "nothing is sent; then the arm is held"),
+    Fault(
+        "process killed and started again", lambda s: s.kill(), "the arm is held where it is", recovery="a new process"
+    ),
+)
+
+SIMULATOR_FAULTS = (
+    Fault("command: too short", lambda s: s.command(s.array(1.0)), REFUSED, "command_wrong_length"),
+    Fault("command: too long", lambda s: s.command(s.array(1.0, 1.0, 1.0)), REFUSED, "command_wrong_length"),
+    Fault("command: empty", lambda s: s.command(s.array()), REFUSED, "command_wrong_length"),
+    Fault("command: NaN", lambda s: s.command(s.array(NAN, 0.0)), REFUSED, "command_not_finite"),
+    Fault("command: infinite", lambda s: s.command(s.array(INF, -INF)), REFUSED, "command_not_finite"),
+    Fault("command: 1e308 N m", lambda s: s.command(s.array(1e308, -1e308)), "limited to the joint's effort limit"),
+    Fault("command: 5000 values", lambda s: s.command(s.array(*[1.0] * 5000)), REFUSED, "command_wrong_length"),
+    Fault(
+        "command: 200 random bytes",
+        lambda s: s.command(b"\x00\x01\x00\x00" + _noise(200, 3)),
+        "dropped by the middleware",
+    ),
+    Fault("command: 500 at once", lambda s: s.command(s.array(1.0, 0.5), 500), "the newest counts"),
+    Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "effort zero", recovery="with the next command"),
+    Fault("external wrench on an unknown link", lambda s: s.push("nowhere", 1.0), "refused", "external_wrench"),
+    Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), "refused", "external_wrench"),
+    Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), "refused", "external_wrench"),
+    Fault("external wrenches stop", lambda s: s.push(s.model.link_names[-1], 1.0), "ended after wrench_timeout"),
+    Fault(
+        "state to set: unknown joint",
+        lambda s: s.set_state(name=["nobody"], position=[0.0]),
+        "refused",
+        "set_joint_state",
+    ),
+    Fault("state to set: NaN", lambda s: s.set_state(position=[NAN, 0.0]), "refused", "set_joint_state"),
+    Fault("state to set: beyond a limit", lambda s: s.set_state(position=[0.0, 50.0]), "refused", "set_joint_state"),
+    Fault("state to set: wrong length", lambda s: s.set_state(position=[0.0]), "refused", "set_joint_state"),
+    Fault(
+        "state to set: a velocity of 1e300", lambda s: s.set_state(velocity=[1e300, 0.0]), "refused", "set_joint_state"
+    ),
+    Fault(
+        "state to set: a joint twice",
+        lambda s: s.set_state(name=[s.joints[0]] * 2, position=[0.0, 0.0]),
+        "refused",
+        "set_joint_state",
+    ),
+    Fault(
+        "a step without a pause",
+        lambda s: _not(s.peer.call(Trigger, f"{SIMULATOR}/step", Trigger.Request())),
+        "answered with no",
+    ),
+    Fault(
+        "reset under way",
+        lambda s: s.peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()),
+        "back to the start; time goes on",
+    ),
+    Fault(
+        "paused and resumed",
+        lambda s: [
+            s.peer.call(SetBool, f"{SIMULATOR}/set_pause", SetBool.Request(data=flag))
+            for flag in (True, True, False, False)
+        ],
+        "stands still, goes on",
+    ),
+    Fault(
+        "disabled and enabled",
+        lambda s: [
+            s.peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=flag)) for flag in (False, True)
+        ],
+        "no effort, then as commanded",
+    ),
+    Fault("parameter: read-only", lambda s: s.refused_parameter("update_rate", 100.0), "refused with the reason"),
+    Fault("parameter: wrong type", lambda s: s.refused_parameter("command_timeout", "long"), "refused with the reason"),
+    Fault(
+        "parameter: out of bounds", lambda s: s.refused_parameter("command_timeout", -1.0), "refused with the reason"
+    ),
+    Fault("parameter: unset", lambda s: _unset(s, "command_timeout"), "refused with the reason"),
+    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "short delays are made up for, long ones given up"),
+    Fault("process killed and started again", lambda s: s.kill(), "a new robot at its start", recovery="a new process"),
+)
+
+
+def _unset(stack: Stack, name: str) -> None:
+    assert not stack.set_parameter(name, ParameterValue()).successful
+
+
+def _not(answer: Any) -> None:
+    assert not answer.success and answer.message
+
+
+def chosen(faults: tuple[Fault, ...]) -> list[Any]:
+    """All of them, or every third."""
+    picked = faults if os.environ.get("FAULTS") == "all" else faults[::3]
+    return [pytest.param(fault, id=fault.name) for fault in picked]
+
+
+@contextmanager
+def running(kind: type[Stack], folder: Path) -> Iterator[Any]:
+    with private_domain() as domain:
+        stack = kind(domain, folder)
+        try:
+            yield stack
+        finally:
+            stack.close()
+
+
+@pytest.fixture(scope="module")
+def controller(tmp_path_factory) -> Iterator[ControllerStack]:
+    with running(ControllerStack, tmp_path_factory.mktemp("controller")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def simulator(tmp_path_factory) -> Iterator[SimulatorStack]:
+    with running(SimulatorStack, tmp_path_factory.mktemp("simulator")) as stack:
+        yield stack
+
+
+def examine(stack: Any, fault: Fault, part: str) -> None:
+    stack.settle()
+    stack.peer.wait(lambda: stack.diagnostics, "diagnostics")
+    before = stack.counts()
+    pid = stack.process.pid
+    fault.inject(stack)
+    begin, heard = time.monotonic(), len(stack.heard)
+    stack.peer.wait(lambda: len(stack.heard) > heard and stack.good(), "recovery", 20.0)
+    recovery = time.monotonic() - begin
+    stack.bounded()
+    assert stack.process.exit_code is None, stack.process.output()[-2000:]
+    if stack.process.pid == pid and fault.cause:
+        stack.peer.wait(
+            lambda: stack.counts()[fault.cause] > before[fault.cause], f"a count of {fault.cause}, not {stack.counts()}"
+        )
+    grown = (
+        sorted(cause for cause, n in stack.counts().items() if n > before[cause]) if stack.process.pid == pid else []
+    )
+    if report := os.environ.get("FAULT_REPORT"):
+        with open(report, "a", encoding="utf-8") as file:
+            file.write(
+                f"| {part} | {fault.name} | {fault.reaction} | {', '.join(f'`{c}`' for c in grown) or '–'} | "
+                f"{fault.recovery} | {recovery:.2f} |\n"
+            )
+
+
+@pytest.mark.parametrize("fault", chosen(CONTROLLER_FAULTS))
+def test_fault_at_the_controller(controller, fault):
+    examine(controller, fault, "controller")
+
+
+@pytest.mark.parametrize("fault", chosen(SIMULATOR_FAULTS))
+def test_fault_at_the_simulator(simulator, fault):
+    examine(simulator, fault, "simulator")
+
+
+def test_there_are_at_least_eighty():
+    assert len(CONTROLLER_FAULTS) + len(SIMULATOR_FAULTS) >= 80

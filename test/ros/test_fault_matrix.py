@@ -116,13 +116,13 @@ CONTROLLER_FAULTS = (
     ),
     Fault(
         STATE + "the stamp is an hour late",
-        lambda s: s.say(s.shifted(-3600), 1),
+        lambda s: s.say(s.shifted(-3600)),
         "the arm is held where it is",
         "time_backwards",
     ),
     Fault(
         STATE + "the stamp is an hour early",
-        lambda s: s.say(s.shifted(3600), 1),
+        lambda s: s.say(s.shifted(3600)),
         "the arm is held where it is",
         "time_backwards",
     ),
@@ -396,7 +396,9 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
     before = stack.counts()
     pid = stack.process.pid
     fault.inject(stack)
-    begin, heard = time.monotonic(), len(stack.heard)
+    begin = time.monotonic()
+    stack.peer.spin_for(0.1)  # what was on its way
+    heard = len(stack.heard)
     stack.peer.wait(lambda: len(stack.heard) > heard and stack.good(), "recovery", 20.0)
     recovery = time.monotonic() - begin
     stack.bounded()

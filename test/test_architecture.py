@@ -6,15 +6,15 @@ import ast
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support import layers
 
 import robot_dynamics_ros as rd
 
-PACKAGE = Path(find_spec("robot_dynamics_ros").origin).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
+PACKAGE = layers.PACKAGE
+FILES = sorted(layers.FILES.values())
 
 ROS = {
     "action_msgs",
@@ -38,8 +38,6 @@ ROS = {
     "unique_identifier_msgs",
     "visualization_msgs",
 }
-#: the core may not know who uses it
-ABOVE = ("robot_dynamics_ros.ros", "robot_dynamics_ros.cli")
 
 
 def imports(path: Path) -> set[str]:
@@ -70,13 +68,23 @@ def test_only_the_ros_folder_imports_ros():
     )
 
 
-def test_the_core_does_not_import_nodes_or_commands():
-    assert not offenders(
-        lambda path: (
-            part(path) not in ("ros", "cli", "__main__.py")
-            and {name for name in imports(path) if name.startswith(ABOVE)}
-        )
-    )
+def test_every_module_stands_in_a_layer():
+    assert [m for m in layers.FILES if layers.layer_of(m) is None] == [layers.ROOT]
+
+
+def test_a_layer_imports_only_what_stands_below_it():
+    """In functions and for type checkers too."""
+    wrong = {
+        module: above
+        for module in layers.FILES
+        if (own := layers.layer_of(module)) is not None
+        and (above := {name for name in layers.imported(module) if (layers.layer_of(name) or 0) > own})
+    }
+    assert not wrong
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert not layers.circles({module: layers.imported(module, on_import=True) for module in layers.FILES})
 
 
 def test_no_file_changes_the_import_path():

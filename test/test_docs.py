@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,22 @@ def test_the_python_of_the_readme_runs():
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_the_algorithm_of_the_architecture_page_runs():
+    """In a process of its own: it declares a function."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "@function" in b)
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_algorithm_quoted_on_the_architecture_page_is_the_one_that_runs():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def newton_euler" in b)
+    source = (ROOT / "robot_dynamics_ros/dynamics/algorithms/inverse_dynamics.py").read_text(encoding="utf-8")
+    for line in block.splitlines()[1:]:
+        assert line in source.splitlines(), line
 
 
 def test_links_lead_somewhere():

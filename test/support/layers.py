@@ -1,0 +1,104 @@
+"""Who imports whom in the package, and the layers in which it is built."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGE = Path(find_spec("robot_dynamics_ros").origin).parent
+ROOT = PACKAGE.name
+FILES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+"""Module name → file."""
+
+LAYERS = (
+    ("errors", "resources", "spatial"),
+    ("model",),
+    ("wrench", "figures"),
+    ("dynamics.algorithms",),
+    ("dynamics.engine.codegen",),
+    ("dynamics.engine",),
+    ("dynamics",),
+    ("control",),
+    ("simulation",),
+    ("recordings",),
+    ("identification",),
+    ("equations",),
+    ("export",),
+    ("view",),
+    ("ros",),
+    ("cli",),
+)
+"""From the bottom: a folder (or file) imports only from its own layer and from those before it."""
+
+
+def layer_of(module: str) -> int | None:
+    """Number of the layer a module belongs to: the one whose name fits longest; ``None`` for the package itself."""
+    inner = module.partition(".")[2]
+    fits = [
+        (len(part), number)
+        for number, layer in enumerate(LAYERS)
+        for part in layer
+        if inner == part or inner.startswith(f"{part}.")
+    ]
+    return max(fits)[1] if fits else None
+
+
+def imported(module: str, *, on_import: bool = False) -> set[str]:
+    """Modules of the package that a module imports.
+
+    Args:
+        on_import: only those that are imported when the module itself is: not in functions, not for type checkers.
+    """
+    found = set()
+    for name in _names(ast.parse(FILES[module].read_text(encoding="utf-8")), on_import):
+        while name and name not in FILES:
+            name = name.rpartition(".")[0]
+        if name:
+            found.add(name)
+    return found - {module}
+
+
+def _names(node: ast.AST, on_import: bool) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if on_import and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if on_import and isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.module:
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+        yield from _names(child, on_import)
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others (Tarjan's strong components)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(v: str) -> None:
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in sorted(graph.get(v, ())):
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in stack:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            at = stack.index(v)
+            group, stack[at:] = stack[at:], []
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for v in graph:
+        if v not in index:
+            visit(v)
+    return found

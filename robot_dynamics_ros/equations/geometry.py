@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.elementary_tree import _z_from
+from robot_dynamics_ros.dynamics.engine.elementary_tree import z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
 from robot_dynamics_ros.equations.places import (
     AXES,
@@ -110,7 +110,7 @@ class Geometry:
         if kind is JointType.CONTINUOUS:
             kind = JointType.REVOLUTE
         moments = {m: self._entry(f"inertia:{link}.{m}") for m in MOMENTS}
-        normal = np.eye(3) if kind is JointType.FLOATING else _z_from(model.joint_axis[i])
+        normal = np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
         return GeometryBody(
             link=link,
             joint=joint,

@@ -13,8 +13,8 @@ on whatever scalars it is given: floats, arrays, or symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,12 @@ from robot_dynamics_ros.spatial import (
     Transform,
     Vec3,
     cos,
+    rotation_about_z,
     rotation_of_quaternion,
     sin,
 )
 
-__all__ = ["Body", "Layout", "NumericTree", "layout_of"]
+__all__ = ["Body", "BodyConstants", "Layout", "NumericTree", "RootConstants", "layout_of", "z_from"]
 
 SNAP = 1e-13
 """Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
@@ -53,13 +54,15 @@ SUBSPACE: dict[Kind, tuple[tuple[float, ...], ...]] = {
 
 
 def _snapped(values: np.ndarray) -> np.ndarray:
+    if values.dtype == object:  # symbols
+        return values
     out = np.array(values, dtype=float)
     for target in (0.0, 1.0, -1.0):
         out[np.abs(out - target) <= SNAP] = target
     return out
 
 
-def _z_from(axis: np.ndarray) -> np.ndarray:
+def z_from(axis: np.ndarray) -> np.ndarray:
     """(3, 3) rotation N with N axis = e_z; a signed permutation where the axis is a coordinate axis."""
     axis = _snapped(axis)
     k = int(np.argmax(np.abs(axis)))
@@ -115,8 +118,49 @@ def _euler(R: np.ndarray) -> Euler:
     return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
 
 
+class BodyConstants(NamedTuple):
+    """One body of a model, in the frame of its joint's child link: floats, or symbols (arrays of objects).
+
+    Attributes:
+        parent: number of the parent body, −1 for the root.
+        type: of its joint.
+        rotation, position: placement of the joint frame in the parent body's frame.
+        normal: rotation whose third row is the joint's axis.
+        mass, com, inertia: mass properties, the inertia about the centre of mass.
+        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+    """
+
+    parent: int
+    type: JointType
+    rotation: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+    mass: Scalar
+    com: np.ndarray
+    inertia: np.ndarray
+    q_index: int
+    v_index: int
+    multiplier: Scalar
+    offset: Scalar
+
+
+class RootConstants(NamedTuple):
+    """What does not belong to a body: gravity and base placement in the world, rotor inertias, the root's mass properties.
+
+    ``first_moment`` is m c, ``inertia`` about the origin, both in the root link's frame.
+    """
+
+    gravity: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+    armature: np.ndarray
+    mass: Scalar
+    first_moment: np.ndarray
+    inertia: np.ndarray
+
+
 class Layout:
-    """The elementary tree of a model, in numbers.  Constant; made once per model.
+    """The elementary tree of a robot, in numbers or symbols.  Constant.
 
     Attributes:
         n: number of elementary bodies.
@@ -125,65 +169,52 @@ class Layout:
         rotation, position: placement of the joint in the parent body frame (internal frames).
         mass, first_moment, inertia: of each body in its internal frame, the inertia about the frame's origin.
         q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
-        euler: the rotations as turns about z, x, z, see :func:`_euler`.
+        euler: the rotations, where they are numbers, as rotations about z, x, z, see :func:`_euler`.
         normal: (n, 3, 3) rotation from the child link's frame to the internal frame.
         body: elementary body of each body of the model.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, bodies: Iterable[BodyConstants], root: RootConstants) -> None:
         self.parent: list[int] = []
         self.kind: list[Kind] = []
         self.rotation: list[np.ndarray] = []
         self.position: list[np.ndarray] = []
-        self.mass: list[float] = []
+        self.mass: list[Scalar] = []
         self.first_moment: list[np.ndarray] = []
         self.inertia: list[np.ndarray] = []
         self.q_index: list[int] = []
         self.v_index: list[int] = []
-        self.multiplier: list[float] = []
-        self.offset: list[float] = []
+        self.multiplier: list[Scalar] = []
+        self.offset: list[Scalar] = []
         self.normal: list[np.ndarray] = []
-        self.euler: list[Euler] = []
+        self.euler: list[Euler | None] = []
         self.body: list[int] = []
         eye, zero = np.eye(3), np.zeros(3)
-        successor = _main_successors(model)
-        for i in range(model.nb):
-            p = int(model.parent[i])
-            parent = -1 if p < 0 else self.body[p]
+        for b in bodies:
+            parent = -1 if b.parent < 0 else self.body[b.parent]
             n_parent = eye if parent < 0 else self.normal[parent]
-            kind = JointType(int(model.joint_type[i]))
-            R = n_parent @ model.joint_rotation[i]
-            r = n_parent @ model.joint_position[i]
-            q, v = int(model.q_index[i]), int(model.v_index[i])
-            k, d = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
-            N = eye if kind is JointType.FLOATING else _z_from(model.joint_axis[i])
-            if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
-                ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
-                N = _spin_towards(N @ ahead) @ N
-            if kind is JointType.PLANAR:
-                # internal z slides along the plane's x, then y; both turned into place by cyclic permutations
-                to_x, to_y = _z_from(np.array([1.0, 0, 0])), _z_from(np.array([0, 1.0, 0]))
+            R, r, N = n_parent @ b.rotation, n_parent @ b.position, b.normal
+            q, v = b.q_index, b.v_index
+            if b.type is JointType.PLANAR:
+                # internal z slides along the plane's x, then y; both brought into place by cyclic permutations
+                to_x, to_y = z_from(np.array([1.0, 0, 0])), z_from(np.array([0, 1.0, 0]))
                 nothing = (0.0, zero, np.zeros((3, 3)))
                 parent = self._add(parent, Kind.PRISMATIC, R @ N.T @ to_x.T, r, nothing, q, v, 1.0, 0.0, to_x @ N)
                 R, r = to_x @ to_y.T, zero
                 parent = self._add(parent, Kind.PRISMATIC, R, r, nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N)
-                R, r, q, v, elementary = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
+                R, r, q, v, kind = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
             else:
                 R = R @ N.T
-                elementary = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
-                    kind, Kind.REVOLUTE
-                )
-            m, c = float(model.body_mass[i]), N @ model.body_com[i]
-            about_origin = N @ model.body_inertia[i] @ N.T + m * (c @ c * eye - np.outer(c, c))
-            self.body.append(self._add(parent, elementary, R, r, (m, m * c, about_origin), q, v, k, d, N))
+                kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(b.type, Kind.REVOLUTE)
+            c = N @ b.com
+            about_origin = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass
+            inertia = (b.mass, c * b.mass, about_origin)
+            self.body.append(self._add(parent, kind, R, r, inertia, q, v, b.multiplier, b.offset, N))
         self.n = len(self.parent)
-        self.nq, self.nv = model.nq, model.nv
-        self.gravity = np.array(model.gravity)
-        self.base_rotation = _snapped(model.base.rotation)
-        self.base_position = np.array(model.base.position)
-        self.armature = np.array(model.armature)
-        root = model.root_inertia
-        self.root = (root.mass, root.mass * root.com, root.about_origin())
+        self.nv = len(root.armature)
+        self.gravity, self.base_position, self.armature = root.gravity, root.position, root.armature
+        self.base_rotation = _snapped(root.rotation)
+        self.root = (root.mass, root.first_moment, root.inertia)
 
     def _add(
         self,
@@ -191,11 +222,11 @@ class Layout:
         kind: Kind,
         rotation: np.ndarray,
         position: np.ndarray,
-        inertia: tuple[float, np.ndarray, np.ndarray],
+        inertia: tuple[Scalar, np.ndarray, np.ndarray],
         q: int,
         v: int,
-        multiplier: float,
-        offset: float,
+        multiplier: Scalar,
+        offset: Scalar,
         normal: np.ndarray,
     ) -> int:
         self.parent.append(parent)
@@ -210,14 +241,50 @@ class Layout:
         self.multiplier.append(multiplier)
         self.offset.append(offset)
         self.normal.append(_snapped(normal))
-        self.euler.append(_euler(self.rotation[-1]))
+        self.euler.append(None if rotation.dtype == object else _euler(self.rotation[-1]))
         return len(self.parent) - 1
+
+
+def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
+    successor = _main_successors(model)
+    for i in range(model.nb):
+        kind = JointType(int(model.joint_type[i]))
+        N = np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
+        if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
+            ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
+            N = _spin_towards(N @ ahead) @ N
+        yield BodyConstants(
+            int(model.parent[i]),
+            kind,
+            model.joint_rotation[i],
+            model.joint_position[i],
+            N,
+            float(model.body_mass[i]),
+            model.body_com[i],
+            model.body_inertia[i],
+            int(model.q_index[i]),
+            int(model.v_index[i]),
+            float(model.mimic_multiplier[i]),
+            float(model.mimic_offset[i]),
+        )
 
 
 @once_per_model
 def layout_of(model: RobotModel) -> Layout:
     """The model's elementary tree, made on first use."""
-    return Layout(model)
+    root = model.root_inertia
+    return Layout(
+        _body_constants(model),
+        RootConstants(
+            np.array(model.gravity),
+            model.base.rotation,
+            np.array(model.base.position),
+            np.array(model.armature),
+            root.mass,
+            root.mass * root.com,
+            root.about_origin(),
+        ),
+    )
 
 
 class Body:
@@ -268,7 +335,11 @@ class Body:
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
         """The transform to a body at ``p``, turned by the joint if it turns."""
-        (ca, sa), (cb, sb), (angle, cc, sc) = self.tree.layout.euler[self.number]
+        turns = self.tree.layout.euler[self.number]
+        if turns is None:  # the exact angles of constant rotations in symbols have no closed form
+            R = self.joint[0]
+            return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
+        (ca, sa), (cb, sb), (angle, cc, sc) = turns
         first, second = PlaneTurn(False, ca, sa), PlaneTurn(True, cb, sb)
         if self.kind is Kind.PRISMATIC:
             last = PlaneTurn(False, cc, sc)
@@ -333,9 +404,9 @@ class NumericTree:
     ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies on the root.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, layout: Layout | None = None) -> None:
         self.model = model
-        self.layout = layout_of(model)
+        self.layout = layout_of(model) if layout is None else layout
         self.root = None
         self.bodies: list[Body] = []
         for number, parent in enumerate(self.layout.parent):
@@ -454,11 +525,11 @@ class NumericTree:
 
     def armature(self, dof: int) -> Scalar:
         """Reflected rotor inertia of a degree of freedom, and what :meth:`add_armature` put there."""
-        return float(self.layout.armature[dof]) if self.added is None else self.added[dof]
+        return self.layout.armature.item(dof) if self.added is None else self.added[dof]
 
     def add_armature(self, extra: Sequence[Scalar]) -> None:
         """Add to the rotor inertias: what a step implicit in the joints' friction comes down to."""
-        self.added = [float(a) + x for a, x in zip(self.layout.armature, extra, strict=True)]
+        self.added = [a + x for a, x in zip(self.layout.armature.tolist(), extra, strict=True)]
 
     def damping(self, dof: int) -> Scalar:
         """Viscous friction of a degree of freedom."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 from dataclasses import dataclass, field
+from typing import Any
 from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import UrdfError
@@ -43,8 +44,8 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
     "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
 }
-_INERTIAL: dict[str, dict] = {"origin": {}, "mass": {}, "inertia": {}}
-_JOINT: dict[str, dict] = {
+_INERTIAL: dict[str, dict[str, Any]] = {"origin": {}, "mass": {}, "inertia": {}}
+_JOINT: dict[str, dict[str, Any]] = {
     "origin": {},
     "parent": {},
     "child": {},
@@ -302,7 +303,7 @@ class _Cleaner:
                 where=f"{self.source}, line {line}",
                 remedy="Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file.",
             )
-        schema: dict[str, dict] = _SCHEMA
+        schema: dict[str, dict[str, Any]] = _SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):
                 return  # others' business

@@ -31,7 +31,7 @@ LAYERS = (
     ("export",),
     ("view",),
     ("ros",),
-    ("cli",),
+    ("cli", "__main__"),
 )
 """From the bottom: a folder (or file) imports only from its own layer and from those before it."""
 

@@ -25,7 +25,7 @@ def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
     rate: list[Any] = [0.0] * len(q)
     for kind, i, j in tree.position_indices():
         if kind is not Kind.FREE:
-            rate[i] = v[j] * 1.0  # type: ignore[operator]
+            rate[i] = v[j] * 1.0
             continue
         x, y, z, w = q[i + 3 : i + 7]
         rate[i : i + 3] = rotation_of_quaternion(x, y, z, w).mul(Vec3.of(v[j + 3 : j + 6])).parts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
@@ -159,7 +160,7 @@ class _Writer:
             context[key] = self.integer(context[who], "v_index")
         return context[key], c
 
-    def address(self, location: tuple, context: dict[str, str]) -> str:
+    def address(self, location: tuple[Any, ...], context: dict[str, str]) -> str:
         what = location[0]
         if what == "record":
             _, k, who = location

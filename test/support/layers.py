@@ -16,7 +16,7 @@ FILES = {
 """Module name → file."""
 
 LAYERS = (
-    ("errors", "resources", "spatial"),
+    ("errors", "resources", "spatial", "topic_names"),
     ("model",),
     ("wrench", "figures"),
     ("dynamics.algorithms",),

@@ -135,7 +135,7 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(..., 3) vectors turned by unit quaternions (x, y, z, w)."""
+    """(..., 3) vectors rotated by unit quaternions (x, y, z, w)."""
     u, s = quaternion[..., :3], quaternion[..., 3:]
     t = 2.0 * np.cross(u, x)
     return x + s * t + np.cross(u, t)
@@ -145,12 +145,12 @@ def _step(q: np.ndarray, twist: np.ndarray) -> np.ndarray:
     phi, rho = twist[..., :3], twist[..., 3:]
     angle = np.linalg.norm(phi, axis=-1, keepdims=True)
     half = np.sinc(angle / (2.0 * np.pi)) / 2.0  # sin(θ/2) / θ
-    turn = np.concatenate([half * phi, np.cos(angle / 2.0)], axis=-1)
+    step = np.concatenate([half * phi, np.cos(angle / 2.0)], axis=-1)
     # V(φ) ρ = ρ + (1 − cos θ)/θ² φ × ρ + (θ − sin θ)/θ³ φ × (φ × ρ)
     b = 2.0 * half * half
     c = _third(angle)
     shift = rho + b * np.cross(phi, rho) + c * np.cross(phi, np.cross(phi, rho))
-    quaternion = quaternion_product(q[..., 3:], turn)
+    quaternion = quaternion_product(q[..., 3:], step)
     quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.concatenate([q[..., :3] + rotate(q[..., 3:], shift), quaternion], axis=-1)
 
@@ -166,12 +166,12 @@ def _third(angle: np.ndarray) -> np.ndarray:
 
 def _twist(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     inverse = q0[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
-    turn = quaternion_product(inverse, q1[..., 3:])
-    turn = np.where(turn[..., 3:] < 0.0, -turn, turn)
-    sine = np.linalg.norm(turn[..., :3], axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(sine, turn[..., 3:])
+    step = quaternion_product(inverse, q1[..., 3:])
+    step = np.where(step[..., 3:] < 0.0, -step, step)
+    sine = np.linalg.norm(step[..., :3], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, step[..., 3:])
     small = sine < 1e-9
-    phi = turn[..., :3] * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
+    phi = step[..., :3] * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
     p = rotate(inverse, q1[..., :3] - q0[..., :3])
     # V⁻¹ p = p − ½ φ × p + (1/θ²)(1 − (θ/2) cot(θ/2)) φ × (φ × p)
     half = angle / 2.0

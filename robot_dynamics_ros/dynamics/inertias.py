@@ -1,4 +1,4 @@
-"""Inertia of a link about any point in any axes, and of a link with everything behind it."""
+"""Inertia of a link about any point in any axes, and of a link with everything beyond it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def inertia_about(
     """
     options: list[tuple[str, Any]] = [("link", model.link_index(link))]
     more: list[Any] = []
-    axes, turned = frame_of(model, link if frame is None else frame, "frame")
+    axes, placed = frame_of(model, link if frame is None else frame, "frame")
     options.append(("axes", axes))
-    if turned is not None:
+    if placed is not None:
         options.append(("own_axes", True))
-        more.append(turned.rotation)
+        more.append(placed.rotation)
     if isinstance(point, str) and point == "com" and "com" not in model.link_names:
         options.append(("about", "com"))
     else:
@@ -53,7 +53,7 @@ def inertia_about(
 
 @dataclass(frozen=True, eq=False)
 class SubtreeState:
-    """A link and everything behind it, as one: world axes, seen from the world.
+    """A link and everything beyond it, as one: world axes, seen from the world.
 
     Attributes:
         mass: kg.
@@ -85,7 +85,7 @@ class SubtreeState:
 def subtree_state(
     model: RobotModel, q: Any, v: Any = None, a: Any = None, *, link: str | None = None, base: Any = None
 ) -> SubtreeState:
-    """Composite mass, centre of mass, inertia and momentum of a link and everything behind it.
+    """Composite mass, centre of mass, inertia and momentum of a link and everything beyond it.
 
     Args:
         v, a: (..., nv); zero if not given.
@@ -100,7 +100,7 @@ def subtree_state(
     mass = subtree_mass(model, number)
     if mass <= 0.0:
         raise ModelError(
-            "neither it nor anything behind it has mass, so there is no centre of mass",
+            "neither it nor anything beyond it has mass, so there is no centre of mass",
             where=f"link {name!r}",
             remedy="Choose a link nearer to the root.",
         )

@@ -51,7 +51,7 @@ class PointMotion:
 
     @property
     def tait_bryan(self) -> Array:
-        """(..., 3) angles φ about x, then y, then z of the turned axes: ``rotation`` = Rx(φ₁) Ry(φ₂) Rz(φ₃)."""
+        """(..., 3) angles φ about x, then y, then z of the rotated axes: ``rotation`` = Rx(φ₁) Ry(φ₂) Rz(φ₃)."""
         R = self.rotation
         middle = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
         return np.stack(
@@ -108,18 +108,18 @@ def motion(
     if expressed_in is None:
         chosen: tuple[tuple[str, Any], ...] = (("axes", "observer"),)
     else:
-        to, turned = frame_of(model, expressed_in, "expressed_in")
+        to, placed = frame_of(model, expressed_in, "expressed_in")
         chosen = (("axes", to),)
-        if turned is not None:
-            chosen, axes = (("axes", to), ("own_axes", True)), [turned.rotation]
+        if placed is not None:
+            chosen, axes = (("axes", to), ("own_axes", True)), [placed.rotation]
     r = as_input(offset, (3,), "offset")
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    p, R, dp, ddp, w, dw, turn = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
+    p, R, dp, ddp, w, dw, rotation = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
     start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
     own = (*options, ("axes", "observer"))
     before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]
-    displacement = p - np.einsum("...ij,...j->...i", turn, before)
+    displacement = p - np.einsum("...ij,...j->...i", rotation, before)
     return PointMotion(p, displacement, R, dp, ddp, w, dw)
 
 

@@ -61,7 +61,7 @@ def joint_wrenches(
 
     Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
     the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
-    carries everything behind it.
+    carries everything beyond it.
 
     Args:
         joints: which ones, by name, fixed and mimic joints too; ``"all"``: every joint, in the order of
@@ -201,7 +201,7 @@ class WrenchBalance:
     dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
 
     Each is (..., 6), [moment; force]: ``dynamic`` is what the motion *as the observer sees it* needs; the four
-    fictitious wrenches come from the observer's own motion; ``distal`` is what the joints behind the link exert on it.
+    fictitious wrenches come from the observer's own motion; ``distal`` is what the joints beyond the link exert on it.
     ``joint``, what the parent exerts on the link, is the same for every observer.
 
     Attributes:
@@ -249,7 +249,7 @@ def wrench_balance(
     """The wrench of the joint above a link, computed in a moving observer's frame, with its parts.
 
     Args:
-        link: the link whose balance it is; all joints behind it, fixed ones too, make up ``distal``.
+        link: the link whose balance it is; all joints beyond it, fixed ones too, make up ``distal``.
         observer: a link by name, ``"world"``, or a :class:`Frame` that may move relative to either.
         expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a
         :class:`Frame`.

@@ -39,14 +39,14 @@ class Placement(NamedTuple):
         R = Mat3.of([rows[0:3], rows[3:6], rows[6:9]])
         p, omega, v, alpha, a = (Vec3.of(rows[k : k + 3]) for k in range(9, 24, 3))
         at, moving, accelerated = self.point(p)
-        turn, slide = self.R.mul(omega), self.R.mul(v)
+        omega_here, v_here = self.R.mul(omega), self.R.mul(v)
         return Placement(
             self.R.matmul(R),
             at,
-            self.omega + turn,
-            moving + slide,
-            self.alpha + self.R.mul(alpha) + self.omega.cross(turn),
-            accelerated + self.R.mul(a) + self.omega.cross(slide) * 2.0,
+            self.omega + omega_here,
+            moving + v_here,
+            self.alpha + self.R.mul(alpha) + self.omega.cross(omega_here),
+            accelerated + self.R.mul(a) + self.omega.cross(v_here) * 2.0,
         )
 
 
@@ -109,7 +109,7 @@ class FrameChoice:
         return carrier.p + carrier.R.mul(Vec3.of(rows)) if rows else carrier.p
 
 
-def reduced(f: Force, moved: Vec3 | None, turn: Mat3 | None) -> Force:
+def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
     """A wrench about another point, from which ``moved`` leads to the old one (old axes), in other axes."""
     moment = f.ang if moved is None else f.ang + moved.cross(f.lin)
-    return Force(moment, f.lin) if turn is None else Force(turn.mul(moment), turn.mul(f.lin))
+    return Force(moment, f.lin) if rotation is None else Force(rotation.mul(moment), rotation.mul(f.lin))

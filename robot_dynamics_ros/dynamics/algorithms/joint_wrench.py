@@ -116,7 +116,7 @@ def _joint_wrenches(
     frames = FrameChoice(tree, options, q)
     found = []
     for link in options["joints_of"]:
-        f, moved, turn = wrenches.through(link), None, None
+        f, moved, rotation = wrenches.through(link), None, None
         if options["about"] != "joint":
             own = frames.link(link)
             moved = own.R.tmul(own.p - frames.point(options["about"], about))
@@ -124,6 +124,6 @@ def _joint_wrenches(
             own = frames.link(link)
             parent = wrenches.links.parent[link]
             chosen = parent if options["axes"] == "parent" else options["axes"]
-            turn = frames.axes(chosen, axes).T.matmul(own.R)
-        found.append(reduced(f, moved, turn))
+            rotation = frames.axes(chosen, axes).T.matmul(own.R)
+        found.append(reduced(f, moved, rotation))
     return found

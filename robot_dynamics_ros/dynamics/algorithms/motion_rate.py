@@ -21,7 +21,7 @@ __all__ = ["applied_efforts", "configuration_rate"]
 
 
 def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
-    """q̇: the velocity itself, except for free joints, whose [ω; v] turns into ṗ = R v and ½ quaternion ⊗ ω."""
+    """q̇: the velocity itself, except for free joints, whose [ω; v] becomes ṗ = R v and ½ quaternion ⊗ ω."""
     rate: list[Any] = [0.0] * len(q)
     for kind, i, j in tree.position_indices():
         if kind is not Kind.FREE:

@@ -1,4 +1,4 @@
-"""Transforms whose rotation is a sequence of turns in planes: cheaper to apply to tensors than a full matrix."""
+"""Transforms whose rotation is a sequence of rotations in planes: cheaper to apply to tensors than a full matrix."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import is_zero
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
-__all__ = ["PlaneTurn", "StagedTransform"]
+__all__ = ["PlaneRotation", "StagedTransform"]
 
 
-class PlaneTurn:
-    """A turn about the x or the z axis by an angle of given cosine and sine.
+class PlaneRotation:
+    """A rotation about the x or the z axis by an angle of given cosine and sine.
 
     Any joint's rotation is three of these (Euler's z-x-z), of which two are constant and, where axes are parallel or at
-    right angles, cost nothing.  Turning tensors one plane at a time takes far fewer operations than a full matrix does.
+    right angles, cost nothing.  Rotating tensors one plane at a time takes far fewer operations than a full matrix does.
     """
 
     __slots__ = ("about_x", "c", "s")
@@ -42,7 +42,7 @@ class PlaneTurn:
         return Vec3(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
 
     def symmetric(self, S: Mat3) -> Mat3:
-        """R S Rᵀ of a symmetric S: a deviator in the plane turns by twice the angle."""
+        """R S Rᵀ of a symmetric S: a deviator in the plane rotations by twice the angle."""
         if self.about_x:
             p, q, w, u1, u2, axial = S.b.y, S.c.z, S.b.z, S.a.y, S.a.z, S.a.x
         else:
@@ -54,8 +54,8 @@ class PlaneTurn:
         else:
             cc, ss = (c - s) * (c + s), 2.0 * (c * s)
             mean, half = 0.5 * (p + q), 0.5 * (p - q)
-            turned, w = half * cc - w * ss, half * ss + w * cc
-            p, q = mean + turned, mean - turned
+            rotated, w = half * cc - w * ss, half * ss + w * cc
+            p, q = mean + rotated, mean - rotated
         u1, u2 = c * u1 - s * u2, s * u1 + c * u2
         if self.about_x:
             return Mat3.symmetric(axial, u1, u2, p, w, q)
@@ -69,31 +69,31 @@ class PlaneTurn:
 
 
 class StagedTransform(Transform):
-    """A transform whose rotation is a sequence of plane turns, Eᵀ = turns[0] turns[1] …"""
+    """A transform whose rotation is a sequence of plane rotations, Eᵀ = rotations[0] rotations[1] …"""
 
-    __slots__ = ("turns",)
+    __slots__ = ("rotations",)
 
-    def __init__(self, turns: Sequence[PlaneTurn], r: Vec3) -> None:
-        self.turns = tuple(turns)
-        columns = [self.turn_back(e) for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))]
+    def __init__(self, rotations: Sequence[PlaneRotation], r: Vec3) -> None:
+        self.rotations = tuple(rotations)
+        columns = [self.rotate_back(e) for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))]
         super().__init__(Mat3(*columns), r)
 
-    def turn(self, x: Vec3) -> Vec3:
-        for stage in self.turns:
+    def rotate(self, x: Vec3) -> Vec3:
+        for stage in self.rotations:
             x = stage.back(x)
         return x
 
-    def turn_back(self, x: Vec3) -> Vec3:
-        for stage in reversed(self.turns):
+    def rotate_back(self, x: Vec3) -> Vec3:
+        for stage in reversed(self.rotations):
             x = stage.forth(x)
         return x
 
-    def turn_back_symmetric(self, S: Mat3) -> Mat3:
-        for stage in reversed(self.turns):
+    def rotate_back_symmetric(self, S: Mat3) -> Mat3:
+        for stage in reversed(self.rotations):
             S = stage.symmetric(S)
         return S
 
-    def turn_back_matrix(self, H: Mat3) -> Mat3:
-        for stage in reversed(self.turns):
+    def rotate_back_matrix(self, H: Mat3) -> Mat3:
+        for stage in reversed(self.rotations):
             H = stage.matrix(H)
         return H

@@ -32,7 +32,7 @@ class Seen(NamedTuple):
 def seen_from(A: Placement, B: Placement, r: Vec3) -> Seen:
     """B and the point ``r`` of B (its coordinates), seen from A.
 
-    An observer who turns with ω and α sees ṙ = v − v_A − ω × d and r̈ = a − a_A − α × d − ω × (ω × d) − 2 ω × ṙ.
+    An observer who rotates with ω and α sees ṙ = v − v_A − ω × d and r̈ = a − a_A − α × d − ω × (ω × d) − 2 ω × ṙ.
     """
     p, v, a = B.point(r)
     d = p - A.p
@@ -62,13 +62,13 @@ def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, o
     arm = R.mul(c)  # from the joint's origin to the mass centre
 
     def at_joint(force: Vec3, moment: Vec3 | None = None) -> Force:
-        turning = arm.cross(force)
-        return Force(turning if moment is None else turning + moment, force)
+        moment_of_force = arm.cross(force)
+        return Force(moment_of_force if moment is None else moment_of_force + moment, force)
 
     omega, alpha = A.tmul(observer.omega), A.tmul(observer.alpha)
-    turn, spin = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
+    omega_B, alpha_B = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
     I = R.T.congruence(about_com)  # noqa: E741 - the book's name
-    dynamic = at_joint(seen.acceleration * m, I.mul(spin) + turn.cross(I.mul(turn)))
+    dynamic = at_joint(seen.acceleration * m, I.mul(alpha_B) + omega_B.cross(I.mul(omega_B)))
     g = A.tmul(tree.gravity())
     parts = [
         dynamic,
@@ -108,9 +108,9 @@ def _wrench_balance(
     frames = FrameChoice(tree, options, q, v, a)
     A, own = frames.observer(observer), frames.link(options["link"])
     moved = None if options["about"] == "joint" else A.R.tmul(own.p - frames.point(options["about"], about))
-    turn = None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    rotation = None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
     wrenches = JointWrenches(tree, q, v, a, link_external)
-    return [reduced(f, moved, turn) for f in balance(tree, wrenches, options["link"], own, A)]
+    return [reduced(f, moved, rotation) for f in balance(tree, wrenches, options["link"], own, A)]
 
 
 @function(
@@ -140,6 +140,6 @@ def _point_motion(
     frames = FrameChoice(tree, options, q, v, a)
     A = frames.observer(observer)
     seen = seen_from(A, frames.link(options["link"]), Vec3.of(point))
-    turn = Mat3.identity() if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
-    position, *rates = (turn.mul(x) for x in (seen.position, *seen[2:]))
-    return position, seen.rotation, *rates, turn
+    rotation = Mat3.identity() if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    position, *rates = (rotation.mul(x) for x in (seen.position, *seen[2:]))
+    return position, seen.rotation, *rates, rotation

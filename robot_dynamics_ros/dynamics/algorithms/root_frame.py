@@ -23,7 +23,7 @@ class RootFrame(Generic[S]):
     Attributes:
         S: by body, columns of the motion subspace as (index into v, Motion) pairs.
         v, a: spatial velocity and acceleration (gravity included, as the root's acceleration).
-        inertia, force: composite inertia and force of the subtree behind each joint.
+        inertia, force: composite inertia and force of the subtree beyond each joint.
         B: composite Coriolis operator of the subtree, 6 columns of :class:`Force`.
     """
 

@@ -159,7 +159,7 @@ class Tree(Protocol[S]):
         """A zero matrix over the velocity coordinates, for any entries."""
 
     def cheapest(self, forms: Sequence[Callable[[], T]]) -> T:
-        """The result of the form that takes the fewest operations, where that can be told."""
+        """The result of the form that takes the fewest operations, where that can be known."""
 
     # -- constants ---------------------------------------------------------------------------------------------------
 

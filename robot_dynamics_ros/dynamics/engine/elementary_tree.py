@@ -1,6 +1,6 @@
 """The robot as a tree of elementary joints about or along z, in numbers.
 
-Every moving joint is brought to one of three elementary kinds.  A revolute (or continuous) joint turns about the z axis
+Every moving joint is brought to one of three elementary kinds.  A revolute (or continuous) joint rotates about the z axis
 of an internal body frame, a prismatic one slides along it, and a floating joint is free; a planar joint is two slides
 and a rotation in series with massless bodies between.  Rotating each body frame once, when the tree is made, so that
 its joint axis becomes z costs nothing later, and leaves joint transforms and motion subspaces full of zeros and ones.
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneTurn, StagedTransform
+from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
@@ -80,24 +80,24 @@ def z_from(axis: np.ndarray) -> np.ndarray:
 
 
 def _main_successors(model: RobotModel) -> list[int]:
-    """For each body the child with the most behind it, −1 for leaves."""
-    behind = np.ones(model.nb, dtype=int)
+    """For each body the child with the largest subtree, −1 for leaves."""
+    size = np.ones(model.nb, dtype=int)
     best = [-1] * model.nb
     for i in range(model.nb - 1, -1, -1):
         p = int(model.parent[i])
         if p >= 0:
-            behind[p] += behind[i]
-            if best[p] < 0 or behind[i] >= behind[best[p]]:
+            size[p] += size[i]
+            if best[p] < 0 or size[i] >= size[best[p]]:
                 best[p] = i
     return best
 
 
 def _spin_towards(axis: np.ndarray) -> np.ndarray:
-    """Turn about z that brings the next joint's axis into the y-z plane, so that one of its three turns is spared."""
+    """Rotation about z that brings the next joint\'s axis into the y-z plane, which spares one of its three rotations."""
     across = np.hypot(axis[0], axis[1])
     if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
         return np.eye(3)
-    s, c = axis[0] / across, -axis[1] / across  # of the first turn a
+    s, c = axis[0] / across, -axis[1] / across  # of the first rotation a
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -334,20 +334,20 @@ class Body:
         return self.placed(p, x[0])
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
-        """The transform to a body at ``p``, turned by the joint if it turns."""
-        turns = self.tree.layout.euler[self.number]
-        if turns is None:  # the exact angles of constant rotations in symbols have no closed form
+        """The transform to a body at ``p``, rotated by the joint if it rotates."""
+        angles = self.tree.layout.euler[self.number]
+        if angles is None:  # the exact angles of constant rotations in symbols have no closed form
             R = self.joint[0]
             return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
-        (ca, sa), (cb, sb), (angle, cc, sc) = turns
-        first, second = PlaneTurn(False, ca, sa), PlaneTurn(True, cb, sb)
+        (ca, sa), (cb, sb), (angle, cc, sc) = angles
+        first, second = PlaneRotation(False, ca, sa), PlaneRotation(True, cb, sb)
         if self.kind is Kind.PRISMATIC:
-            last = PlaneTurn(False, cc, sc)
+            last = PlaneRotation(False, cc, sc)
         elif cc == 0.0 or sc == 0.0:
             s, c = sin(x), cos(x)
-            last = PlaneTurn(False, c * cc - s * sc, s * cc + c * sc)
+            last = PlaneRotation(False, c * cc - s * sc, s * cc + c * sc)
         else:
-            last = PlaneTurn(False, cos(x + angle), sin(x + angle))
+            last = PlaneRotation(False, cos(x + angle), sin(x + angle))
         return StagedTransform([first, second, last], p)
 
     def along(self, x: Sequence[Scalar]) -> Motion:

@@ -44,14 +44,14 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
     """The algorithm of the table above, for a tree without mimic joints  (Featherstone 2008, table 7.1)."""
+    motion = ForwardKinematics(tree, q, v, products=True)
+    X, c = motion.X, motion.c
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     U, D, u = tree.field(list), tree.field(list), tree.field(list)
     IA[tree.root] = ArticulatedInertia.of([0.0] * 21)
     pA[tree.root] = Force.zero()
 
     # Pass 1, outward: velocities and rigid-body terms
-    motion = ForwardKinematics(tree, q, v, products=True)
-    X, c = motion.X, motion.c
     for i in motion.outward():
         IA[i] = i.inertia.articulated()
         pA[i] = motion.v[i].cross_force(i.inertia.mul(motion.v[i]))

@@ -74,16 +74,16 @@ class ForwardKinematics(Generic[S]):
     def outward(self, bodies: Iterable[Body[S]] | None = None) -> Iterator[Body[S]]:
         """Each body (or some, parents first) once it has been placed and moved."""
         for i in self.tree.outward() if bodies is None else bodies:
-            X = self.X[i] = i.transform(self._q)
+            self.X[i] = i.transform(self._q)  # read back from the field: recorded as loops, it knows what is constant
             if self._poses:
-                self.pose[i] = X.compose(self.pose[i.parent])
+                self.pose[i] = self.X[i].compose(self.pose[i.parent])
             if self._v is not None:
                 vJ = i.along(self._v)
-                self.v[i] = v = X.motion(self.v[i.parent]) + vJ
+                self.v[i] = self.X[i].motion(self.v[i.parent]) + vJ
                 if self._a is not None:
-                    self.a[i] = X.motion(self.a[i.parent]) + i.along(self._a) + v.cross(vJ)
+                    self.a[i] = self.X[i].motion(self.a[i.parent]) + i.along(self._a) + self.v[i].cross(vJ)
                 elif self._products:
-                    self.c[i] = v.cross(vJ)
+                    self.c[i] = self.v[i].cross(vJ)
             yield i
 
     def reach(self, body: Body[S] | None) -> Body[S] | None:

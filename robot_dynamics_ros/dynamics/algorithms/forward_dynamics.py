@@ -10,14 +10,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
 __all__ = ["articulated_body", "forward_dynamics"]
@@ -34,12 +36,34 @@ __all__ = ["articulated_body", "forward_dynamics"]
 def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
-    Mimic joints tie branches together, which no recursion over a tree can see: with them, by the mass matrix.
+    By articulated bodies, in a number of operations proportional to that of bodies; by the mass matrix where that takes
+    fewer (short or well branched robots), and where mimic joints tie branches together, which no recursion over a tree
+    can see.
     """
-    if not tree.model.has_mimic:
+
+    def by_articulated_bodies() -> list[S]:
         return articulated_body(tree, q, v, tau, external)
-    bias = bias_forces(tree, q, v, external)
-    return solve_symmetric(mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+
+    def by_mass_matrix(M: Callable[[Tree[S], Vector[S]], Any]) -> list[S]:
+        bias = bias_forces(tree, q, v, external)
+        return solve_symmetric(M(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+
+    if tree.model.has_mimic:
+        return by_mass_matrix(mass_matrix)
+    if _mean_depth(tree.model) > DEEP:
+        return by_articulated_bodies()
+    return tree.cheapest([by_articulated_bodies, lambda: by_mass_matrix(composite_rigid_body)], loops=0)
+
+
+DEEP = 8
+"""Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
+
+
+def _mean_depth(model: RobotModel) -> float:
+    depth = [0] * model.nb
+    for i, parent in enumerate(model.parent.tolist()):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+    return sum(depth) / max(model.nb, 1)
 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:

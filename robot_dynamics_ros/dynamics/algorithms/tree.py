@@ -158,8 +158,12 @@ class Tree(Protocol[S]):
     def square(self) -> list[list[S]]:
         """A zero matrix over the velocity coordinates, for any entries."""
 
-    def cheapest(self, forms: Sequence[Callable[[], T]]) -> T:
-        """The result of the form that takes the fewest operations, where that can be known."""
+    def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
+        """The result of the form that takes the fewest operations, where that can be known.
+
+        Args:
+            loops: number of the form for large trees.
+        """
 
     # -- constants ---------------------------------------------------------------------------------------------------
 

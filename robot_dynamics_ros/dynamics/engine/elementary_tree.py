@@ -486,12 +486,19 @@ class NumericTree:
         return [0.0] * self.nv
 
     @staticmethod
-    def cheapest(forms: Sequence[Callable[[], Any]]) -> Any:
+    def cheapest(forms: Sequence[Callable[[], Any]], loops: int = -1) -> Any:
         """The result of the form that takes the fewest operations; of the first one where it is not on symbols."""
+
+        def parts(result: Any) -> list[Scalar]:
+            return result if isinstance(result, list) else result.parts()
+
         first = forms[0]()
-        if not any(isinstance(x, Expr) for x in first.parts()):
+        traced = next((x for x in parts(first) if isinstance(x, Expr)), None)
+        if traced is None:
             return first
-        return min((first, *(form() for form in forms[1:])), key=lambda M: count_operations(M.parts())["total"])
+        lift = traced.graph.lift
+        results = (first, *(form() for form in forms[1:]))
+        return min(results, key=lambda r: count_operations([lift(x) for x in parts(r)])["total"])
 
     def gravity(self) -> Vec3:
         """Acceleration of gravity in world axes."""

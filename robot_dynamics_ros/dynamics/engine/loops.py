@@ -288,9 +288,9 @@ class LoopTree:
     def zeros(self) -> _Zeros:
         return _Zeros()
 
-    def cheapest(self, forms: Sequence[Callable[[], Any]]) -> Any:
-        """The last of the forms, which suits large trees."""
-        return forms[-1]()
+    def cheapest(self, forms: Sequence[Callable[[], Any]], loops: int = -1) -> Any:
+        """The form that suits large trees."""
+        return forms[loops]()
 
     def matrix(self) -> LoopMatrix:
         number = next(self.outputs)

@@ -33,7 +33,8 @@ def forward_dynamics(
     Returns:
         (..., nv) accelerations, rad/s² or m/s².
 
-    Source: Featherstone (2008), table 7.1; for robots with mimic joints, table 6.2 and a sparse factorization.
+    Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with mimic joints, table 6.2
+    and a sparse factorization.
     """
     if external is None and base is None:
         return _forward_dynamics.run(model, q, v, tau, out)

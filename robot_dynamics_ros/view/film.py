@@ -61,7 +61,7 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
         ArgumentError: the file cannot be written.
     """
     imageio = need_imageio()
-    with Browser(width // 2, height // 2) as browser:
+    with Browser(240, 160, pause=0.05) as browser:
         client = _client(viewer.window, browser)
         browser.rest(4.0)  # light from all sides arrives a while after the scene
         image = client.get_render(height=height, width=width, timeout=_PATIENCE, **_camera(*viewer.view_point()))
@@ -96,7 +96,7 @@ def write_video(
         raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
     imageio = need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
-    with Window(port=0) as window, Browser(240, 160) as browser:
+    with Window(port=0) as window, Browser(120, 80, pause=0.01) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
         arrows = {int(k): motion.arrows(int(k)) for k in rows}

@@ -51,6 +51,8 @@ class Browser:
 
     Args:
         width, height: of the page, pixels.
+        pause: s between two pictures that the page draws of itself; drawing as fast as it can, without a graphics
+            processor, takes all there is.
 
     Attributes:
         errors: what the page wrote to its console as errors, and exceptions nobody caught.
@@ -60,7 +62,7 @@ class Browser:
         BackendError: there is no browser, or it does not start.
     """
 
-    def __init__(self, width: int = 1280, height: int = 800) -> None:
+    def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.0) -> None:
         program = find_browser()
         if program is None:
             raise BackendError(
@@ -88,12 +90,12 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         try:
-            self._connect(width, height)
+            self._connect(width, height, pause)
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, width: int, height: int) -> None:
+    def _connect(self, width: int, height: int, pause: float) -> None:
         from urllib.request import ProxyHandler, build_opener
 
         from websockets.sync.client import connect
@@ -115,6 +117,9 @@ class Browser:
         self._socket = connect(pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, proxy=None)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
+        if pause > 0.0:
+            script = f"const draw = requestAnimationFrame; window.requestAnimationFrame = (f) => setTimeout(() => draw(f), {1e3 * pause})"
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def call(self, method: str, timeout: float = 60.0, **parameters: Any) -> dict[str, Any]:

@@ -213,7 +213,7 @@ def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
     pushes = peer.listen(WrenchStamped, "robot_simulator/external_wrench", 1000)
     peer.wait(lambda: states, "joint states")
     still = np.array(states[-1].position)
-    with Browser(720, 380) as browser:
+    with Browser(720, 380, pause=0.1) as browser:
         browser.go(address)
         assert browser.wait("document.querySelector('canvas') !== null", 60.0)
         for _ in range(4):

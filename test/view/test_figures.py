@@ -119,7 +119,7 @@ def test_the_figure_of_an_identification_shows_joints_and_parameters(tmp_path):
     from support.identification_data import excitation, record, wrong_robot
 
     prior = rd.load_robot("two_link")
-    t, q, effort, _ = record(wrong_robot(prior, 3), prior, excitation(prior, 3, period=5.0, evaluations=20), seed=3)
+    t, q, effort, _ = record(wrong_robot(prior, 3), prior, excitation(prior, 3, period=4.0, evaluations=5), seed=3)
     found = rd.identify(prior, t, q, effort, rd.IdentificationSettings(unseen="keep"))
     figure = found.plot(tmp_path / "identification.png")
     bars, parameters = figure.axes

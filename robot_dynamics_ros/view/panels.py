@@ -98,6 +98,8 @@ class LayerPanel:
 
     def __init__(self, gui: Any, nodes: RobotNodes, source: Source) -> None:
         self._nodes, self._model = nodes, source.model
+        # a live robot's controller publishes these only while somebody listens: a page that is left open costs nothing
+        self._known = isinstance(source, MotionSource | PoseSource)
         self._automatic = sensible_scale(source.model)
         if isinstance(source, MotionSource):
             m = source.motion
@@ -112,7 +114,7 @@ class LayerPanel:
                 ("forces", "forces in the joints", True),
                 ("moments", "moments in the joints", True),
                 ("external", "external wrenches", True),
-                ("estimated", "estimated contacts", True),
+                ("estimated", "estimated contacts", self._known),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)
             self._force = gui.add_slider("length of forces ×", 0.1, 10.0, 0.1, 1.0)
@@ -137,7 +139,7 @@ class LayerPanel:
                 ("frames", "link frames", False),
                 ("axes", "joint axes and limits", False),
                 ("centres", "centres of mass", True),
-                ("reference", "reference (ghost)", True),
+                ("reference", "reference (ghost)", self._known),
                 ("paths", "paths of centres of mass", isinstance(source, MotionSource)),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)

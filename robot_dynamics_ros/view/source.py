@@ -63,6 +63,9 @@ class Source:
         """One line about where the states come from and how fresh they are."""
         return ""
 
+    def want(self, what: str, wanted: bool) -> None:
+        """Whether somebody looks at ``"reference"`` or ``"estimated"``, which may cost their source something."""
+
     def close(self) -> None:
         """Let go of what the states come from."""
 

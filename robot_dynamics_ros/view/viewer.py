@@ -76,6 +76,8 @@ class RobotView:
             self.player.advance(now)
         if self.sliders is not None:
             self.sliders.apply()
+        for what in ("reference", "estimated"):
+            self.source.want(what, self.layers[what])
         shown = self.source.state()
         status = self.source.status()
         if status != self._told:

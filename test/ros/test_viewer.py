@@ -190,6 +190,10 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
         raise AssertionError(f"expected {answer!r}, heard {heard}")
 
     ask(controls.hold, "hold: holding")
+    assert robot.state().reference is None  # nobody looks: the controller need not publish it
+    robot.want("reference", True)
+    robot.tick()
+    until(lambda: robot.state().reference is not None, "the reference")
     ask(lambda: controls.adjust(gain.name, 0.5 * gain.value), f"gains.elbow.p = {0.5 * gain.value:g}")
     assert "outside its limits" in controls.adjust(gain.name, 1e9)
     start_at = robot.state().q.copy()

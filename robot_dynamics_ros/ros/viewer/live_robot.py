@@ -76,18 +76,23 @@ class LiveRobot(Source):
         subscribe = node.create_subscription
         self._subscriptions = [
             subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
-            subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST),
-            subscribe(
-                WrenchStamped,
-                at(f"{controller}/external_wrench_estimate"),
-                lambda m: self._on_wrench(self._estimated, m),
-                NEWEST,
-            ),
             *(
                 subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(self._external, m), NEWEST)
                 for topic in (f"{controller}/external_wrench", f"{simulator}/external_wrench")
             ),
         ]
+        # the controller publishes these only while somebody listens, and that takes its time
+        self._wanted = {"reference": False, "estimated": False}
+        self._on_request: dict[str, Any] = {}
+        self._requests = {
+            "reference": lambda: subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST),
+            "estimated": lambda: subscribe(
+                WrenchStamped,
+                at(f"{controller}/external_wrench_estimate"),
+                lambda m: self._on_wrench(self._estimated, m),
+                NEWEST,
+            ),
+        }
         if wrenches == "published":
             self._subscriptions += [
                 subscribe(
@@ -183,8 +188,22 @@ class LiveRobot(Source):
             self._told = (now, text)
         return f"{self._told[1]}  \n{self.answer}" if self.answer else self._told[1]
 
+    def want(self, what: str, wanted: bool) -> None:
+        """See :class:`~robot_dynamics_ros.view.source.Source`; :meth:`tick` does it."""
+        self._wanted[what] = wanted
+
+    def tick(self) -> None:
+        """Subscribe to what somebody looks at, in the node's own thread."""
+        for what, wanted in self._wanted.items():
+            if wanted and what not in self._on_request:
+                self._on_request[what] = self._requests[what]()
+            elif not wanted and what in self._on_request:
+                self._node.destroy_subscription(self._on_request.pop(what))
+
     def close(self) -> None:
         """Unsubscribe."""
+        self._wanted = dict.fromkeys(self._wanted, False)
+        self.tick()
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions = []

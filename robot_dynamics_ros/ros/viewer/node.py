@@ -98,6 +98,7 @@ class ViewerNode(Node):
 
     def _tick(self) -> None:
         for namespace, (robot, controls) in self._robots.items():
+            robot.tick()
             if controls is not None:
                 controls.tick()
             publisher, shown = self._markers[namespace], robot.state()

@@ -108,6 +108,7 @@ setup(
         "console_scripts": [
             f"controller = {NAME}.ros.main:controller",
             f"effort_gate = {NAME}.ros.main:effort_gate",
+            f"payload_identification = {NAME}.ros.main:payload_identification",
             f"simulator = {NAME}.ros.main:simulator",
             f"viewer = {NAME}.ros.main:viewer",
             f"robot_dynamics = {NAME}.cli.main:main",

@@ -13,6 +13,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification import (
     FrictionTerms,
     IdentificationSettings,
+    friction_file,
     identify,
     report_json,
     report_text,
@@ -28,7 +29,7 @@ from robot_dynamics_ros.recordings.recording import CHOICES, Recording
 __all__ = ["add_arguments", "run"]
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
-FILES = ("identified.urdf", "report.md", "report.json")
+FILES = ("identified.urdf", "report.md", "report.json", "friction.json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -171,8 +172,9 @@ def run(options: argparse.Namespace) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES, (urdf, text, report_json(found)), strict=True):
+    for name, content in zip(FILES, (urdf, text, report_json(found)), strict=False):
         (directory / name).write_text(content, encoding="utf-8")
+    friction_file(found).write(directory / FILES[-1])
     rows = [
         [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
         for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)

@@ -15,6 +15,7 @@ from robot_dynamics_ros.cli.arguments import at_least_one, input_path, output_pa
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.recordings.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
@@ -85,6 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--friction", action="store_true", help="add the friction of the URDF to efforts")
     parser.add_argument(
+        "--friction-file", default="", metavar="FILE", help="add the friction of this file, as identify writes it"
+    )
+    parser.add_argument(
         "--bad-rows",
         choices=CHOICES,
         default="skip",
@@ -119,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         order=options.order,
         velocity=options.velocity,
         acceleration=options.acceleration,
-        friction=options.friction,
+        friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
         balance=options.balance,
         observer=options.observer,
     )

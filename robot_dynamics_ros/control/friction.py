@@ -1,4 +1,4 @@
-"""Joint friction that a controller can undo: viscous, Coulomb and Stribeck, smooth through zero speed."""
+"""Joint friction that a controller can undo: viscous, Coulomb and Stribeck, smooth through zero speed; and offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Friction"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Friction:
-    """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing).
+    """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
     F is what a motor must give to keep the joint at speed v; friction itself acts with −F on the joint.  The step at
     zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  It must stay
@@ -29,6 +29,7 @@ class Friction:
         breakaway: (n,) friction at the onset of motion, not below ``coulomb``.
         stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
         smoothing: (n,) rad/s or m/s.
+        offset: (n,) constant effort, N m or N, or ``None``.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
     """
@@ -38,6 +39,7 @@ class Friction:
     breakaway: Array
     stribeck_speed: Array
     smoothing: Array
+    offset: Array | None = None
     _stribeck: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +55,7 @@ class Friction:
         breakaway: float | Sequence[float] | None = None,
         stribeck_speed: float | Sequence[float] = 0.1,
         smoothing: float | Sequence[float] = 0.02,
+        offset: Sequence[float] | None = None,
     ) -> Friction:
         """Friction of a model: the URDF's ``<dynamics damping friction>``, or what is given instead.
 
@@ -78,21 +81,23 @@ class Friction:
             b,
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
+            _offset(offset, n),
         )
 
     @property
     def is_zero(self) -> bool:
         """Whether there is nothing to compensate."""
-        return not (self.viscous.any() or self.breakaway.any())
+        return not (self.viscous.any() or self.breakaway.any() or (self.offset is not None and self.offset.any()))
 
     def scaled(self, factor: float) -> Friction:
-        """All efforts times ``factor``, the speeds as they are."""
+        """All of friction times ``factor``; speeds and offset as they are."""
         return Friction(
             frozen_array(self.viscous * factor, self.viscous.shape),
             frozen_array(self.coulomb * factor, self.coulomb.shape),
             frozen_array(self.breakaway * factor, self.breakaway.shape),
             self.stribeck_speed,
             self.smoothing,
+            self.offset,
         )
 
     def effort(self, v: Array) -> Array:
@@ -100,4 +105,24 @@ class Friction:
         level = self.coulomb
         if self._stribeck:
             level = self.coulomb + (self.breakaway - self.coulomb) * np.exp(-((v / self.stribeck_speed) ** 2))
-        return self.viscous * v + level * np.tanh(v / self.smoothing)
+        out = self.viscous * v + level * np.tanh(v / self.smoothing)
+        return out if self.offset is None else out + self.offset
+
+
+def _offset(given: Sequence[float] | None, n: int) -> Array | None:
+    """(n,) read-only, or ``None`` where there is none.
+
+    Raises:
+        ArgumentError: another length, or not finite.
+    """
+    if given is None or not np.any(given):
+        return None
+    array = np.asarray(given, dtype=np.float64)
+    if array.shape != (n,) or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"expected {n} finite numbers, got {given!r}",
+            where="friction offset",
+            got=given,
+            remedy="Give one value a joint, in model order.",
+        )
+    return frozen_array(array, (n,))

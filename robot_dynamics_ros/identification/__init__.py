@@ -12,7 +12,7 @@ from robot_dynamics_ros.identification.payload import (
     payload_motion,
 )
 from robot_dynamics_ros.identification.plausibility import Implausible
-from robot_dynamics_ros.identification.report import report_json, report_text
+from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
 from robot_dynamics_ros.identification.validate import Validation, validate
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "effort_regressor",
     "estimate_payload",
     "estimate_payload_at_rest",
+    "friction_file",
     "identify",
     "payload_motion",
     "report_json",

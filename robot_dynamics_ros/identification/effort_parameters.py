@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.joint_effects import JointEffects, direction
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.identification.joint_effects import JointEffects, direction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

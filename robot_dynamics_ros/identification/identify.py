@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
-from robot_dynamics_ros.identification.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.plausibility import check_recording, check_result, one_way_joints
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters

@@ -222,6 +222,9 @@ def estimate_payload(
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)
     motion = Motion.of(model, t, q, effort, window=0.2)
+    rms: Array
+    x: Array
+    covariance: Array
     delay, x, left, rms = 0.0, np.zeros(10), np.zeros((0, model.nv)), np.zeros(model.nv)
     weight = 1.0 / _usual(model)
     covariance = np.zeros((10, 10))
@@ -236,12 +239,12 @@ def estimate_payload(
         use = (slow == 0.0) & (np.abs(v) > 0.0)
         for _ in range(2):
             N, b = _normal(model, Y, rest, v, step, weight, 10, use)
-            inverse = np.linalg.pinv(N, hermitian=True)
+            inverse = np.asarray(np.linalg.pinv(N, hermitian=True), dtype=np.float64)
             solution = inverse @ b
             x, covariance = solution[:10], inverse[:10, :10]
             wrong = solution[10:].reshape(-1, 3)
             left = np.where(use, rest - Y @ x - v * wrong[:, 0] - step * wrong[:, 1] - wrong[:, 2], 0.0)
-            rms = np.sqrt((left**2).sum(axis=0) / np.maximum(use.sum(axis=0), 1))
+            rms = np.asarray(np.sqrt((left**2).sum(axis=0) / np.maximum(use.sum(axis=0), 1)))
             weight = 1.0 / np.maximum(rms, 1e-6 * _usual(model))
         rate = np.where(use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
         power = float((rate * rate).sum())

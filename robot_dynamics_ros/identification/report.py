@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.identify import Identification
 
-__all__ = ["report_json", "report_text"]
+__all__ = ["friction_file", "report_json", "report_text"]
 
 
 def report_text(found: Identification) -> str:
@@ -115,20 +116,7 @@ def report_text(found: Identification) -> str:
 def report_json(found: Identification) -> str:
     """The same as JSON; what is infinite (an interval of something not seen) is null."""
     base, names = found.base, found.prior.joint_names
-    friction = {
-        name: {
-            "viscous": float(found.friction.viscous[j]),
-            "coulomb": float(found.friction.coulomb[j]),
-            "breakaway": float(found.friction.breakaway[j]),
-            "stribeck_speed": float(found.friction.stribeck_speed[j]),
-            "smoothing": float(found.friction.smoothing[j]),
-            "offset": float(found.offset[j]),
-            "rotor_inertia": float(found.model.armature[j]),
-            "presliding": found.effects[j].presliding,
-            "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
-        }
-        for j, name in enumerate(names)
-    }
+    friction = friction_file(found).joints
     document: dict[str, Any] = {
         "robot": found.prior.name,
         "duration": found.duration,
@@ -167,6 +155,27 @@ def report_json(found: Identification) -> str:
         "converged": found.full.converged,
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def friction_file(found: Identification) -> FrictionFile:
+    """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the URDF."""
+    f = found.friction
+    return FrictionFile(
+        {
+            name: {
+                "viscous": float(f.viscous[j]),
+                "coulomb": float(f.coulomb[j]),
+                "breakaway": float(f.breakaway[j]),
+                "stribeck_speed": float(f.stribeck_speed[j]),
+                "smoothing": float(f.smoothing[j]),
+                "presliding": found.effects[j].presliding,
+                "offset": float(found.offset[j]),
+                "rotor_inertia": float(found.model.armature[j]),
+                "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
+            }
+            for j, name in enumerate(found.prior.joint_names)
+        }
+    )
 
 
 def _finite(x: float) -> float | None:

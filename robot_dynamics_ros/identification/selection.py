@@ -2,7 +2,7 @@
 
 The recording is cut into twelve stretches.  Each is predicted from the others, for every form that is tried: over
 which speed Coulomb friction is smoothed, or over which way it builds up (presliding), then, one after the other, the
-effects of :data:`~robot_dynamics_ros.identification.joint_effects.EFFECTS`.  An effect is kept only if it predicts
+effects of :data:`~robot_dynamics_ros.control.joint_effects.EFFECTS`.  An effect is kept only if it predicts
 better.  All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
 trial costs one small linear solution per stretch.
 """
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, presliding
 from robot_dynamics_ros.identification.effort_parameters import NOT_NEGATIVE, EffortParameters
 from robot_dynamics_ros.identification.identifiable import Identifiable
-from robot_dynamics_ros.identification.joint_effects import EFFECTS, JointEffects, presliding
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.model.description import Array, JointType
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import (
     WRENCH_PARTS,
     all_joint_names,
@@ -23,7 +24,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives
+from robot_dynamics_ros.recordings.smoothing import derivatives, segments
 
 __all__ = ["Settings", "WrenchHistory", "compute"]
 
@@ -43,7 +44,7 @@ class Settings:
         velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where there are any.
         acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort
             gives by the ``"model"``.
-        friction: whether efforts hold the friction of the URDF as well.
+        friction: whether efforts hold the friction of the URDF as well, or the friction file that they hold.
         balance: joint whose parts of the balance of wrenches are wanted; none if empty.
         observer: from where; the link before the joint if empty.
     """
@@ -54,7 +55,7 @@ class Settings:
     order: int = 3
     velocity: str = "auto"
     acceleration: str = "differentiated"
-    friction: bool = False
+    friction: bool | FrictionFile = False
     balance: str = ""
     observer: str = ""
 
@@ -152,7 +153,9 @@ def compute(
         _paths(model, q[k], v[k], k, paths, speeds)
         if progress is not None:
             progress(min((start + _CHUNK) / len(t), 1.0))
-    if s.friction:
+    if isinstance(s.friction, FrictionFile):
+        efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
+    elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
     return WrenchHistory(
         model, joints, frames, t, q, v, a, efforts, wrenches, rows, parts, s.balance, observer, paths, speeds, bad

@@ -10,7 +10,7 @@ import sys
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
-__all__ = ["controller", "effort_gate", "simulator", "viewer"]
+__all__ = ["controller", "effort_gate", "payload_identification", "simulator", "viewer"]
 
 
 def controller(args: list[str] | None = None) -> int:
@@ -40,6 +40,15 @@ def effort_gate(args: list[str] | None = None) -> int:
     return run(EffortGateNode, stop, args)
 
 
+def payload_identification(args: list[str] | None = None) -> int:
+    """The executable ``payload_identification``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.payload_identification import PayloadIdentificationNode
+    from robot_dynamics_ros.ros.run import run
+
+    return run(PayloadIdentificationNode, stop, args)
+
+
 def viewer(args: list[str] | None = None) -> int:
     """The executable ``viewer``."""
     stop = StopRequest()
@@ -49,7 +58,13 @@ def viewer(args: list[str] | None = None) -> int:
     return run(ViewerNode, stop, args)
 
 
-EXECUTABLES = {"controller": controller, "effort_gate": effort_gate, "simulator": simulator, "viewer": viewer}
+EXECUTABLES = {
+    "controller": controller,
+    "effort_gate": effort_gate,
+    "payload_identification": payload_identification,
+    "simulator": simulator,
+    "viewer": viewer,
+}
 
 if __name__ == "__main__":
     node = sys.argv.pop(1) if len(sys.argv) > 1 else ""

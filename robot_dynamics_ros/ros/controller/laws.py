@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.laws import (
     CartesianImpedance,
     ComputedTorque,
@@ -21,7 +22,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param
 
-__all__ = ["LAWS", "LAW_PARAMETERS", "make_law"]
+__all__ = ["LAWS", "LAW_PARAMETERS", "joint_friction", "make_law"]
 
 LAWS = (
     "computed_torque",
@@ -39,6 +40,12 @@ LAW_PARAMETERS = (
         "reference",
         "The speed at which the friction of the URDF is compensated; none: it is not.",
         choices=("reference", "measured", "none"),
+    ),
+    Param(
+        "friction_file",
+        "",
+        "JSON file with the friction of the joints, as identification writes it; empty: the URDF's.",
+        read_only=True,
     ),
     Param(
         "cartesian.link",
@@ -59,6 +66,18 @@ LAW_PARAMETERS = (
 )
 
 
+def joint_friction(values: Mapping[str, Any], model: RobotModel) -> Friction | None:
+    """The friction that is compensated: of the file, or of the URDF; ``None`` if it is not.
+
+    Raises:
+        RobotDynamicsError: the file cannot be used.
+    """
+    if values["friction_compensation"] == "none":
+        return None
+    path = values["friction_file"]
+    return FrictionFile.read(path, model).friction(model) if path else Friction.of(model)
+
+
 def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
     """The law that the parameters describe, its gains in model order; joints not commanded have none."""
 
@@ -66,7 +85,7 @@ def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
         return np.array([values.get(f"gains.{name}.{which}", 0.0) for name in model.joint_names])
 
     name, compensated_at = values["law"], values["friction_compensation"]
-    friction = Friction.of(model) if compensated_at != "none" else None
+    friction = joint_friction(values, model)
     at = compensated_at if friction is not None else "reference"
     if name == "pd_gravity":
         return PDGravity(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction, friction_at=at)

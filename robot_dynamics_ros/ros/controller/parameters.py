@@ -13,7 +13,6 @@ import numpy as np
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import ControllerOptions
 from robot_dynamics_ros.control.flange import FlangeLoad
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
@@ -21,7 +20,7 @@ from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS
+from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_friction
 from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
@@ -399,7 +398,7 @@ def observer(values: Mapping[str, Any], model: RobotModel) -> MomentumObserver |
     """The observer of external efforts, or ``None`` for none."""
     if values["observer_gain"] == 0.0:
         return None
-    friction = Friction.of(model) if values["friction_compensation"] != "none" else None
+    friction = joint_friction(values, model)
     return MomentumObserver(model, gain=values["observer_gain"], friction=friction)
 
 
@@ -440,7 +439,7 @@ def flange(values: Mapping[str, Any], model: RobotModel) -> FlangeLoad | None:
         subtract=values["flange.subtract_gravity_and_inertia"],
         contact=values["flange.contact"],
         gain=values["flange.observer_gain"],
-        friction=Friction.of(model) if values["friction_compensation"] != "none" else None,
+        friction=joint_friction(values, model),
     )
 
 

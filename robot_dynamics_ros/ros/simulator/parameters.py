@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
@@ -16,6 +17,7 @@ from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARA
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
 from robot_dynamics_ros.simulation.plant import Plant
@@ -115,6 +117,12 @@ SIMULATOR_PARAMETERS = (
     ),
     Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
     Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
+    Param(
+        "friction_file",
+        "",
+        "JSON file with the friction of the joints, as identification writes it, instead of the URDF's.",
+        read_only=True,
+    ),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
     Param(
         "stop_restitution",
@@ -229,6 +237,14 @@ def validate(values: Mapping[str, Any]) -> None:
                 )
 
 
+def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | bool:
+    path = values["friction_file"]
+    if not path or not values["friction"]:
+        return bool(values["friction"])
+    given = FrictionFile.read(path, model).friction(model)
+    return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
+
+
 def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
     """The simulated robot, with the errors that it is to have.
 
@@ -240,7 +256,7 @@ def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
         1.0 / values["update_rate"],
         integrator=values["integrator"],
         substeps=values["substeps"] or None,
-        friction=values["friction"],
+        friction=_friction(values, model),
         stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
         limiter=values["limiter"],
         brake_effort=values["brake_effort"] or math.inf,

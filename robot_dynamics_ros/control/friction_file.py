@@ -1,0 +1,141 @@
+"""Joint friction beside the URDF: what ``<dynamics damping friction>`` cannot hold, in a JSON file.
+
+``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
+"presliding": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
+:class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
+writes such a file; controllers compensate the part that is a function of speed, and the offset; the simulator has
+viscous and dry friction of it; ``wrenches`` takes all of it, along the motion.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, direction
+from robot_dynamics_ros.dynamics import inverse_dynamics
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["FrictionFile"]
+
+_NUMBERS = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "offset", "rotor_inertia")
+_PARAMETERS = {name: effect for effect, names in EFFECTS.items() for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionFile:
+    """Friction of a robot's joints as a file has it.
+
+    Attributes:
+        joints: name → numbers, and ``"effects"`` → parameter → number.
+        source: for messages.
+    """
+
+    joints: Mapping[str, Mapping[str, Any]]
+    source: str = "friction file"
+
+    @classmethod
+    def read(cls, path: str | Path, model: RobotModel) -> FrictionFile:
+        """Read a file.
+
+        Raises:
+            ArgumentError: unreadable, not of this form, or a number that is not finite or has an impossible sign.
+            UnknownNameError: a joint that the robot does not have, or an unknown entry.
+        """
+        try:
+            document = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+            joints = document["joints"]
+            rows = {name: dict(row) for name, row in joints.items()}
+        except (OSError, UnicodeDecodeError) as error:
+            raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ArgumentError(
+                f"is no friction file: {error!r}",
+                where=str(path),
+                remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
+            ) from None
+        for name, row in rows.items():
+            where = f"{path}, joint {name!r}"
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where=str(path))
+            effects = row.get("effects", {})
+            for key in row:
+                if key not in (*_NUMBERS, "effects"):
+                    raise UnknownNameError("entry", key, (*_NUMBERS, "effects"), where=where)
+            for key in effects:
+                if key not in _PARAMETERS:
+                    raise UnknownNameError("effect", key, _PARAMETERS, where=where)
+            for key, value in [*row.items(), *effects.items()]:
+                signed = key == "offset" or key in _PARAMETERS
+                if key != "effects" and not (
+                    isinstance(value, int | float) and math.isfinite(value) and (signed or value >= 0.0)
+                ):
+                    raise ArgumentError(
+                        f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."
+                    )
+        return cls(rows, str(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write the file."""
+        Path(path).write_text(json.dumps({"joints": self.joints}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    def _column(self, model: RobotModel, key: str, default: Array) -> Array:
+        values = [float(self.joints.get(n, {}).get(key, d)) for n, d in zip(model.joint_names, default, strict=True)]
+        return np.array(values)
+
+    def friction(self, model: RobotModel) -> Friction:
+        """What controllers compensate: the part that is a function of speed, and the offset.
+
+        Raises:
+            ArgumentError: a breakaway below the Coulomb friction.
+        """
+        nv = model.nv
+        coulomb = self._column(model, "coulomb", model.friction)
+        return Friction.of(
+            model,
+            viscous=self._column(model, "viscous", model.damping).tolist(),
+            coulomb=coulomb.tolist(),
+            breakaway=self._column(model, "breakaway", coulomb).tolist(),
+            stribeck_speed=self._column(model, "stribeck_speed", np.full(nv, 0.1)).tolist(),
+            smoothing=self._column(model, "smoothing", np.full(nv, 0.02)).tolist(),
+            offset=self._column(model, "offset", np.zeros(nv)).tolist(),
+        )
+
+    def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
+        """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion, N m or N.
+
+        Args:
+            q, v, a: (n, nv).
+            parts: stretches in order of time, along which presliding is followed.
+        """
+        friction, out = self.friction(model), np.zeros(v.shape)
+        forms = []
+        for j, name in enumerate(model.joint_names):
+            row = self.joints.get(name, {})
+            given = tuple(dict.fromkeys(_PARAMETERS[key] for key in row.get("effects", {})))
+            forms.append(
+                JointEffects(
+                    float(friction.smoothing[j]), float(row.get("presliding", 0.0)), friction.stribeck_speed[j], given
+                )
+            )
+        d = direction(tuple(forms), q, v, parts)
+        load = np.asarray(inverse_dynamics(model, q, v, a)) if any("load" in f.effects for f in forms) else 0.0 * v
+        for j, name in enumerate(model.joint_names):
+            row, form = self.joints.get(name, {}), forms[j]
+            out[:, j] = friction.viscous[j] * v[:, j] + friction.coulomb[j] * d[:, j]
+            effects = {key: x for key, x in row.get("effects", {}).items() if key not in ("rise", "rotor")}
+            effects["rise"] = float(friction.breakaway[j] - friction.coulomb[j])
+            effects["rotor"] = max(float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0)
+            for key, x in effects.items():
+                if x:
+                    out[:, j] += x * form.column(key, q[:, j], v[:, j], a[:, j], d[:, j], load[:, j])
+        return out + (0.0 if friction.offset is None else friction.offset)

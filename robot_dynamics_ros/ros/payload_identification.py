@@ -1,0 +1,219 @@
+"""A node beside a running controller that learns what hangs at the flange, by a gentle motion or at rest."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.identification.excitation import Excitation
+from robot_dynamics_ros.identification.payload import (
+    PayloadEstimate,
+    estimate_payload,
+    estimate_payload_at_rest,
+    payload_motion,
+)
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, DescriptionSource
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+from robot_dynamics_ros.ros.transport.qos import EVENT
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, load_robot_model
+
+__all__ = ["PayloadIdentificationNode"]
+
+PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    Param("link", "", "Link that carries the payload, e.g. the flange."),
+    Param("controller", "computed_torque_controller", "Name of the controller that moves the arm.", read_only=True),
+    Param("method", "motion", "A gentle motion, or gravity alone where the arm stands.", choices=("motion", "rest")),
+    Param("span", 0.5, "How far each joint may move to either side.", unit="rad or m", lower=0.0),
+    Param("lower", (), "Position limits narrower than the URDF's, in model order.", unit="rad or m", element=float),
+    Param("upper", (), "Position limits narrower than the URDF's, in model order.", unit="rad or m", element=float),
+    Param("velocity_scale", 0.3, "Share of the velocity limits of the motion.", lower=0.01, upper=1.0),
+    Param("duration", 24.0, "Length of the motion.", unit="s", lower=4.0, upper=120.0),
+    Param("rest_duration", 1.0, "Time over which efforts at rest are averaged.", unit="s", lower=0.1, upper=60.0),
+    Param("apply", False, "Set the controller's payload parameters to what was found."),
+    Param("executor", "single_threaded", "Executor.", choices=("single_threaded",), read_only=True),
+)
+_SETTLE, _LATE, _WATCH = 0.5, 10.0, 0.05
+_RATE = 50.0
+_EVERY = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
+_MISSED = 0.15  # rad or m between the motion and where the arm was
+
+
+class PayloadIdentificationNode(Node):
+    """See ``docs/ros_interface.md``: the service ``~/identify_payload`` (std_srvs/Trigger)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("payload_identification", **options)
+        self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
+        self.parameters.declare(PARAMETERS)
+        self.model: RobotModel | None = None
+        self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None
+        self._newest: tuple[float, np.ndarray, np.ndarray] | None = None
+        self._done: Future | None = None
+        self._until, self._length, self._deadline = 0, 0, 0.0
+        self._source = DescriptionSource(self, self.parameters, self._described)
+        if self._source.text:
+            self._described(self._source.text)
+        controller = self.parameters["controller"]
+        self._trajectories = self.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
+        self._setter = self.create_client(SetParametersAtomically, f"{controller}/set_parameters_atomically")
+        # a group of its own: states must arrive while the request is under way
+        alone = ReentrantCallbackGroup()
+        self.create_service(Trigger, "~/identify_payload", self._on_request, callback_group=alone)
+        self.create_timer(_WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def finish(self) -> None:
+        """Nothing is to be sent at the end: the controller finishes the motion by itself."""
+
+    def _described(self, text: str) -> None:
+        try:
+            model = load_robot_model(text, self.parameters, self.get_logger())
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
+            return
+        if self.model is None:
+            self._reader = JointStateReader(model.joint_names)
+            self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
+        self.model = model
+
+    def _on_state(self, raw: bytes) -> None:
+        try:
+            self._reader.read(raw)
+        except StateRejected:
+            return
+        reader = self._reader
+        if not reader.effort_known:
+            return
+        row = (reader.stamp, reader.position.copy(), reader.effort.copy())
+        self._newest = (time.monotonic(), row[1], row[2])
+        if self._rows is not None and (not self._rows or row[0] > self._rows[-1][0]):
+            self._rows.append(row)
+            if not self._until:
+                self._until = row[0] + self._length
+            if row[0] >= self._until and self._done is not None and not self._done.done():
+                self._done.set_result(True)
+
+    def _watch(self) -> None:
+        if self._done is not None and not self._done.done() and time.monotonic() > self._deadline:
+            self._done.set_result(False)
+
+    async def _on_request(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        mine = self._rows is None
+        try:
+            found = await self._identify()
+            response.success, response.message = True, str(found)
+            if self.parameters["apply"]:
+                response.message += await self._apply(found)
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        finally:
+            if mine:
+                self._rows = self._done = None
+        self.get_logger().info(response.message)
+        return response
+
+    async def _identify(self) -> PayloadEstimate:
+        model, values = self.model, self.parameters
+        if self._rows is not None:
+            raise ArgumentError("an identification is under way", where="identify_payload", remedy="Wait for its end.")
+        if model is None or self._newest is None or time.monotonic() - self._newest[0] > 1.0:
+            raise ArgumentError(
+                "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived",
+                where="identify_payload",
+                remedy="Start the robot, and check the names of topics and joints.",
+            )
+        model.link(values["link"])
+        start = self._newest[1]
+        if values["method"] == "rest":
+            rows = await self._record(values["rest_duration"])
+            q, effort = np.mean([row[1] for row in rows], axis=0), np.mean([row[2] for row in rows], axis=0)
+            return estimate_payload_at_rest(model, values["link"], q, effort, friction=Friction.of(model))
+        motion = payload_motion(
+            model,
+            values["link"],
+            start,
+            span=values["span"],
+            duration=values["duration"],
+            scale=values["velocity_scale"],
+            lower=values["lower"] or None,
+            upper=values["upper"] or None,
+        )
+        if not self._trajectories.get_subscription_count():
+            raise ArgumentError(
+                f"nobody listens on {self._trajectories.topic_name}",
+                where="controller",
+                got=values["controller"],
+                remedy="Name the controller, and activate it.",
+            )
+        trajectory = motion.trajectory(2, rate=_RATE)
+        self._trajectories.publish(
+            trajectory_message(
+                model.joint_names,
+                trajectory.times / NANOSECONDS,
+                trajectory.positions,
+                trajectory.velocities,
+                trajectory.accelerations,
+                0,
+            )
+        )
+        rows = await self._record(values["duration"] + _SETTLE)
+        t = np.array([row[0] - rows[0][0] for row in rows]) * 1e-9
+        q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+        self._check_followed(motion, q)
+        return estimate_payload(model, values["link"], t, q, effort)
+
+    def _check_followed(self, motion: Excitation, q: np.ndarray) -> None:
+        wanted = np.ptp(motion.at(np.linspace(0.0, motion.period, 200)), axis=0)
+        missed = np.abs(np.ptp(q, axis=0) - wanted) - 0.2 * wanted
+        if missed.max() > _MISSED:
+            name = motion.joint_names[int(np.argmax(missed))]
+            raise ArgumentError(
+                f"joint {name!r} did not follow the motion",
+                where="identify_payload",
+                remedy="See why the controller refused or aborted the trajectory: its tolerances and its diagnostics.",
+            )
+
+    async def _record(self, seconds: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        self._rows, self._until, self._length = [], 0, round(seconds * NANOSECONDS)
+        self._deadline = time.monotonic() + 3.0 * seconds + _LATE
+        self._done = Future(executor=self.executor)
+        complete = await self._done
+        rows = self._rows
+        if not complete or len(rows) < 20:
+            raise ArgumentError(
+                f"joint states stopped after {len(rows)} of them", where="identify_payload", remedy="Check the robot."
+            )
+        return rows
+
+    async def _apply(self, found: PayloadEstimate) -> str:
+        if not self._setter.service_is_ready():
+            return f"; not applied: no service {self._setter.srv_name}"
+        p, I = found.payload, found.payload.inertia  # noqa: E741
+        values: dict[str, Any] = {
+            "payload.link": p.link,
+            "payload.mass": float(p.mass),
+            "payload.com": [float(x) for x in p.com],
+            "payload.inertia": [float(x) for x in I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]],
+        }
+        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        answer = await self._setter.call_async(SetParametersAtomically.Request(parameters=parameters))
+        return "; applied" if answer.result.successful else f"; not applied: {answer.result.reason}"

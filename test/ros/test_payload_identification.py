@@ -1,0 +1,52 @@
+"""The payload of a simulated arm, learnt over the middleware beside the running controller, and set there."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from rcl_interfaces.srv import GetParameters
+from std_srvs.srv import Trigger
+from support.peer import CONTROLLER
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.library import robot_path
+
+pytestmark = pytest.mark.middleware
+
+ROBOT, NODE = "six_axis", "payload_identification"
+
+
+@pytest.mark.parametrize("method", ["motion", "rest"])
+def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, method):
+    arm = rd.load_urdf(robot_path(ROBOT))
+    payload = rd.Payload("tool0", 3.0, np.array([0.02, -0.03, 0.1]), 0.004 * np.eye(3))
+    (tmp_path / "loaded.urdf").write_text(rd.to_urdf(rd.carrying(arm, payload)))
+    armature = {f"armature__{name}": 0.1 for name in arm.joint_names}
+    gains = {f"gains__{name}__{g}": x for name in arm.joint_names for g, x in (("p", 900.0), ("d", 60.0))}
+    home = {
+        f"initial_positions__{n}": x for n, x in zip(arm.joint_names, (0.2, -1.2, 1.4, -0.6, 0.9, 0.3), strict=True)
+    }
+    start("simulator", robot_description_file=tmp_path / "loaded.urdf", time_mode="lockstep", update_rate=250.0,
+          holding_brakes=True, **armature, **home)  # fmt: skip
+    start("controller", robot_description_file=ROBOT, state_timeout=60.0, **armature, **gains)
+    start(NODE, robot_description_file=ROBOT, link="tool0", apply=True, method=method, duration=12.0, **armature)
+
+    def answer():
+        return peer.call(Trigger, f"{NODE}/identify_payload", Trigger.Request(), timeout=90.0)
+
+    found = answer()
+    for _ in range(20):  # until the three have found each other
+        if found.success or not ("joint states" in found.message or "nobody listens" in found.message):
+            break
+        peer.spin_for(0.5)
+        found = answer()
+    assert found.success and "applied" in found.message and "not applied" not in found.message, found.message
+    names = ["payload.link", "payload.mass", "payload.com"]
+    values = peer.call(GetParameters, f"{CONTROLLER}/get_parameters", GetParameters.Request(names=names)).values
+    assert values[0].string_value == "tool0"
+    if method == "motion":
+        assert values[1].double_value == pytest.approx(3.0, rel=0.02)
+        np.testing.assert_allclose(values[2].double_array_value, payload.com, atol=5e-3)
+    else:  # one pose, held by friction
+        assert values[1].double_value == pytest.approx(3.0, rel=0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,10 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
         report: called with a cause and a sentence.
     """
     for service in node.services:
-        if not isinstance(service.callback, _Guarded):
-            service.callback = _Guarded(service.callback, service.srv_name, report)
+        if isinstance(service.callback, _Guarded) or getattr(service.callback, "guarded", False):
+            continue
+        guarded = _Guarded(service.callback, service.srv_name, report)
+        service.callback = guarded if not inspect.iscoroutinefunction(service.callback) else guarded.coroutine()
 
 
 class _Guarded:
@@ -33,7 +36,22 @@ class _Guarded:
         try:
             return self._callback(request, response)
         except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
-            self._report("bad_request", f"a request to {self._name} failed: {type(error).__name__}: {error}")
-            if hasattr(response, "success"):
-                response.success = False
-            return response
+            return self._failed(error, response)
+
+    def coroutine(self) -> Callable[..., Any]:
+        """The same for a callback that takes its time: rclpy awaits functions, not objects."""
+
+        async def guarded(request: Any, response: Any) -> Any:
+            try:
+                return await self._callback(request, response)
+            except Exception as error:  # noqa: BLE001
+                return self._failed(error, response)
+
+        guarded.guarded = True  # type: ignore[attr-defined]
+        return guarded
+
+    def _failed(self, error: Exception, response: Any) -> Any:
+        self._report("bad_request", f"a request to {self._name} failed: {type(error).__name__}: {error}")
+        if hasattr(response, "success"):
+            response.success = False
+        return response

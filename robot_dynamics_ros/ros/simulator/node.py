@@ -325,6 +325,7 @@ class SimulatorNode(Node):
                 "time given up [s]": self._pacer.lost_ns * 1e-9,
                 "paused": self._paused(),
                 "enabled": self._enabled,
+                "steps in machine code": self._plant.compiled,
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})

@@ -46,28 +46,12 @@ def factor_mass(p: Any) -> int:
     for i in range(p.nv):
         for j in range(i, p.nv):
             p.U[i, j] = p.M[i, j]
-    for k in range(p.nv):
-        if not p.U[k, k] > 0.0:
-            return 0
-        p.pivot[k] = 1.0 / p.U[k, k]
-        for i in range(k + 1, p.nv):
-            ratio = p.U[k, i] * p.pivot[k]
-            for j in range(i, p.nv):
-                p.U[i, j] -= ratio * p.U[k, j]
-    return 1
+    return _eliminate(p, p.nv)
 
 
 def solve_mass(p: Any, b: Vector) -> None:
     """M⁻¹ b in place of ``b``, (nv,)."""
-    for k in range(p.nv):
-        ratio = b[k] * p.pivot[k]
-        for i in range(k + 1, p.nv):
-            b[i] -= p.U[k, i] * ratio
-    for k in range(p.nv - 1, -1, -1):
-        rest = b[k]
-        for j in range(k + 1, p.nv):
-            rest -= p.U[k, j] * b[j]
-        b[k] = rest * p.pivot[k]
+    _substitute(p, p.nv, b)
 
 
 def _factor_part(p: Any, n: int) -> int:
@@ -77,6 +61,11 @@ def _factor_part(p: Any, n: int) -> int:
         row = p.part[i]
         for j in range(i, n):
             p.U[i, j] = p.M[row, p.part[j]]
+    return _eliminate(p, n)
+
+
+def _eliminate(p: Any, n: int) -> int:
+    """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``."""
     for k in range(n):
         if not p.U[k, k] > 0.0:
             return 0
@@ -88,7 +77,7 @@ def _factor_part(p: Any, n: int) -> int:
     return 1
 
 
-def _solve_part(p: Any, n: int, b: Vector) -> None:
+def _substitute(p: Any, n: int, b: Vector) -> None:
     for k in range(n):
         ratio = b[k] * p.pivot[k]
         for i in range(k + 1, n):
@@ -130,7 +119,7 @@ def _velocities(p: Any) -> int:
         p.work[k] = rest
     if _factor_part(p, n) == 0:
         return 0
-    _solve_part(p, n, p.work)
+    _substitute(p, n, p.work)
     for k in range(n):
         p.u[p.part[k]] = p.work[k]
     return 1

@@ -146,7 +146,7 @@ class Kernels:
         gravity_forces: (q, out).
         mass_matrix: (q, out).
         forward_dynamics: (q, v, tau, out).
-        coriolis_matrix: (q, v, out).
+        generalized_momentum: (q, v, out_p, out_rate); M q̇ and Cᵀ q̇ − g.
         external_efforts: (q, external, out); Σ Jᵀ f.
         loaded_inverse_dynamics: (q, v, a, external, out_tau, out_wrenches); ``inverse_dynamics_wrenches`` under
             external wrenches, (nb, 6) as :meth:`gather` makes them.
@@ -158,11 +158,11 @@ class Kernels:
     gravity_forces: Callable[..., Any]
     mass_matrix: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
-    coriolis_matrix: Callable[..., Any]
+    generalized_momentum: Callable[..., Any]
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
-        for name in (*common_functions(), "coriolis_matrix"):
+        for name in (*common_functions(), "generalized_momentum"):
             setattr(self, name, kernel(model, name))
         self.external_efforts = kernel(model, "external_efforts", external=True)
         self.loaded_inverse_dynamics = kernel(model, "inverse_dynamics_wrenches", external=True)

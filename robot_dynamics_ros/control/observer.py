@@ -44,7 +44,7 @@ class MomentumObserver:
         self.friction = friction
         self.effort = np.zeros(n)
         self._sum, self._before = np.zeros(n), np.zeros(n)
-        self._M, self._C, self._g = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+        self._p, self._known = np.zeros(n), np.zeros(n)
         self._started = False
 
     def reset(self) -> None:
@@ -68,13 +68,10 @@ class MomentumObserver:
         Returns:
             (n,) ``effort``.
         """
-        kernels.mass_matrix(q, self._M)
-        kernels.coriolis_matrix(q, v, self._C)
-        kernels.gravity_forces(q, self._g)
-        p = self._M @ v
-        known = v @ self._C - self._g  # Cᵀ v − g − F
+        p, known = self._p, self._known
+        kernels.generalized_momentum(q, v, p, known)
         if self.friction is not None:
-            known -= self.friction.effort(v)
+            known -= self.friction.effort(v)  # Cᵀ v − g − F
         if not self._started:
             self._sum = p - self.effort / self.gain
             self._started = True
@@ -83,7 +80,7 @@ class MomentumObserver:
             # r = K (p − sum − ∫r), the newest r included: stable for any dt
             np.multiply(p - self._sum, self.gain / (1.0 + self.gain * dt), out=self.effort)
             self._sum += dt * self.effort
-        self._before = known
+        self._before[:] = known
         return self.effort
 
 

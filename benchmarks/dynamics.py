@@ -2,8 +2,8 @@
 
     python -m benchmarks.dynamics [--quick] [--json FILE] [--plot FILE] [--only ur5,chain10]
 
-Every figure is the least of several interleaved rounds, less the cost of calling an empty function.  What counts is the
-ratios: absolute figures drift from machine to machine and from minute to minute.
+Every figure is the least of several interleaved rounds of whole calls from Python; nothing is subtracted.  What counts is
+the ratios: absolute figures drift from machine to machine and from minute to minute.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def least(calls: dict[str, Call], seconds: float, rounds: int) -> dict[str, floa
             call()
         return (time.perf_counter() - start) / repeats
 
+    for call in calls.values():
+        call()  # compiles
     repeats = {name: max(1, int(seconds / max(once(call, 3), 1e-8))) for name, call in calls.items()}
     best = dict.fromkeys(calls, np.inf)
     for _ in range(rounds):
@@ -163,26 +165,69 @@ class Peers:
 
 
 FUNCTIONS = {"inverse": "inverse_dynamics", "forward": "forward_dynamics", "mass": "mass_matrix"}
+WAYS = ("kernel", "plain", "plain, out")
+"""``rd.kernel(model, name)(q, v, a, out)``, ``rd.name(model, q, v, a)``, and the latter with ``out=``."""
 
 
 def per_call(model: rd.RobotModel, urdf: str, seconds: float, rounds: int) -> dict[str, dict[str, float]]:
-    """Microseconds a call by function and contestant; checked arguments, outputs given."""
+    """Microseconds a call by function and contestant: our kernels and plain functions, and the peers."""
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1, 1, n) for n in (model.nq, model.nv, model.nv))
     out, M, wrenches = np.empty(model.nv), np.empty((model.nv, model.nv)), np.empty((len(model.joint_names), 6))
     peers = Peers(model, urdf, (q, v, a))
-    arguments = {"inverse": (q, v, a, out), "forward": (q, v, a, out), "mass": (q, M)}
+    both = rd.kernel(model, "inverse_dynamics_wrenches")
+
+    def ours(name: str, inputs: tuple[np.ndarray, ...], result: np.ndarray) -> dict[str, Call]:
+        run, plain = rd.kernel(model, name), getattr(rd, name)
+        if len(inputs) == 1:  # written out as a caller would, without unpacking
+            (x,) = inputs
+            return {
+                "kernel": lambda: run(x, result),
+                "plain": lambda: plain(model, x),
+                "plain, out": lambda: plain(model, x, out=result),
+            }
+        x, y, z = inputs
+        return {
+            "kernel": lambda: run(x, y, z, result),
+            "plain": lambda: plain(model, x, y, z),
+            "plain, out": lambda: plain(model, x, y, z, out=result),
+            "with wrenches": lambda: both(x, y, z, result, wrenches),
+        }
+
+    given = {"inverse": ((q, v, a), out), "forward": ((q, v, a), out), "mass": ((q,), M)}
     table: dict[str, dict[str, float]] = {}
-    nothing = least({"nothing": lambda: None}, seconds, rounds)["nothing"]
     for what, name in FUNCTIONS.items():
-        run, given = rd.kernel(model, name), arguments[what]
-        calls: dict[str, Call] = {"ours": lambda run=run, given=given: run(*given), **peers.calls[what]}
-        if what == "inverse":
-            both = rd.kernel(model, "inverse_dynamics_wrenches")
-            calls["with wrenches"] = lambda both=both: both(q, v, a, out, wrenches)
-        table[what] = {k: max(x - nothing, 1e-3) for k, x in least(calls, seconds, rounds).items()}
+        table[what] = least({**ours(name, *given[what]), **peers.calls[what]}, seconds, rounds)
         table[what]["backend"] = backends.evaluator(model, name).backend  # type: ignore[assignment]
     return table
+
+
+def by_link(model: rd.RobotModel, urdf: str, seconds: float, rounds: int) -> dict[str, dict[str, float]]:
+    """Microseconds a call of the plain functions of one link, and of all joints' wrenches, beside Pinocchio's."""
+    import pinocchio as pin
+
+    P = pin.buildModelFromXML(urdf)
+    D = P.createData()
+    x, u = pin.neutral(P), np.ones(P.nv)
+    q, v = model.neutral(), np.ones(model.nv)
+    link = model.link_names[int(np.argmax(model.link_body))]
+    frame = P.getFrameId(link)
+    axes = pin.LOCAL_WORLD_ALIGNED
+    calls: dict[str, dict[str, Call]] = {
+        "jacobian": {
+            "plain": lambda: rd.jacobian(model, q, link),
+            "pinocchio": lambda: pin.computeFrameJacobian(P, D, x, frame, axes),
+        },
+        "link_pose": {
+            "plain": lambda: rd.link_pose(model, q, link),
+            "pinocchio": lambda: pin.framesForwardKinematics(P, D, x),
+        },
+        "joint_wrenches": {
+            "plain": lambda: rd.joint_wrenches(model, q, v, v),
+            "pinocchio": lambda: (pin.rnea(P, D, x, u, u), D.f),
+        },
+    }
+    return {what: least(row, seconds, rounds) for what, row in calls.items()}
 
 
 def batch(model: rd.RobotModel, urdf: str, states: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -284,7 +329,9 @@ def rollouts(rounds: int) -> dict[str, float]:
 BARS = {
     "inverse": (5.0, 1.5), "forward": (5.0, 1.5), "mass": (5.0, 1.5),
 }  # fmt: skip
-"""Times Pinocchio, for up to 32 degrees of freedom and for more."""
+"""Times Pinocchio, for up to 32 degrees of freedom and for more: kernels."""
+PLAIN_BAR, LINK_BAR = 3.0, 2.0
+"""The same for plain functions and for those of one link, up to nine degrees of freedom."""
 
 
 def main() -> int:
@@ -300,26 +347,38 @@ def main() -> int:
     figures: dict[str, Any] = {"per call": {}}
     missed = []
 
-    print("µs a call from Python, checked arguments, outputs given; × is the peer's time over ours\n")
-    print(f"{'robot':18}{'':9}{'backend':9}{'ours':>8} {'pinocchio':>16} {'mujoco':>16}")
+    print("µs a whole call from Python, nothing subtracted; × is the peer's time over ours (Pinocchio's, MuJoCo's)\n")
+    print(
+        f"{'robot':18}{'':9}{'backend':9}" + "".join(f"{way:>22}" for way in WAYS) + f"{'pinocchio':>11}{'mujoco':>9}"
+    )
     chosen = robots(only)
     for name, (model, urdf) in chosen.items():
         table = figures["per call"][name] = per_call(model, urdf, seconds, rounds)
         for what, row in table.items():
-            peers = "".join(
-                f" {row[p]:8.2f} {row[p] / row['ours']:5.1f} ×" if p in row else f" {'–':>16}"
-                for p in ("pinocchio", "mujoco")
+            ours = "".join(
+                f"{row[way]:9.3f} {row['pinocchio'] / row[way]:5.1f} ×"
+                + (f"{row['mujoco'] / row[way]:4.0f} ×" if "mujoco" in row else f"{'':6}")
+                for way in WAYS
             )
-            print(f"{name:18}{what:9}{row['backend']:9}{row['ours']:8.3f}{peers}", flush=True)
-            bar = BARS[what][0 if model.nv <= 32 else 1]
-            if row["pinocchio"] / row["ours"] < bar:
-                missed.append(f"{name} {what}: {row['pinocchio'] / row['ours']:.1f} × Pinocchio, wanted {bar}")
-            if what == "mass" and "mujoco" in row and model.nv >= 100 and row["mujoco"] < row["ours"]:
+            theirs = f"{row['pinocchio']:11.2f}" + (f"{row['mujoco']:9.2f}" if "mujoco" in row else "")
+            print(f"{name:18}{what:9}{row['backend']:9}{ours}{theirs}", flush=True)
+            bars = BARS[what][0 if model.nv <= 32 else 1], *(PLAIN_BAR if model.nv <= 9 else 0.0,) * 2
+            for way, bar in zip(WAYS, bars, strict=True):
+                if row["pinocchio"] / row[way] < bar:
+                    missed.append(f"{name} {what}, {way}: {row['pinocchio'] / row[way]:.1f} × Pinocchio, wanted {bar}")
+            if what == "mass" and "mujoco" in row and model.nv >= 100 and row["mujoco"] < row["kernel"]:
                 missed.append(f"{name} mass: MuJoCo is faster")
-        share = table["inverse"]["with wrenches"] / table["inverse"]["ours"]
+        share = table["inverse"]["with wrenches"] / table["inverse"]["kernel"]
         print(f"{'':18}efforts and all joint wrenches in one pass: {share:.2f} × the efforts alone")
         if share > 1.3:
             missed.append(f"{name}: wrenches cost {share:.2f} ×")
+        if model.nv <= 32:
+            for what, row in by_link(model, urdf, seconds, rounds).items():
+                figures.setdefault("by link", {}).setdefault(name, {})[what] = row
+                ratio = row["pinocchio"] / row["plain"]
+                print(f"{'':18}rd.{what:15}{row['plain']:8.3f} {ratio:5.1f} ×{row['pinocchio']:8.2f}")
+                if ratio < LINK_BAR and model.nv <= 9:
+                    missed.append(f"{name} {what}: {ratio:.1f} × Pinocchio, wanted {LINK_BAR}")
 
     if not only or "ur5" in only:
         print("\nbatches, million states a second (ur5)\n")

@@ -219,37 +219,55 @@ def test_large_angles_go_to_the_library(backend):
     model = rd.load_robot("two_link").with_backend(backend)
     plain = model.with_backend("interpreted")
     for scale in (1e3, 1e6, 1e7, 1e15):
-        q = np.array([[1.234, -0.77]] * 9) * scale
+        q = np.array([[1.234, -0.77]] * 99) * scale
         q[3] = [0.1, 0.2]
         assert_allclose(rd.mass_matrix(model, q), rd.mass_matrix(plain, q), rtol=1e-12)
     gravity = rd.kernel(model, "gravity_forces")
     assert np.isnan(gravity([np.nan, 0.0])).any() and np.isnan(gravity(np.array([np.nan, 0.0]), np.empty(2))).any()
-    assert np.isnan(gravity(np.full((9, 2), np.inf))).all()
+    assert np.isnan(gravity(np.full((99, 2), np.inf))).all()
 
 
 @needs_compiler
 def test_sine_and_cosine_are_good_to_the_last_places():
     from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module, wide_module
     from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, vector_width
 
     g = Graph()
     x = g.leaf((0, 0))
     arguments = [ArrayArgument((1,)), ArrayArgument((2,), output=True)]
-    run = NativeLibrary(compile_module(kernel_module(arguments, [[x.sin(), x.cos()]], vector_width()))).batch(2)
+    outputs = [[x.sin(), x.cos()]]
+    one_by_one = NativeLibrary(compile_module(kernel_module(arguments, outputs)))
+    wide = NativeLibrary(compile_module(wide_module(arguments, outputs, vector_width()))).batch(3, "wide")
     rng = np.random.default_rng(0)
     angles = np.concatenate([
         rng.uniform(-10, 10, 50_000), rng.uniform(-1e6, 1e6, 50_000), np.arange(-2000, 2000) * np.pi / 2,
         np.arange(-2000, 2000) * np.pi / 4, [0.0, -0.0, 5e-324, 1e-300],
     ])  # fmt: skip
     angles = np.ascontiguousarray(angles[:, None])
-    out = np.empty((len(angles), 2))
-    run(0, len(angles), angles.ctypes.data, out.ctypes.data)
-    for column, function in enumerate((np.sin, np.cos)):
-        exact = function(angles[:, 0].astype(np.longdouble))
-        # longdouble keeps 64 bits: enough to judge the 53rd, but near zeros of large angles
-        error = np.abs(out[:, column] - exact) / np.spacing(np.maximum(np.abs(exact.astype(float)), 1e-10))
-        assert error.max() < 3.0
+    single, several = np.empty((2, len(angles), 2))
+    one_by_one.batch(2)(0, len(angles), angles.ctypes.data, single.ctypes.data)
+    wide(0, len(angles), angles.ctypes.data, several.ctypes.data, one_by_one.address("batch"))
+    for out in (single, several):
+        for column, function in enumerate((np.sin, np.cos)):
+            exact = function(angles[:, 0].astype(np.longdouble))
+            # longdouble keeps 64 bits: enough to judge the 53rd, but near zeros of large angles
+            error = np.abs(out[:, column] - exact) / np.spacing(np.maximum(np.abs(exact.astype(float)), 1e-10))
+            assert error.max() < 3.0
+
+
+@needs_compiler
+def test_side_by_side_is_the_same_and_compiled_when_a_large_batch_comes():
+    model = rd.load_robot("six_axis").with_backend("native")
+    evaluate = backends.evaluator(model, "forward_dynamics")
+    states = np.random.default_rng(0).normal(size=(3, 150, 6))
+    few = evaluate(*states[:, :63])
+    assert evaluate.engine._wide is None
+    many = evaluate(*states)
+    assert evaluate.engine._wide is not None
+    assert_allclose(many[:63], few, rtol=1e-9, atol=1e-9)
+    single = [evaluate(*s) for s in states.swapaxes(0, 1)]
+    assert_allclose(many, single, rtol=1e-9, atol=1e-9)
 
 
 def test_backend_can_be_seen_and_forced(monkeypatch):

@@ -85,12 +85,17 @@ def test_old_assembly_has_typed_pointers():
     pytest.importorskip("llvmlite")
     from robot_dynamics_ros.dynamics.engine.codegen import llvm_entry, native, typed_pointers
     from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 
     g = Graph()
     x = g.leaf((0, 0))
     arguments = [llvm_entry.ArrayArgument((4,), quaternions=(0,)), llvm_entry.ArrayArgument((2,), output=True)]
-    for source in (kernel_module(arguments, [[x.sin(), x]], 4), llvm_entry.router_module()):
+    outputs = [[x.sin(), x]]
+    for source in (
+        kernel_module(arguments, outputs),
+        wide_module(arguments, outputs, 4),
+        llvm_entry.router_module(),
+    ):
         old = typed_pointers.with_typed_pointers(source)
         assert " ptr " not in old and "(ptr" not in old and "ptr," not in old
         if native._llvm().llvm_version_info[0] < native.OPAQUE_POINTERS:

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import itertools
 import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
@@ -36,6 +37,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["NativeEngine", "set_threads", "threads"]
 
 _threads: int | None = None
+WIDE_FROM = 64
+"""Batches of so many states are computed side by side."""
 PARALLEL_BYTES = 1 << 18
 """Batches whose arrays are smaller than this are not worth a second thread."""
 
@@ -88,15 +91,32 @@ class NativeEngine:
         elif code is None:
             traced = trace(model, name, options)
             if name == "motion_rate":
-                starts = quaternion_starts(model)
-                source = rollout_module(self._arguments, traced.outputs, vector_width(), starts)
+                source = rollout_module(self._arguments, traced.outputs, quaternion_starts(model))
             else:
-                source = kernel_module(self._arguments, traced.outputs, vector_width())
+                source = kernel_module(self._arguments, traced.outputs)
             code = compile_module(source)
             cache.store(key, code)
         self._library = NativeLibrary(code)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
+        self._wide: Callable[..., None] | None = None
+        self._wide_lock = threading.Lock()
+        self._traced_from = None if loops else (model, name, options)
+
+    def _wide_batch(self) -> Callable[..., None]:
+        """Many states side by side, compiled when the first large batch comes."""
+        with self._wide_lock:
+            if self._wide is None:
+                assert self._traced_from is not None
+                key = cache_key(*self._traced_from, "wide")
+                code = cache.load(key)
+                if code is None:
+                    code = compile_module(
+                        wide_module(self._arguments, trace(*self._traced_from).outputs, vector_width())
+                    )
+                    cache.store(key, code)
+                self._wide = NativeLibrary(code).batch(len(self._arguments) + 1, "wide")
+            return self._wide
 
     def _further(self) -> list[np.ndarray]:
         """What loops need besides the arguments: their tables, and working memory of the caller's own."""
@@ -112,7 +132,12 @@ class NativeEngine:
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         count = len(outputs[0])
         addresses = [x.ctypes.data for x in (*inputs, *outputs)]
-        self.share(count, lambda a, b: self._run(a, b, addresses), worth=count * self._bytes > PARALLEL_BYTES)
+        worth = count * self._bytes > PARALLEL_BYTES
+        if count < WIDE_FROM or self._traced_from is None:
+            self.share(count, lambda a, b: self._run(a, b, addresses), worth=worth)
+            return
+        wide, one_by_one = self._wide_batch(), self._library.address("batch")
+        self.share(count, lambda a, b: wide(a, b, *addresses, one_by_one), worth=worth)
 
     def share(self, count: int, work: Callable[[int, int], None], *, worth: bool) -> None:
         """Run ``work(begin, end)`` over ``count`` states, in several threads if that is worth their trouble.

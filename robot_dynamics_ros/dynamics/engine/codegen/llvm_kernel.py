@@ -8,7 +8,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 
-__all__ = ["batch_function", "kernel_module"]
+__all__ = ["batch_function", "kernel_module", "wide_module"]
 
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
@@ -16,18 +16,22 @@ def pointers(arguments: Sequence[ArrayArgument]) -> str:
     return ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
 
 
-def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
-    """LLVM assembly with ``@single``, ``@batch`` and the Python entry.
+def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
+    """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the Python entry.
 
     Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
     """
-    scalar, vector = Emitter(1), Emitter(width, "w")
-    parts = [DECLARATIONS, vector.declarations]
-    parts.append(_single(scalar, arguments, outputs))
-    if width > 1:
-        parts.append(_several(vector, arguments, outputs))
-    parts.append(batch_function(arguments, width))
-    parts.append(python_entry(arguments))
+    parts = [DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments), python_entry(arguments)]
+    return "\n".join(parts)
+
+
+def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
+    """LLVM assembly with ``@wide``: many states, ``width`` of them side by side; see :func:`_wide`.
+
+    Apart from :func:`kernel_module` because it takes the compiler as long again, and only batches need it.
+    """
+    vector = Emitter(width, "w")
+    parts = [DECLARATIONS, vector.declarations, _several(vector, arguments, outputs), _wide(arguments, width)]
     return "\n".join(parts)
 
 
@@ -129,62 +133,70 @@ def _scatter(width: int) -> str:
     return "\n".join([*lines, "  %next = add i64 %k, 1", "  br label %test", "done:", "  ret void", "}"])
 
 
-def batch_function(arguments: Sequence[ArrayArgument], width: int, extra: int = 0) -> str:
-    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays.
+def _advance(arguments: Sequence[ArrayArgument], prefix: str, counter: str) -> list[str]:
+    """Pointers to the arrays' rows for one state."""
+    lines = []
+    for k, a in enumerate(arguments):
+        lines.append(f"  %{prefix}o{k} = mul i64 {counter}, {8 * a.size}")
+        lines.append(f"  %{prefix}{k} = getelementptr inbounds i8, ptr %p{k}, i64 %{prefix}o{k}")
+    return lines
+
+
+def _passed(arguments: Sequence[ArrayArgument], prefix: str) -> str:
+    return ", ".join(f"ptr %{prefix}{k}" for k in range(len(arguments)))
+
+
+def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
+    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one after the other.
 
     Args:
         extra: number of further pointers, handed on as they are.
     """
     further = "".join(f", ptr %extra{k}" for k in range(extra))
-
-    def advance(prefix: str, counter: str) -> list[str]:
-        lines = []
-        for k, a in enumerate(arguments):
-            lines.append(f"  %{prefix}o{k} = mul i64 {counter}, {8 * a.size}")
-            lines.append(f"  %{prefix}{k} = getelementptr inbounds i8, ptr %p{k}, i64 %{prefix}o{k}")
-        return lines
-
-    def passed(prefix: str) -> str:
-        return ", ".join(f"ptr %{prefix}{k}" for k in range(len(arguments))) + further
-
-    lines = [f"define void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind {{", "entry:"]
-    if width > 1:
-        lines += [
-            "  br label %wide_test",
-            "wide_test:",
-            "  %i = phi i64 [ %begin, %entry ], [ %i_next, %wide_next ]",
-            f"  %i_next = add i64 %i, {width}",
-            "  %room = icmp sle i64 %i_next, %end",
-            "  br i1 %room, label %wide, label %one_test_pre",
-            "wide:",
-            *advance("a", "%i"),
-            f"  %done = call i1 @several({passed('a')})",
-            "  br i1 %done, label %wide_next, label %careful",
-            "careful:",
-            "  %c = phi i64 [ %i, %wide ], [ %c_next, %careful ]",
-            *advance("b", "%c"),
-            f"  call void @single({passed('b')})",
-            "  %c_next = add i64 %c, 1",
-            "  %c_more = icmp slt i64 %c_next, %i_next",
-            "  br i1 %c_more, label %careful, label %wide_next",
-            "wide_next:",
-            "  br label %wide_test",
-            "one_test_pre:",
-            "  br label %one_test",
-            "one_test:",
-            "  %j = phi i64 [ %i, %one_test_pre ], [ %j_next, %one ]",
-        ]
-    else:
-        lines += ["  br label %one_test", "one_test:", "  %j = phi i64 [ %begin, %entry ], [ %j_next, %one ]"]
-    lines += [
+    lines = [
+        f"define void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind {{",
+        "entry:",
+        "  br label %test",
+        "test:",
+        "  %j = phi i64 [ %begin, %entry ], [ %j_next, %one ]",
         "  %more = icmp slt i64 %j, %end",
-        "  br i1 %more, label %one, label %done_all",
+        "  br i1 %more, label %one, label %done",
         "one:",
-        *advance("d", "%j"),
-        f"  call void @single({passed('d')})",
+        *_advance(arguments, "d", "%j"),
+        f"  call void @single({_passed(arguments, 'd')}{further})",
         "  %j_next = add i64 %j, 1",
-        "  br label %one_test",
-        "done_all:",
+        "  br label %test",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
+    """``void @wide(i64 begin, i64 end, pointers, ptr batch)``: as ``@batch``, whose address comes last and which does the
+    states whose angles are too large, and those left over at the end."""
+    every = _passed(arguments, "p")
+    lines = [
+        f"define void @wide(i64 %begin, i64 %end, {pointers(arguments)}, ptr %one_by_one) nounwind {{",
+        "entry:",
+        "  br label %test",
+        "test:",
+        "  %i = phi i64 [ %begin, %entry ], [ %i_next, %next ]",
+        f"  %i_next = add i64 %i, {width}",
+        "  %room = icmp sle i64 %i_next, %end",
+        "  br i1 %room, label %side_by_side, label %rest",
+        "side_by_side:",
+        *_advance(arguments, "a", "%i"),
+        f"  %done = call i1 @several({_passed(arguments, 'a')})",
+        "  br i1 %done, label %next, label %careful",
+        "careful:",
+        f"  call void %one_by_one(i64 %i, i64 %i_next, {every})",
+        "  br label %next",
+        "next:",
+        "  br label %test",
+        "rest:",
+        f"  call void %one_by_one(i64 %i, i64 %end, {every})",
         "  ret void",
         "}",
     ]

@@ -42,7 +42,7 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_c
         *writer.program(),
         "  ret void",
         "}",
-        batch_function(arguments, 1, extra=4),
+        batch_function(arguments, extra=4),
         python_entry(arguments, disjoint=True, extra=4),
         "!0 = !{}",
     ]

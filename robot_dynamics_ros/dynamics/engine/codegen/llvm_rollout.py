@@ -16,7 +16,7 @@ __all__ = ["rollout_module"]
 
 
 def rollout_module(
-    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int, quaternions: Sequence[int]
+    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], quaternions: Sequence[int]
 ) -> str:
     """LLVM assembly of the rate kernel and of
 
@@ -29,7 +29,7 @@ def rollout_module(
     """
     nq, nv = arguments[0].size, arguments[1].size
     shared = sum(a.size for a in arguments[3:-2])
-    parts = [kernel_module(arguments, outputs, width), "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    parts = [kernel_module(arguments, outputs), "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     parts += [_axpy(), *(_advance(method, nq, nv, arguments, quaternions) for method in ("rk4", "semi_implicit"))]
     assert shared == sum(a.size for a in arguments if not a.output) - nq - 2 * nv
     return "\n".join(parts)

@@ -215,10 +215,10 @@ class NativeLibrary:
             raise BackendError(f"compiled code has no function {name!r}", remedy="Delete the kernel cache.")
         return found
 
-    def batch(self, arrays: int) -> Callable[..., None]:
+    def batch(self, arrays: int, name: str = "batch") -> Callable[..., None]:
         """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
         kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * arrays)
-        function = kind(self.address("batch"))
+        function = kind(self.address(name))
         function._library = self  # type: ignore[attr-defined]
         return function
 

@@ -341,3 +341,17 @@ def test_robot_without_moving_joints():
         assert rd.forward_dynamics(still, empty, empty, empty).shape == (0,)
         assert rd.potential_energy(still, empty) == pytest.approx(2.0 * 9.81 * 0.5)
         assert rd.link_pose(still, empty, "block").tolist() == np.eye(4).tolist()
+
+
+@needs_compiler
+def test_what_a_control_cycle_calls_is_machine_code_at_two_hundred_joints():
+    model = rd.chain(200).with_backend("native")
+    cycle = ("inverse_dynamics", "inverse_dynamics_wrenches", "bias_forces", "gravity_forces", "forward_dynamics",
+             "mass_matrix", "generalized_momentum")  # fmt: skip
+    for name in cycle:
+        assert backends._suited(model, name, (), "native") == "loops", name
+    for name in ("external_efforts", "inverse_dynamics_wrenches"):
+        assert backends._suited(model, name, (("external", True),), "native") == "loops", name
+    tool = model.link_index(model.link_names[-1])
+    assert backends._suited(model, "link_pose", (("link", tool),), "native") == "native"
+    assert backends._suited(model, "jacobian", (("frame", "world"), ("link", tool)), "native") == "native"

@@ -18,6 +18,7 @@ __all__ = ["centroidal_momentum_matrix", "mass_center", "mass_center_motion"]
     "center_of_mass",
     "q",
     {"position": (3,)},
+    per_body=85,
     exports=(Export("Centre of mass of the whole robot in the world.", {"position": "position"}),),
 )
 def mass_center(tree: Tree[S], q: Vector[S]) -> Vec3:

@@ -14,6 +14,7 @@ __all__ = ["kinetic_energy", "mass_moment", "potential_energy"]
     "kinetic_energy",
     "q v",
     {"energy": ()},
+    per_body=90,
     exports=(Export("Kinetic energy, rotors included.", {"energy": "energy"}, default=True),),
 )
 def kinetic_energy(tree: Tree[S], q: Vector[S], v: Vector[S]) -> S:
@@ -44,6 +45,7 @@ def _in_world(pose: Transform, inertia: RigidInertia) -> Vec3:
     "potential_energy",
     "q",
     {"energy": ()},
+    per_body=35,
     exports=(Export("Potential energy, zero for masses at the world's origin.", {"energy": "energy"}, default=True),),
 )
 def potential_energy(tree: Tree[S], q: Vector[S]) -> S:

@@ -97,6 +97,7 @@ def _homogeneous(pose: Transform) -> list[Any]:
     "link_pose",
     "q",
     {"pose": (4, 4)},
+    per_body=65,
     options=("link",),
     exports=(Export("Placement of the link in the world.", {"pose": "homogeneous matrix"}),),
 )
@@ -105,7 +106,7 @@ def _link_pose(tree: Tree[S], q: Vector[S], *, options: Mapping[str, Any]) -> li
     return _homogeneous(pose)
 
 
-@function("link_poses", "q", {"poses": ("nl", 4, 4)})
+@function("link_poses", "q", {"poses": ("nl", 4, 4)}, per_body=110)
 def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
     return [_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names)))]
 
@@ -120,6 +121,7 @@ def _link_motions(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tu
     "jacobian",
     "q point",
     {"J": (6, "nv")},
+    per_body=90,
     options=("frame", "link"),
     exports=(
         Export(
@@ -137,6 +139,7 @@ def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Mappi
     "jacobian_rate",
     "q v point",
     {"Jdot": (6, "nv")},
+    per_body=160,
     options=("frame", "link"),
     exports=(Export("Time derivative of the Jacobian.", {"Jdot": "derivative of the Jacobian"}),),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -206,3 +208,20 @@ def test_batches_that_do_not_fit_are_named(tree):
     external = {model.link_names[1]: np.ones((2, 6)), model.link_names[2]: np.ones((3, 6))}
     with pytest.raises(rd.ArgumentError, match="batch dimensions"):
         rd.inverse_dynamics(model, q, v, a, external=external)
+
+
+def test_gathering_in_a_cycle_allocates_nothing_that_stays(tree):
+    model, *_ = tree
+    gatherer, rows = rd.WrenchGatherer(model), np.empty((model.nb, 6))
+    held = {link: np.ones(6) for link in model.link_names}
+    gatherer.gather(held, rows)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            gatherer.gather(held, rows)
+        now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert now - before < 500
+    assert peak - before < 2000

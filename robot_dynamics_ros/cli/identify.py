@@ -184,7 +184,7 @@ def run(options: argparse.Namespace) -> int:
         print(
             f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}"
         )
-    for note in found.notes:
+    for note in (*recording.notes, *found.notes):
         print(f"\n{note}")
     if found.base.unseen:
         print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")

@@ -198,6 +198,7 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
 def _report(recording: Recording, history: WrenchHistory) -> str:
     bad: list[BadRow] = [*recording.bad, *history.bad]
     lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
+    lines += recording.notes
     if recording.other:
         lines.append(f"{recording.other} rows about joints of other robots")
     if bad:

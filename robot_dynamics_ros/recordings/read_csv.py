@@ -23,7 +23,8 @@ def read_csv(
 ) -> Recording:
     """Read joint states from a CSV file with a head line.
 
-    The time in seconds is in a column ``t``, ``time``, ``stamp`` or ``timestamp``; a joint's numbers in ``<joint>``
+    The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers of ms, µs or ns, which
+    the step tells apart (``notes`` of the recording says so); a joint's numbers in ``<joint>``
     (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
     dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
 
@@ -35,7 +36,7 @@ def read_csv(
         ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
     """
     path = Path(path)
-    collector = RowCollector(model, str(path), on_bad)
+    collector = RowCollector(model, str(path), on_bad, integer_units=True)
     try:
         size = max(path.stat().st_size, 1)
         with open(path, newline="", encoding="utf-8-sig") as file:

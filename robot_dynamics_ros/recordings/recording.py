@@ -17,6 +17,8 @@ __all__ = ["BadRow", "Recording", "RowCollector"]
 
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
+_MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
+_FEWEST = 20  # rows from which the step tells the unit of the times
 
 
 class BadRow(NamedTuple):
@@ -40,6 +42,7 @@ class Recording:
         rows: (n,) numbers of the rows in the source.
         bad: rows left out.
         other: rows about other robots' joints, which are nobody's fault.
+        notes: what was done to the recording, in sentences.
     """
 
     source: str
@@ -51,6 +54,7 @@ class Recording:
     rows: np.ndarray
     bad: tuple[BadRow, ...] = ()
     other: int = 0
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -64,6 +68,7 @@ class RowCollector:
         model: the robot; only joints with one coordinate, which is what joint states can tell.
         source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
+        integer_units: whether times that are whole numbers are ms, µs or ns, by their steps.
 
     Raises:
         ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad`` is neither.
@@ -72,6 +77,7 @@ class RowCollector:
     model: RobotModel
     source: str
     on_bad: str = "skip"
+    integer_units: bool = False
     bad: list[BadRow] = field(default_factory=list)
     other: int = 0
 
@@ -179,10 +185,11 @@ class RowCollector:
     def finish(self) -> Recording:
         """The recording.
 
-        Velocities count as recorded only if all good rows have them; otherwise they follow from positions throughout.
+        Velocities and efforts count as recorded if most rows have them; rows without are then bad.  Otherwise
+        velocities follow from positions throughout, and there are no efforts.
 
         Raises:
-            ArgumentError: no row is good.
+            ArgumentError: no row is good, or rows without a velocity or an effort are refused.
         """
         times, positions, velocities, efforts, numbers = self._columns
         if not times:
@@ -193,21 +200,52 @@ class RowCollector:
                 where=self.source,
                 remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.",
             )
-        n = len(times)
-        shape = (n, len(self.model.joint_names))
-
-        def complete(rows: list[list[float]]) -> Array | None:
-            table = np.array(rows).reshape(shape)
-            return table if np.isfinite(table).all() else None
-
+        shape = (len(times), len(self.model.joint_names))
+        t, q, v, effort, rows = (
+            np.array(times),
+            np.array(positions).reshape(shape),
+            np.array(velocities).reshape(shape),
+            np.array(efforts).reshape(shape),
+            np.array(numbers),
+        )
+        good = np.ones(len(t), dtype=bool)
+        recorded = {}
+        for what, table in (("velocity", v), ("effort", effort)):
+            there = np.isfinite(table).all(axis=1)
+            recorded[what] = bool(there.mean() > _MOST) and bool(shape[1])
+            if recorded[what]:
+                for k in np.flatnonzero(~there & good):
+                    name = self.model.joint_names[int(np.argmax(~np.isfinite(table[k])))]
+                    self.reject(int(rows[k]), f"the {what} of joint {name!r} is missing")
+                good &= there
+        self.bad.sort(key=lambda row: row.number)
+        notes: list[str] = []
+        if self.integer_units:
+            t, unit = _in_seconds(t)
+            notes += [f"times taken as {unit}"] if unit else []
         return Recording(
             self.source,
             self.model.joint_names,
-            np.array(times),
-            np.array(positions).reshape(shape),
-            complete(velocities),
-            complete(efforts),
-            np.array(numbers),
+            t[good],
+            q[good],
+            v[good] if recorded["velocity"] else None,
+            effort[good] if recorded["effort"] else None,
+            rows[good],
             tuple(self.bad),
             self.other,
+            tuple(notes),
         )
+
+
+def _in_seconds(t: Array) -> tuple[Array, str]:
+    """Times in s, and the unit that whole numbers with such steps must have had; empty for seconds.
+
+    Joint states come ten to some thousand times a second; whole seconds would be too slow for any use of them.
+    """
+    if len(t) < _FEWEST or (t != np.round(t)).any():
+        return t, ""
+    step = float(np.median(np.diff(t)))
+    for least, factor, unit in ((5e4, 1e-9, "nanoseconds"), (500.0, 1e-6, "microseconds"), (1.0, 1e-3, "milliseconds")):
+        if step >= least:
+            return t * factor, unit
+    return t, ""

@@ -1,0 +1,39 @@
+"""Logs as people have them: a missing cell costs its row, and whole numbers of milliseconds are no seconds."""
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.recordings.read_csv import read_csv
+
+
+def log(path, times, hole="", row=20):
+    lines = ["t,shoulder.position,elbow.position,shoulder.effort,elbow.effort"]
+    for k, t in enumerate(times):
+        lines.append(f"{t},{0.01 * k},{0.02 * k},1.5,{hole if k == row else 2.5}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("hole", ["", "nan"])
+def test_a_missing_effort_drops_its_row_by_number(tmp_path, hole):
+    model = rd.load_robot("two_link")
+    path = log(tmp_path / "log.csv", [0.01 * k for k in range(50)], hole)
+    found = read_csv(path, model)
+    assert len(found) == 49 and found.effort is not None and np.isfinite(found.effort).all()
+    assert [row.number for row in found.bad] == [22] and "effort of joint 'elbow'" in found.bad[0].why
+    with pytest.raises(rd.ArgumentError, match="row 22"):
+        read_csv(path, model, on_bad="refuse")
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9)], ids=["ms", "us", "ns"]
+)
+def test_whole_numbers_are_taken_in_the_unit_that_their_step_shows(tmp_path, unit, factor):
+    model = rd.load_robot("two_link")
+    seconds = 1000.0 + 0.004 * np.arange(50)
+    found = read_csv(log(tmp_path / "log.csv", [round(t * factor) for t in seconds], "3"), model)
+    np.testing.assert_allclose(found.t, seconds, rtol=1e-12)
+    assert any(unit in note for note in found.notes)
+    plain = read_csv(log(tmp_path / "plain.csv", seconds.tolist(), "3"), model)
+    assert not plain.notes

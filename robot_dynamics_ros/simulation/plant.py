@@ -352,11 +352,11 @@ class Plant:
                 count = min(steps - done, _CHUNK)
                 there = rows if stride == 0 else rows[done:]
                 room = rows if path is None else path[done:]
-                told = self._run_routine(
+                finished = self._run_routine(
                     memory, count, there.reshape(-1), stride, room.reshape(-1), int(path is not None)
                 )
-                done += told
-                if told == count:
+                done += finished
+                if finished == count:
                     continue
             self.step(rows[0 if stride == 0 else done], wrenches or None)
             if path is not None:

@@ -229,8 +229,8 @@ class JointSystem:
         for world in (self.world_wrenches, more or {}):
             if world:
                 R = {link: self._rotation(q, link) for link in world}
-                turned = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
-                wrenches += self._gatherer.gather(turned, np.empty_like(wrenches))
+                in_link = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
+                wrenches += self._gatherer.gather(in_link, np.empty_like(wrenches))
         return wrenches
 
     def _rotation(self, q: Array, link: str) -> Array:

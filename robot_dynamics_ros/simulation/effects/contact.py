@@ -42,8 +42,8 @@ def place_contacts(p: Any, q: Vector) -> None:
             b = (a + 1) - 3 * (a // 2)
             c = (b + 1) - 3 * (b // 2)
             for i in range(p.nv):
-                turned = p.jacobian[b, i] * p.contact_arm[k, c] - p.jacobian[c, i] * p.contact_arm[k, b]
-                p.contact_jacobian[3 * k + a, i] = p.jacobian[3 + a, i] + turned
+                across = p.jacobian[b, i] * p.contact_arm[k, c] - p.jacobian[c, i] * p.contact_arm[k, b]
+                p.contact_jacobian[3 * k + a, i] = p.jacobian[3 + a, i] + across
 
 
 def contact_force(p: Any, k: int, v: Vector) -> float:
@@ -72,7 +72,7 @@ def contact_force(p: Any, k: int, v: Vector) -> float:
 
 
 def add_contact_efforts(p: Any, v: Vector, tau: Vector) -> None:
-    """Add Jᵀ f of all contacts, at the places of :func:`place_contacts`, to ``tau``.  A routine."""
+    """Add Jᵀ f of all contacts, where :func:`place_contacts` found them, to ``tau``.  A routine."""
     for k in range(p.contacts):
         if p.contact_depth[k] > 0.0 and contact_force(p, k, v) > 0.0:
             for a in range(3):

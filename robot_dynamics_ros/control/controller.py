@@ -74,6 +74,8 @@ class JointController:
             in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
         current: whether the last :meth:`update` was a cycle (not a state that was dropped, or a safe command).
         want_wrenches: set to False to save computing them.
+        want_efforts: set to False to save estimating external efforts where nothing here needs them (a collision flag,
+            a contact); set again, the estimate starts afresh.
         counts: cause → how often, for the life of the controller.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
         collision: collision flag on top of it, or ``None``.
@@ -143,7 +145,8 @@ class JointController:
         self._wanted_law = self.law
         self.mode = Mode.INACTIVE
         self.fault = self.safe_reason = ""
-        self.want_wrenches = True
+        self.want_wrenches = self.want_efforts = True
+        self._observes = False
         self.current = False
         self.reference = self._work.reference
         self.error = self._work.error
@@ -451,7 +454,12 @@ class JointController:
             if self._idle is not None:
                 self.command[self._idle] = 0.0
         applied = measured if measured is not None else self._previous  # what acted until this state
-        if self.observer is not None and not (self._fresh_start and measured is None):
+        if self.observer is not None and not self._estimates():
+            if self._observes:
+                self.observer.reset()
+                self._observes = False
+        elif self.observer is not None and not (self._fresh_start and measured is None):
+            self._observes = True
             self.observer.update(w.kernels, w.q, w.v, applied, dt)
             if self.collision is not None and self.collision.update(self.observer.effort, dt):
                 self.counts["collision"] += 1
@@ -471,6 +479,10 @@ class JointController:
         self._fresh_start = False
         self.current = True
         return self.command
+
+    def _estimates(self) -> bool:
+        """Whether somebody wants to know external efforts."""
+        return self.want_efforts or self.collision is not None or (self.contact is not None and self.contact.enabled)
 
     def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
         """The load at the flange; its estimate needs every joint state, or starts afresh."""

@@ -23,6 +23,8 @@ __all__ = ["run"]
 
 #: How long results of goals may take to go out at the end, s.
 LAST_WORDS = 0.5
+#: How long another thread may keep the cycle's from going on, s.
+SWITCH = 1e-4
 
 
 def _executor(name: str, node: Any) -> Executor:
@@ -62,6 +64,8 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
         print(f"error: {_what_is_wrong(sys.argv if args is None else args) or error}", file=sys.stderr)
         return 1
+    # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in place of 5 ms
+    sys.setswitchinterval(SWITCH)
     node, finished = None, False
     try:
         if stop:

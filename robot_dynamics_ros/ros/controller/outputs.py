@@ -174,17 +174,17 @@ class ExternalEfforts:
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
-        self._node, self._observer = node, controller.observer
+        self._node, self._controller, self._observer = node, controller, controller.observer
         effort = marks(controller.model.nv)
         self._template = Template(JointState(name=list(controller.model.joint_names), effort=effort), effort)
         self._publisher: Any = node.create_publisher(
             JointState, "~/external_efforts", STATE, event_callbacks=QUIET_PUBLISHER
         )
-        self.wanted = False
+        self.wanted = controller.want_efforts = False
 
     def look_for_listeners(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.wanted = self._publisher.get_subscription_count() > 0
+        self.wanted = self._controller.want_efforts = self._publisher.get_subscription_count() > 0
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""

@@ -104,10 +104,15 @@ class JointStateLayout:
             offset += 8 * count
         self._size = offset
         self._match = re.compile(bytes(pattern), re.DOTALL).match
+        #: bytes 12 to the first number of the message seen last, padding included: one publisher's hardly ever change
+        self._head_end = min(self._data) if self.position else 12
+        self._head = raw[12 : self._head_end]
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this very layout."""
-        if raw[:2] != _NATIVE or len(raw) < self._size or self._match(raw, 12) is None:
+        if raw[:2] != _NATIVE or len(raw) < self._size:
+            return False
+        if raw[12 : self._head_end] != self._head and self._match(raw, 12) is None:
             return False
         return all(_uint32.unpack_from(raw, offset)[0] == count for offset, count in self._counts)
 

@@ -15,6 +15,9 @@ from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, plain
 __all__ = ["JointStateReader", "StateRejected"]
 
 
+_sum = np.add.reduce  # half the price of the method
+
+
 class StateRejected(ArgumentError):
     """A joint state that the control law must not see.
 
@@ -81,10 +84,8 @@ class JointStateReader:
         self.position: Array = self._good[:n]
         self.velocity: Array = self._good[n : 2 * n]
         self.effort: Array = self._good[2 * n :]
-        self._finite = np.zeros(2 * n, dtype=bool)
         self._next_motion = self._next[: 2 * n]
         self._next_effort = self._next[2 * n :]
-        self._finite_effort = np.zeros(n, dtype=bool)
         self._plans: list[_Plan] = []
         self._refused: list[tuple[JointStateLayout, StateRejected]] = []
 
@@ -102,13 +103,13 @@ class JointStateReader:
         values = plan.layout.values(raw)
         if plan.has_effort:
             values.take(plan.index, out=self._next, mode="clip")
-            self.effort_known = bool(np.isfinite(self._next_effort, out=self._finite_effort).all())
+            self.effort_known = math.isfinite(_sum(self._next_effort)) or bool(np.isfinite(self._next_effort).all())
         else:
             values.take(plan.index, out=self._next_motion, mode="clip")
             self._next_effort.fill(math.nan)
             self.effort_known = False
-        if not np.isfinite(self._next_motion, out=self._finite).all():
-            bad = int(np.flatnonzero(~self._finite)[0])
+        if not math.isfinite(_sum(self._next_motion)) and not np.isfinite(self._next_motion).all():
+            bad = int(np.flatnonzero(~np.isfinite(self._next_motion))[0])
             n = len(self.joints)
             field = "position" if bad < n else "velocity"
             raise StateRejected("not_finite", f"{field} of joint {self.joints[bad % n]!r} is {self._next[bad]}")

@@ -1,0 +1,71 @@
+"""Whatever arrives while a controller runs, its cycle compiles nothing, and everything asked for takes effect."""
+
+import threading
+import time
+
+import numpy as np
+from support.closed_loop import mid
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.dynamics.engine import backends
+
+PERIOD = 10_000_000
+TEN_MINUTES = 600 * 10**9
+
+
+def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
+    arm = rd.load_robot("six_axis")
+    made = []
+    make = backends._make
+
+    def counted(model, name, *rest, **options):
+        made.append((threading.current_thread(), name))
+        return make(model, name, *rest, **options)
+
+    monkeypatch.setattr(backends, "_make", counted)
+    controller = rd.JointController(
+        arm,
+        observer=rd.MomentumObserver(arm),
+        contact=rd.control.ContactEstimate(arm, "tool0"),
+        flange=rd.control.FlangeLoad(arm, "tool0_joint"),
+        options=rd.ControllerOptions(state_timeout=1.0),
+    )
+    rng = np.random.default_rng(3)
+    q, v = mid(arm), np.zeros(6)
+    controller.activate(0, q, v)
+    payloads = [None, *(rd.Payload("tool0", mass) for mass in (0.5, 1.0, 2.0))]
+    laws = [
+        lambda: rd.ComputedTorque(kp=rng.uniform(50, 200), kd=rng.uniform(10, 30)),
+        lambda: rd.PDGravity(kp=rng.uniform(50, 200), kd=rng.uniform(1, 5), ki=rng.uniform(0, 5)),
+        lambda: rd.JointImpedance(stiffness=rng.uniform(20, 60)),
+        lambda: rd.CartesianImpedance(link=str(rng.choice(["tool0", "forearm_link"]))),
+        lambda: rd.GravityCompensation(damping=1.0),
+    ]
+    made.clear()
+    cycle = threading.current_thread()
+    asked = carried = 0
+    for t in range(PERIOD, TEN_MINUTES, PERIOD):
+        event = rng.random()
+        if event < 0.02:
+            controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)
+        elif event < 0.025:
+            controller.set_law(laws[rng.integers(len(laws))](), background=True)
+        elif event < 0.028 and not controller.preparing:
+            names = controller.law.gain_names
+            controller.set_gains(**{str(rng.choice([n for n in names if "clamp" not in n])): 1.0})
+        elif event < 0.0285 and not controller.preparing:
+            controller.set_payload(payloads[rng.integers(4)], background=True)
+            asked += 1
+        before = controller.payload
+        command = controller.update(t, q + 0.01 * rng.normal(size=6), 0.01 * rng.normal(size=6))
+        carried += controller.payload is not before
+        assert np.isfinite(command).all()
+    deadline = time.monotonic() + 60.0
+    while controller.preparing and time.monotonic() < deadline:
+        time.sleep(0.01)
+        controller.take_over()
+    assert not controller.preparing
+    assert asked > 10 and carried > 3
+    assert [name for thread, name in made if thread is cycle] == []
+    assert any(thread is not cycle for thread, _ in made)
+    assert not controller.fault

@@ -50,8 +50,14 @@ class Rejections:
             self._said.add(text)
         more = self._silent.pop(cause, 0)
         self._next[cause] = now + self._interval
-        say = getattr(self._logger, severity)
-        say(f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]"))
+        line = f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]")
+        # rclpy allows one severity for each place in the source
+        if severity == "info":
+            self._logger.info(line)
+        elif severity == "error":
+            self._logger.error(line)
+        else:
+            self._logger.warning(line)
 
     def count(self, cause: str) -> None:
         """Count one event silently."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-rclpy_logging = pytest.importorskip("rclpy.logging", reason="ROS 2 is not installed")
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from rclpy.logging import get_logger
 
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
@@ -33,6 +35,6 @@ def test_a_flood_gives_one_line_and_a_new_reason_another():
 
 def test_the_logger_of_rclpy_takes_all_severities():
     """It allows one severity for each place in the source."""
-    reports = Rejections(rclpy_logging.get_logger("test_reports"))
+    reports = Rejections(get_logger("test_reports"))
     for severity in ("warning", "info", "error", "info", "warning"):
         reports.report(severity, "a line", severity)

@@ -19,6 +19,7 @@ from robot_dynamics_ros.model.urdf import load_urdf
 
 __all__ = ["HEAD", "all_robots", "try_robots"]
 
+_PERIOD = 4e-3  # s: 250 Hz, as slow as arms are led
 HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 
@@ -64,7 +65,7 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
         return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
     start = np.clip(model.initial_configuration(), model.lower, model.upper)
     motion = plan_motion(model, start, duration=duration, seed=seed)
-    done = rehearse(model, motion, tolerance=tolerance)
+    done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
     return {
         "joints": model.nv,
         "seconds": round(motion.duration, 2),

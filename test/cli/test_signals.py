@@ -1,0 +1,67 @@
+"""Signals end a command and everything that it has started, at any moment, without a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+
+import pytest
+from support.domains import private_domain
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+@pytest.mark.parametrize("after", [0.4, 2.5])
+def test_a_long_computation_ends(tmp_path, number, code, after):
+    words = ["excite", "six_axis", "--output", str(tmp_path / "m"), "--evaluations", "1000000"]
+    run = subprocess.Popen([sys.executable, "-m", "robot_dynamics_ros", *words], stderr=subprocess.PIPE, text=True)
+    time.sleep(after)
+    run.send_signal(number)
+    _, err = run.communicate(timeout=60)
+    # before Python has come as far as this package, the signal ends it in its own way
+    assert run.returncode in ((code, -number) if after < 1 else (code,)) and "Traceback" not in (
+        err if after > 1 else ""
+    )
+
+
+@pytest.mark.middleware
+@pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
+def test_the_nodes_of_the_demonstration_end_with_it(tmp_path):
+    with private_domain() as domain:
+        run = subprocess.Popen(
+            [
+                sys.executable,
+                "-u",
+                "-m",
+                "robot_dynamics_ros",
+                "demo",
+                "two_link",
+                "--output",
+                str(tmp_path),
+                "--no-view",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
+        )
+        line = next(line for line in run.stdout if line.startswith("processes"))
+        children = [int(pid) for pid in re.findall(r"(?:simulator|controller) (\d+)", line)]
+        assert len(children) == 2 and all(alive(pid) for pid in children)
+        run.send_signal(signal.SIGTERM)
+        run.send_signal(signal.SIGTERM)  # an impatient one
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 143 and "Traceback" not in err
+    assert not any(alive(pid) for pid in children)

@@ -1,0 +1,72 @@
+"""``robot_dynamics simulate`` and the rehearsal behind ``demo --all``."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.demo_all import try_robots
+from robot_dynamics_ros.cli.main import main
+
+
+def test_a_fall_is_the_librarys_own(tmp_path, capsys):
+    out = tmp_path / "fall.csv"
+    line = [
+        "simulate",
+        "two_link",
+        "--start",
+        "0.3",
+        "-0.2",
+        "--duration",
+        "0.5",
+        "--dt",
+        "1e-3",
+        "--integrator",
+        "rk4",
+    ]
+    assert main([*line, "--no-friction", "--csv", str(out), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, dt=1e-3, friction=False)
+    rows = list(csv.DictReader(out.open()))
+    assert len(rows) == 501 and data["arrived"] is None
+    np.testing.assert_allclose([float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12)
+    assert data["energy"] == pytest.approx([run.energy[0], run.energy[-1]])
+
+
+def test_a_link_is_led_to_a_pose(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "run.png"
+    words = ["0.4", "0.1", "0.5", "3.1", "0", "0"]
+    assert (
+        main(["simulate", "six_axis", "--pose", "tool0", *words, "--json", "--picture", str(picture), "--dt", "4e-3"])
+        == 0
+    )
+    captured = capsys.readouterr()
+    data = json.loads(captured.out)
+    q = [joint["end"] for joint in data["joints"]]
+    T = rd.link_pose(rd.load_robot("six_axis"), q, "tool0")
+    np.testing.assert_allclose(T[:3, 3], [0.4, 0.1, 0.5], atol=0.02)
+    assert data["arrived"] and str(picture) in captured.err and picture.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_motion_too_fast_ends_with_the_reason(capsys, tmp_path):
+    source = tmp_path / "fast.csv"
+    rows = [f"{0.02 * k},{2.0 * (k > 8)},0" for k in range(20)]
+    source.write_text("\n".join(["t,shoulder.position,elbow.position", *rows]) + "\n")
+    assert main(["simulate", "two_link", "--trajectory", str(source), "--duration", "0.4", "--dt", "4e-3"]) == 1
+    assert "NOT ARRIVED: shoulder: " in capsys.readouterr().out
+
+
+def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
+    weak = tmp_path / "weak.urdf"
+    weak.write_text(rd.to_urdf(rd.load_robot("two_link")).replace('effort="60.0"', 'effort="3.0"'))
+    rows = try_robots(
+        [("two_link", rd.robot_path("two_link")), ("weak", weak), ("none", tmp_path / "none.urdf")],
+        inertia_check="warn", duration=0.0, tolerance=0.01, seed=7, progress=lambda name: None,
+    )  # fmt: skip
+    assert [row["arrived"] for row in rows] == [True, False, False]
+    assert "effort limits" in rows[1]["outcome"] and "does not exist" in rows[2]["outcome"]

@@ -72,10 +72,10 @@ class Rehearsal:
         return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
 
 
-def make_law(model: RobotModel, name: str, q: Array, frequency: float = 10.0) -> Law:
+def make_law(model: RobotModel, name: str, q: Array, frequency: float = 15.0) -> Law:
     """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed; computed
     torque has an integral term too, for light joints that friction would hold."""
-    friction = Friction.of(model)
+    friction = Friction.of(model, smoothing=2e-3)  # at the desired speed, which has no noise
     if name == "computed_torque":
         return ComputedTorque(kp=frequency**2, kd=2.0 * frequency, ki=0.5 * frequency**3, friction=friction)
     inertia = np.diag(mass_matrix(model, q))

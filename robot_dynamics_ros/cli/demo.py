@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, output_path, seed
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
-from robot_dynamics_ros.cli.output import result
+from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, plan_motion
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
                 view.announce()
             motion, recording, arrived = _follow(client, model, options, nodes)
             codes = {node.name: node.stop() for node in (controller, simulator)}
-    _report(model, motion, recording)
+    _report(options, model, motion, recording, arrived)
     if not options.no_picture:
         _picture(model, motion, recording, options.output / "demo.png")
         write_page(model, motion, recording, options.output / "replay.html")
@@ -261,7 +261,7 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
     return motion, client.recording(start), good
 
 
-def _report(model: RobotModel, motion: Motion, recording) -> None:
+def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, recording, arrived: bool) -> None:
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)
     if not during.any():
         raise ArgumentError("no joint states were received during the motion", where="demo", remedy="See the logs.")
@@ -286,7 +286,10 @@ def _report(model: RobotModel, motion: Motion, recording) -> None:
             ]
         )
     print()
-    print(table(["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"], rows))
+    head = ["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"]
+    keys = ["joint", "rms error", "largest", "unit of errors", "rms effort", "unit of effort", *head[-2:]]
+    data = {"name": model.name, "duration": motion.duration, "arrived": arrived, "joints": rows_as_data(keys, rows)}
+    result(options, data, table(head, rows))
     print()
 
 

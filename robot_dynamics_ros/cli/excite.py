@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_path, positive, seed, share
+from robot_dynamics_ros.cli.output import print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
@@ -103,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
         ]
         for j, name in enumerate(model.joint_names)
     ]
-    print(table(["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"], rows))
+    head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
+    print_table(options, head, rows, condition=motion.condition, period=motion.period, files=[str(p) for p in paths])
     print(
         f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no collision was checked: "
         "look at it in simulation, and run it slowly first"

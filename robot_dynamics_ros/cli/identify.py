@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive
+from robot_dynamics_ros.cli.output import print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
@@ -179,7 +180,8 @@ def run(options: argparse.Namespace) -> int:
         [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
         for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
     ]
-    print(table(["joint", "effort", "URDF leaves", "identified leaves"], rows))
+    head = ["joint", "effort", "URDF leaves", "identified leaves"]
+    print_table(options, head, rows, files=[str(directory / name) for name in FILES], unseen=found.base.unseen)
     if recording.bad:
         print(
             f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}"

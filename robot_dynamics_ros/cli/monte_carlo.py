@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_path, positive, seed
 from robot_dynamics_ros.cli.plan import plan_motion
 from robot_dynamics_ros.cli.progress import Progress
@@ -104,7 +105,8 @@ def run(options: argparse.Namespace) -> int:
             with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
                 result = monte_carlo(model, experiment, executor=pool, **arguments)
     print()
-    print(result.table())
+    figures = {name: values for name, values in result.figures.items()}
+    output.result(options, {"runs": len(result), "figures": figures, "failures": result.failures}, result.table())
     if options.csv is not None:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")

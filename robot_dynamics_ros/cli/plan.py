@@ -77,7 +77,7 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
             if motion is not None and motion.duration <= _LONGEST:
                 return motion
             lower, upper = start + 0.9 * (lower - start), start + 0.9 * (upper - start)  # gravity: stay nearer
-    raise _too_weak(model)
+    raise _too_weak(model, start)
 
 
 def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> Motion:
@@ -99,14 +99,24 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         motion = _slow_enough(model, visits, 1.0 * (len(visits) - 1), share)
         if motion is not None:
             return motion
-    raise _too_weak(model)
+    raise _too_weak(model, visits[0])
 
 
-def _too_weak(model: RobotModel) -> ArgumentError:
+def _too_weak(model: RobotModel, start: Array) -> ArgumentError:
+    """The error for a robot that is too weak to move, with the joint that needs most for its limit."""
+    rest = np.zeros(model.nv)
+    gravity = np.abs(inverse_dynamics(model, start, rest, rest))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        used = np.nan_to_num((gravity + model.friction) / model.effort_limit)
+    i = int(np.argmax(used))
+    name = model.joint_names[i]
     return ArgumentError(
-        f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort limits; gravity alone may need more",
+        f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort and velocity limits; joint {name!r} alone "
+        f"needs {gravity[i]:.3g} against gravity and {model.friction[i]:.3g} against friction where the robot starts, and has "
+        f"{model.effort_limit[i]:.3g}",
         where=f"robot {model.name!r}",
-        remedy="Check the masses and the effort limits of the URDF.",
+        got=name,
+        remedy="Check masses, friction and effort limits of the URDF, or start elsewhere.",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics_ros.cli.plan import Motion
 from robot_dynamics_ros.control import ComputedTorque, JointController
 from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, Law, PDGravity
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.dynamics import mass_matrix
@@ -65,6 +66,9 @@ class Rehearsal:
         used = np.abs(run.tau[:, i]).max() / model.effort_limit[i]
         if used > 0.99:
             return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
+        goal = self.reference[-1, i]
+        if min(goal - model.lower[i], model.upper[i] - goal) < GuardSettings().position_margin:
+            return f"{name}: the goal is at the position limit, where the guards brake; allow it with --tolerance"
         if np.ptp(run.q[:, i]) < 1e-3 and model.friction[i] > 0.0:
             return f"{name}: friction of {model.friction[i]:g} holds it; give the law more stiffness"
         if self.counts.get("velocity_limit"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, input_path, output_path
+from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             path.unlink()
     directory.mkdir(parents=True, exist_ok=True)
     _write(history, directory, formats)
-    print(_report(recording, history))
+    _report(options, recording, history, directory)
     print(f"\nwritten to {directory}/")
     return 0
 
@@ -195,7 +195,7 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
             draw_parts(history, directory / "parts.png")
 
 
-def _report(recording: Recording, history: WrenchHistory) -> str:
+def _report(options: argparse.Namespace, recording: Recording, history: WrenchHistory, directory: Path) -> None:
     bad: list[BadRow] = [*recording.bad, *history.bad]
     lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
     lines += recording.notes
@@ -221,10 +221,10 @@ def _report(recording: Recording, history: WrenchHistory) -> str:
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
     ]
     head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
-    return "\n".join([*lines, "", table(head, rows)])
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_arguments(parser)
-    sys.exit(run(parser.parse_args()))
+    data = {
+        "source": str(recording.source),
+        "samples": len(history.t),
+        "bad_rows": [[row.number, row.why] for row in bad],
+    }
+    data |= {"directory": str(directory), "rows": rows_as_data(head, rows)}
+    result(options, data, "\n".join([*lines, "", table(head, rows)]))

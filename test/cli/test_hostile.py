@@ -62,6 +62,17 @@ LINES = [
     "identify two_link --csv {csv} --output {tmp}/i --confidence 7", "identify two_link --csv {csv} --output {tmp}/i --lock knee",
     "identify two_link --csv {csv} --output {tmp}/i --lock elbow=x", "identify two_link --csv {csv} --output {tmp}/i --terms magic",
     "identify two_link --csv {csv} --output {tmp}/i --validate nope.csv", "identify two_link --csv {csv} --output {tmp}/i --effort-delay inf",
+    # simulation
+    "simulate two_link --start 1", "simulate two_link --start nan 0", "simulate two_link --duration inf",
+    "simulate two_link --duration 1e9", "simulate two_link --dt 0", "simulate two_link --dt 5", "simulate two_link --dt 1e-12",
+    "simulate two_link --to 1", "simulate two_link --to 99 0", "simulate two_link --pose tip 1 2 3", "simulate two_link --law magic",
+    "simulate two_link --pose tip 9 9 9 0 0 0", "simulate two_link --pose nobody 0 0 0 0 0 0", "simulate two_link --pose tip x 0 0 0 0 0",
+    "simulate two_link --law computed_torque", "simulate two_link --tour --law none", "simulate two_link --tour --velocity 1 1",
+    "simulate two_link --tour --to 0 0", "simulate two_link --trajectory {file}", "simulate two_link --trajectory /dev/zero",
+    "simulate two_link --duration 0.1 --csv {tmp}/no/such/dir.csv", "simulate two_link --duration 0.1 --csv /dev/full",
+    "simulate two_link --duration 0.1 --bag {tmp}", "simulate two_link --duration 0.1 --picture {tmp}/a/b.png",
+    "simulate two_link --duration 0.1 --picture {tmp}/a.nope", "simulate two_link --duration 0.1 --html {tmp}/no/dir.html",
+    "simulate two_link --seed -1", "simulate six_axis --floating-base --tour", "simulate two_link --integrator magic",
     # symbols, code, pictures
     "equations two_link --only magic", "equations two_link --digits 0", "equations two_link --digits 99", "equations two_link --symbol x",
     "equations two_link --symbol mass:knee=m", "equations two_link --max-terms 0", "equations two_link --output {tmp}", "equations two_link --output {tmp}/a/b.txt",

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array, Joint, JointType, Pose, frozen_array
 
-__all__ = ["joint_pose", "plane_axes"]
+__all__ = ["joint_pose", "plane_axes", "rotation_of_quaternion"]
 
 
 def plane_axes(normal: Array) -> tuple[Array, Array]:
@@ -42,7 +42,7 @@ def joint_pose(joint: Joint, q: Array) -> Pose:
         x, y = plane_axes(joint.axis)
         return Pose(_rotation_about(joint.axis, float(q[2])), x * q[0] + y * q[1])
     if kind is JointType.FLOATING:
-        return Pose(_rotation_of_quaternion(q[3:7]), frozen_array(q[:3], (3,)))
+        return Pose(rotation_of_quaternion(q[3:7]), frozen_array(q[:3], (3,)))
     return Pose(_rotation_about(joint.axis, float(q[0])))
 
 
@@ -53,7 +53,8 @@ def _rotation_about(axis: Array, angle: float) -> Array:
     return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
 
 
-def _rotation_of_quaternion(quaternion: Array) -> Array:
+def rotation_of_quaternion(quaternion: Array) -> Array:
+    """(3, 3) rotation matrix of a quaternion [x, y, z, w] of any length but zero."""
     x, y, z, w = quaternion / np.linalg.norm(quaternion)
     return np.array(
         [

@@ -24,7 +24,7 @@ from robot_dynamics_ros.model.description import (
     Pose,
     RobotDescription,
 )
-from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
 
 __all__ = ["is_mjcf", "is_sdf", "parse_mjcf", "refuse_sdf"]
@@ -214,12 +214,6 @@ class _Translator:
         return found
 
 
-def _rotation(quaternion: Any) -> Array:
-    w, x, y, z = (float(value) for value in quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+def _rotation(quaternion: Array) -> Array:
+    """Of MuJoCo's quaternions, whose scalar part is the first."""
+    return rotation_of_quaternion(np.roll(quaternion, -1))

@@ -14,6 +14,7 @@ from typing import Any
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "ConstraintError",
     "ModelError",
     "ModelWarning",
     "RobotDynamicsError",
@@ -85,6 +86,10 @@ class TrajectoryError(ArgumentError):
 
 class SimulationError(RobotDynamicsError, RuntimeError):
     """A simulation that can no longer be trusted (diverged, step too large for the stiffness)."""
+
+
+class ConstraintError(RobotDynamicsError, ValueError):
+    """Constraints that cannot be satisfied as asked: a loop that does not close, a motion that breaks it."""
 
 
 class BackendError(RobotDynamicsError, RuntimeError):

@@ -18,6 +18,7 @@ from robot_dynamics_ros.dynamics import (
     centroidal,
     configuration,
     configuration_space,
+    constraints,
     energy,
     forward,
     inertias,
@@ -31,6 +32,7 @@ from robot_dynamics_ros.dynamics import (
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
+from robot_dynamics_ros.dynamics.constraints import *  # noqa: F403
 from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.dynamics.engine.backends import (
@@ -72,6 +74,7 @@ __all__ = [
     "prepared",
     "rollout",
     *centroidal.__all__,
+    *constraints.__all__,
     *energy.__all__,
     *forward.__all__,
     *inverse.__all__,

@@ -36,6 +36,7 @@ def limb(
     damping: float | Sequence[float] = 0.0,
     friction: float | Sequence[float] = 0.0,
     gravity: Sequence[float] = DEFAULT_GRAVITY,
+    plane: str = "horizontal",
 ) -> RobotModel:
     """A planar limb of ``n_segments`` hinged segments.
 
@@ -50,7 +51,9 @@ def limb(
         inertia: ``"rod"`` for solid cylinders of ``radius``, ``"point"`` for point masses.
         radius: of the rods, m.
         damping, friction: viscous (N m s/rad) and Coulomb (N m) friction of the joints; one number or one each.
-        gravity: (3,) m/s²; (0, −9.81, 0) lets gravity act in the plane of motion.
+        gravity: (3,) m/s² in the world.
+        plane: ``"horizontal"``: the joints' axes are vertical, so that gravity moves nothing; ``"vertical"``: the limb
+            stands upright from its base (+y of the base is up), and gravity acts in the plane of motion.
 
     Raises:
         ArgumentError: a number is missing, not finite, or not positive where it has to be.
@@ -58,6 +61,8 @@ def limb(
     >>> limb(3, masses=[0.7, 0.5, 0.3], lengths=[0.8, 0.6, 0.4]).joint_names
     ('joint1', 'joint2', 'joint3')
     """
+    if plane not in ("horizontal", "vertical"):
+        raise ArgumentError(f"expected 'horizontal' or 'vertical', got {plane!r}", where="plane", got=plane)
     n = _count(n_segments, "n_segments")
     length, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
     d = _per_segment(damping, n, "damping", zero=True)
@@ -84,7 +89,9 @@ def limb(
         )
     links.append(Link("tip"))
     joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", origin=_shift(0.0, length[-1], 0.0)))
-    return RobotModel.from_description(RobotDescription(f"limb_{n}", tuple(links), tuple(joints)), gravity=gravity)
+    base = Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if plane == "vertical" else None
+    description = RobotDescription(f"limb_{n}", tuple(links), tuple(joints))
+    return RobotModel.from_description(description, gravity=gravity, base=base)
 
 
 def chain(

@@ -29,11 +29,13 @@ SHAPES: dict[str, Shape] = {
     "observer": ("no", 3),
     "axes": ("na", 3),
     "about": ("nt", 3),
+    "reactions": ("nc",),
+    "stabilization": (2,),
 }
 """Inputs by name: coordinates; wrenches on bodies or, where links of one body differ, on links; the base's [velocity,
 acceleration]; a point in a link's frame; friction's (viscous scale, Coulomb scale, smoothing speed) and the stops'
 (stiffness, dissipation); placement and motion of an observer relative to a link, the axes to express results in, the
-point to reduce them to."""
+point to reduce them to; reactions of constraints, and the gains of their stabilization."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics_ros.dynamics import algorithms
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.algorithms.function import FUNCTIONS as TABLE
 from robot_dynamics_ros.dynamics.algorithms.function import SHAPES, Function
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -46,7 +47,7 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
     ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``n2`` numbers of a
     state; ``nx`` and ``ny`` bodies and links if there are external wrenches, else 0; ``nm`` 2 if the base moves, else 0;
     ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt`` rows of an observer that is not simply a link, of
-    axes and of a point that are not simply a link's, else 0.
+    axes and of a point that are not simply a link's, else 0; ``nc`` rows of constraints, ``nk`` constraints.
     """
     return {
         "nq": model.nq,
@@ -63,4 +64,6 @@ def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
         "no": 8 if options.get("own_observer") else 0,
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
+        "nc": sum(ROWS[kind] for kind, *_ in options.get("constraints", ())),
+        "nk": len(options.get("constraints", ())),
     }

@@ -1,0 +1,225 @@
+"""Constraints between links or joints as rows: K(q) v = 0, their residual φ(q), and their rate K̇ v.
+
+A constraint is given as a tuple ``(kind, a, b, numbers)``: kind of constraint, numbers of the two links (−1: the world) or
+first velocity indices of two joints, and geometry in the links' frames.  Every row is the velocity of something that
+must not move, so the reaction that goes with it acts along the same vectors: λ times the row on b, −λ times it on a.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, motion_of_point, placements
+from robot_dynamics_ros.spatial import Mat3, Motion, Vec3, sqrt
+
+__all__ = ["ROWS", "Row", "constraint_rows", "end_wrenches"]
+
+ROWS = {"point": 3, "hinge": 5, "weld": 6, "distance": 1, "gear": 1, "rolling": 3}
+"""How many rows each kind of constraint has."""
+
+Spec = tuple[str, int, int, tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One scalar constraint.
+
+    Attributes:
+        residual: φ, zero where the constraint holds; always zero for rows that bind velocities alone.
+        jacobian: (nv) K, with φ̇ = K v.
+        rate: K̇ v.
+        force, moment: what a reaction λ = 1 exerts on b at its contact point, world axes; ``None`` where joints are bound.
+    """
+
+    residual: Any
+    jacobian: list[Any]
+    rate: Any
+    force: Vec3
+    moment: Vec3
+
+
+class _End(NamedTuple):
+    """A point P fixed to a link, in world axes: placement, velocity, acceleration without q̈, Jacobian [ω; ṗ] by rows."""
+
+    R: Mat3
+    p: Vec3
+    velocity: Motion
+    acceleration: Motion
+    J: list[list[Any]]
+
+    def moved(self, d: Vec3) -> _End:
+        """The point of the same link that lies ``d`` (world axes) away now."""
+        w, J = self.velocity.ang, self.J
+        lin = self.velocity.lin + w.cross(d)
+        acc = self.acceleration.lin + self.acceleration.ang.cross(d) + w.cross(w.cross(d))
+        rows = [
+            [c + x * d2 - y * d1 for x, y, c in zip(J[i], J[j], J[3 + k], strict=True)]
+            for k, (i, j, d1, d2) in enumerate(((1, 2, d.y, d.z), (2, 0, d.z, d.x), (0, 1, d.x, d.y)))
+        ]
+        return _End(self.R, self.p + d, Motion(w, lin), Motion(self.acceleration.ang, acc), [*J[:3], *rows])
+
+
+def _end(tree: Any, q: Any, v: Any, link: int, point: Vec3) -> _End:
+    n = tree.nv
+    if link < 0:
+        return _End(Mat3.identity(), point, Motion.zero(), Motion.zero(), [[0.0] * n for _ in range(6)])
+    (pose,) = placements(tree, q, [link])
+    ((velocity, acceleration),) = motion_of_point(tree, q, v, [0.0] * n, [link], point)
+    J, _ = jacobian_and_rate(tree, q, None, link, point, "world")
+    R = pose.E.T
+    return _End(R, pose.r + R.mul(point), velocity, acceleration, J)
+
+
+def _vectors(numbers: tuple[float, ...]) -> list[Vec3]:
+    return [Vec3.of([float(x) for x in numbers[k : k + 3]]) for k in range(0, len(numbers) - len(numbers) % 3, 3)]
+
+
+def _combined(direction: Vec3, rows: list[list[Any]]) -> list[Any]:
+    x, y, z = direction.parts()
+    return [x * a + y * b + z * c for a, b, c in zip(*rows, strict=True)]
+
+
+def _difference(a: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
+    return [[y - x for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
+
+
+_UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+
+
+def _points(a: _End, b: _End) -> list[Row]:
+    """p_b − p_a = 0, in world axes."""
+    J = _difference(a.J[3:], b.J[3:])
+    gap, rate = b.p - a.p, b.acceleration.lin - a.acceleration.lin
+    zero = Vec3.zero()
+    return [Row(x, J[k], r, _UNIT[k], zero) for k, (x, r) in enumerate(zip(gap.parts(), rate.parts(), strict=True))]
+
+
+def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
+    """u · n = 0 for directions u fixed in a and n fixed in b: d/dt (u · n) = (ω_b − ω_a) · (n × u)."""
+    u, n = a.R.mul(u_a), b.R.mul(n_b)
+    wa, wb = a.velocity.ang, b.velocity.ang
+    across = n.cross(u)
+    turning = wb.cross(n).cross(u) + n.cross(wa.cross(u))
+    rate = turning.dot(wb - wa) + across.dot(b.acceleration.ang - a.acceleration.ang)
+    return Row(u.dot(n), _combined(across, _difference(a.J[:3], b.J[:3])), rate, Vec3.zero(), across)
+
+
+def _distance(a: _End, b: _End, length: float) -> Row:
+    """(d · d − L²)/(2 L) = 0 with d = p_b − p_a: of the dimension of a length, and its reaction a force."""
+    d, moving = b.p - a.p, b.velocity.lin - a.velocity.lin
+    u = d * (1.0 / length)
+    rate = moving.dot(moving) * (1.0 / length) + u.dot(b.acceleration.lin - a.acceleration.lin)
+    return Row((d.dot(d) - length * length) * (0.5 / length), _combined(u, _difference(a.J[3:], b.J[3:])), rate, u,
+               Vec3.zero())  # fmt: skip
+
+
+def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list[Row], Vec3]:
+    """A disc or a ball that rolls on a plane: the material points in contact do not move against each other.
+
+    Args:
+        numbers: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc in the wheel's frame
+            (zero for a ball).
+
+    Returns:
+        rows along the two tangents (velocity alone) and the normal (position too), and the point of contact.
+    """
+    normal, first, second = _vectors(numbers[:9])
+    radius, axis = float(numbers[9]), Vec3.of([float(x) for x in numbers[10:13]])
+    n, tangents = plane.R.mul(normal), [plane.R.mul(first), plane.R.mul(second)]
+    w_plane, w = plane.velocity.ang, wheel.velocity.ang
+    n_rate = w_plane.cross(n)
+    if any(numbers[10:13]):  # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
+        a = wheel.R.mul(axis)
+        a_rate = w.cross(a)
+        s = n.dot(a)
+        s_rate = n_rate.dot(a) + n.dot(a_rate)
+        down = n - a * s
+        size = 1.0 / sqrt(down.dot(down))
+        rho = down * (-size)
+        down_rate = n_rate - a * s_rate - a_rate * s
+        rho_rate = (down_rate + rho * rho.dot(down_rate) * -1.0) * (-size)
+    else:
+        rho, rho_rate = -n, -n_rate
+    arm = rho * radius
+    own = wheel.moved(arm)
+    under = plane.moved(own.p - plane.p)
+    moving = own.velocity.lin - under.velocity.lin
+    # the points that touch change: their acceleration is not that of one material point
+    c_rate = wheel.velocity.lin + rho_rate * radius
+    own_rate = wheel.acceleration.lin + wheel.acceleration.ang.cross(arm) + w.cross(rho_rate * radius)
+    under_rate = (
+        plane.acceleration.lin
+        + plane.acceleration.ang.cross(own.p - plane.p)
+        + w_plane.cross(c_rate - plane.velocity.lin)
+    )
+    rate = own_rate - under_rate
+    J = _difference(under.J[3:], own.J[3:])
+    rows = []
+    for k, t in enumerate((*tangents, n)):
+        residual = (own.p - plane.p).dot(n) if k == 2 else 0.0
+        rows.append(Row(residual, _combined(t, J), t.dot(rate) + w_plane.cross(t).dot(moving), t, Vec3.zero()))
+    return rows, own.p
+
+
+def _rows_of(tree: Any, q: Any, v: Any, spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
+    """Rows of one constraint, and where its reaction acts on a and on b."""
+    kind, a, b, numbers = spec
+    if kind == "gear":
+        ratio, offset, q_a, k_a, d_a, q_b, k_b, d_b = numbers
+        K = [0.0] * tree.nv
+        K[b] = K[b] + k_b
+        K[a] = K[a] - ratio * k_a
+        gap = q[int(q_b)] * k_b + d_b - (q[int(q_a)] * k_a + d_a) * ratio - offset
+        zero = Vec3.zero()
+        return [Row(gap, K, 0.0, zero, zero)], zero, zero
+    at_a, at_b = _vectors(numbers[:6])
+    A, B = _end(tree, q, v, a, at_a), _end(tree, q, v, b, at_b)
+    rest = numbers[6:]
+    if kind == "rolling":
+        rows, contact = _rolling(A, B, rest)
+        return rows, contact, contact
+    if kind == "distance":
+        return [_distance(A, B, float(rest[0]))], A.p, B.p
+    rows = _points(A, B)
+    if kind == "hinge":
+        u1, u2, axis = _vectors(rest)
+        rows += [_perpendicular(A, u1, B, axis), _perpendicular(A, u2, B, axis)]
+    elif kind == "weld":
+        x_a, y_a, z_a, x_b, y_b, z_b = _vectors(rest)
+        rows += [_perpendicular(A, u, B, n) for u, n in ((z_a, y_b), (x_a, z_b), (y_a, x_b))]
+    return rows, A.p, B.p
+
+
+def constraint_rows(tree: Any, q: Any, v: Any, specs: tuple[Spec, ...]) -> list[Row]:
+    """All rows of all constraints, in order."""
+    return [row for spec in specs for row in _rows_of(tree, q, v, spec)[0]]
+
+
+def end_wrenches(tree: Any, q: Any, reactions: Any, specs: tuple[Spec, ...]) -> list[Any]:
+    """What each constraint exerts on its links a and b: [moment; force] about the link's origin in its axes, flat.
+
+    Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
+    """
+    out: list[Any] = []
+    at = 0
+    for spec in specs:
+        kind, a, b, _ = spec
+        rows, p_a, p_b = _rows_of(tree, q, [0.0] * tree.nv, spec)
+        force, moment = Vec3.zero(), Vec3.zero()
+        for row in rows:
+            force, moment = force + row.force * reactions[at], moment + row.moment * reactions[at]
+            at += 1
+        for link, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
+            if kind == "gear":
+                out += [0.0] * 6
+                continue
+            F, M = force * sign, moment * sign
+            if link < 0:
+                R, origin = Mat3.identity(), Vec3.zero()
+            else:
+                (pose,) = placements(tree, q, [link])
+                R, origin = pose.E.T, pose.r
+            about = M + (p - origin).cross(F)
+            out += [*R.tmul(about).parts(), *R.tmul(F).parts()]
+    return out

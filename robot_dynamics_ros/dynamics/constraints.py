@@ -1,0 +1,703 @@
+"""Closed loops and other constraints between the links of a tree.
+
+    M(q) q̈ + b(q, v) = τ + Kᵀ λ,    K(q) v = 0
+
+>>> import robot_dynamics_ros as rd
+>>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
+>>> loop = rd.Constraints(arm, [rd.hinge_constraint("closure", "tip", "world", point_b=(-2.0, 0.0, 0.0), axis_a=(0, 0, 1))])
+>>> q, v = loop.consistent_state([0.1, -0.8, -1.9], fixed=["joint1"])
+>>> loop.diagnose(q).mobility
+1
+
+Rows of one constraint may depend on each other, as those of a hinge that closes a planar loop do; the reactions are then
+the ones of least norm, and accelerations do not depend on the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
+from robot_dynamics_ros.dynamics.configuration import integrate
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
+from robot_dynamics_ros.dynamics.engine.backends import evaluator, kernel
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
+from robot_dynamics_ros.dynamics.inverse import inverse_dynamics
+from robot_dynamics_ros.dynamics.kinematics import link_pose
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
+from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = [
+    "ConstrainedMotion",
+    "Constraint",
+    "ConstraintReport",
+    "Constraints",
+    "distance_constraint",
+    "gear_constraint",
+    "hinge_constraint",
+    "load_constraints",
+    "point_constraint",
+    "rolling_constraint",
+    "weld_constraint",
+]
+
+RANK_TOLERANCE = 1e-8
+"""Singular values below this part of the largest count as zero."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One constraint between two links, or two joints; made by :func:`point_constraint`, :func:`hinge_constraint` and the others.
+
+    Attributes:
+        kind: ``"point"``, ``"hinge"``, ``"weld"``, ``"distance"``, ``"gear"`` or ``"rolling"``.
+        name: for reports and topics.
+        a, b: names of the two links (``"world"`` for the surroundings), or of the two joints of a gear.
+        numbers: geometry by name, as given; what is left out is taken from the reference configuration.
+    """
+
+    kind: str
+    name: str
+    a: str
+    b: str
+    numbers: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+
+def _made(kind: str, name: str, a: str, b: str, **given: Any) -> Constraint:
+    if not isinstance(name, str) or not name:
+        raise ArgumentError("every constraint needs a name", where=f"{kind} constraint", got=name)
+    numbers = []
+    for word, value in given.items():
+        if value is None:
+            continue
+        size = _SIZES[word]
+        array = np.atleast_1d(np.asarray(as_input(value, (size,) if size > 1 else (), f"{word} of {name!r}")))
+        check_finite(**{f"{word} of {name!r}": array})
+        numbers.append((word, tuple(float(x) for x in array)))
+    return Constraint(kind, name, a, b, tuple(numbers))
+
+
+_SIZES = {"point_a": 3, "point_b": 3, "axis_a": 3, "axis_b": 3, "rpy_a": 3, "rpy_b": 3, "length": 1, "ratio": 1,
+          "offset": 1, "radius": 1, "normal": 3, "axis": 3}  # fmt: skip
+
+
+def point_constraint(name: str, a: str, b: str = WORLD, *, point_a: Any = (0, 0, 0), point_b: Any = None) -> Constraint:
+    """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
+
+    Args:
+        point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
+    """
+    return _made("point", name, a, b, point_a=point_a, point_b=point_b)
+
+
+def hinge_constraint(
+    name: str,
+    a: str,
+    b: str = WORLD,
+    *,
+    point_a: Any = (0, 0, 0),
+    point_b: Any = None,
+    axis_a: Any = (0, 0, 1),
+    axis_b: Any = None,
+) -> Constraint:
+    """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
+
+    Args:
+        axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
+    """
+    return _made("hinge", name, a, b, point_a=point_a, point_b=point_b, axis_a=axis_a, axis_b=axis_b)
+
+
+def weld_constraint(
+    name: str,
+    a: str,
+    b: str = WORLD,
+    *,
+    point_a: Any = (0, 0, 0),
+    rpy_a: Any = (0, 0, 0),
+    point_b: Any = None,
+    rpy_b: Any = None,
+) -> Constraint:
+    """A frame of link a stays on one of link b: six rows.
+
+    Args:
+        rpy_a, rpy_b: (3,) roll, pitch, yaw of the frames in the links' frames, rad.
+    """
+    return _made("weld", name, a, b, point_a=point_a, rpy_a=rpy_a, point_b=point_b, rpy_b=rpy_b)
+
+
+def distance_constraint(
+    name: str, a: str, b: str = WORLD, *, point_a: Any = (0, 0, 0), point_b: Any = (0, 0, 0), length: Any = None
+) -> Constraint:
+    """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
+
+    Args:
+        length: m; ``None``: what it is in the reference configuration.
+    """
+    return _made("distance", name, a, b, point_a=point_a, point_b=point_b, length=length)
+
+
+def gear_constraint(name: str, a: str, b: str, *, ratio: Any, offset: Any = 0.0) -> Constraint:
+    """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a)."""
+    return _made("gear", name, a, b, ratio=ratio, offset=offset)
+
+
+def rolling_constraint(
+    name: str,
+    plane: str,
+    wheel: str,
+    *,
+    radius: Any,
+    center: Any = (0, 0, 0),
+    axis: Any = None,
+    point_on_plane: Any = (0, 0, 0),
+    normal: Any = (0, 0, 1),
+) -> Constraint:
+    """A disc (or a ball, without ``axis``) rolls on a plane and neither slips nor leaves it: three rows.
+
+    λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
+
+    Args:
+        plane, wheel: links; ``"world"`` for a plane that stands still.
+        center, axis: (3,) in the wheel's frame.
+        point_on_plane, normal: (3,) in the plane's frame; the wheel is on the side that the normal points to.
+    """
+    return _made("rolling", name, plane, wheel, point_a=point_on_plane, point_b=center, normal=normal, radius=radius,
+                 axis=axis)  # fmt: skip
+
+
+class ConstrainedMotion(NamedTuple):
+    """What constrained forward dynamics gives.
+
+    Attributes:
+        a: (..., nv) accelerations.
+        reactions: (..., nc) λ, one for each row: N, or N m for rows that bind an orientation.
+    """
+
+    a: Array
+    reactions: Array
+
+
+@dataclass(frozen=True)
+class ConstraintReport:
+    """How constraints stand at one configuration.
+
+    Attributes:
+        rows, rank: number of rows, and of independent ones.
+        mobility: degrees of freedom left, nv − rank.
+        redundant: names of constraints with rows that depend on those of constraints before them or of their own.
+        singular_values: (rows,) of K with rows and columns as they are, largest first.
+        singular: the rank here is below what it is nearby, so the loop can move in ways it cannot elsewhere.
+        residual: (rows,) φ.
+    """
+
+    rows: int
+    rank: int
+    mobility: int
+    redundant: tuple[str, ...]
+    singular_values: Array
+    singular: bool
+    residual: Array
+
+    def __str__(self) -> str:
+        said = f"{self.rows} rows, {self.rank} independent, {self.mobility} degrees of freedom left"
+        if self.redundant:
+            said += f"; redundant: {', '.join(self.redundant)} (reactions are those of least norm)"
+        if self.singular:
+            said += "; singular: the rank is larger nearby"
+        return f"{said}; largest residual {np.abs(self.residual).max(initial=0.0):.3g}"
+
+
+class Constraints:
+    """Constraints of one robot, compiled for it.
+
+    Args:
+        model: the robot.
+        constraints: what is constrained.
+        reference: (nq,) configuration that points, axes and lengths that are left out are taken from; neutral if not
+            given.
+
+    Attributes:
+        names: of the constraints; ``rows``: how many rows all have together.
+
+    Raises:
+        UnknownNameError: no such link or joint.
+        ArgumentError: geometry that makes no sense; two constraints of one name.
+    """
+
+    def __init__(self, model: RobotModel, constraints: Iterable[Constraint], *, reference: Any = None) -> None:
+        self.model = model
+        self.constraints = tuple(constraints)
+        for c in self.constraints:
+            if not isinstance(c, Constraint):
+                raise ArgumentError(
+                    f"expected constraints, got {type(c).__name__}",
+                    where="constraints",
+                    got=c,
+                    remedy="rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file.",
+                )
+        self.names = tuple(c.name for c in self.constraints)
+        if len(set(self.names)) < len(self.names):
+            twice = next(n for n in self.names if self.names.count(n) > 1)
+            raise ArgumentError(f"two constraints are called {twice!r}", where="constraints", got=self.names)
+        q = model.neutral() if reference is None else np.array(as_input(reference, (model.nq,), "reference"))
+        self.specs = tuple(_spec(model, c, q) for c in self.constraints)
+        self.rows = sum(ROWS[c.kind] for c in self.constraints)
+        starts = np.cumsum([0, *(ROWS[c.kind] for c in self.constraints)])
+        self.slices = {
+            c.name: slice(int(i), int(j)) for c, i, j in zip(self.constraints, starts, starts[1:], strict=False)
+        }
+        self._options = (("constraints", self.specs),)
+        self._none = np.zeros(2)
+
+    def __repr__(self) -> str:
+        return f"<Constraints {', '.join(f'{c.name} ({c.kind})' for c in self.constraints)} of {self.model.name}>"
+
+    def kernel(self, name: str, **options: Any) -> Any:
+        """The compiled function: ``"constrained_forward_dynamics"``, ``"constraint_terms"``, ``"constraint_projections"``
+        or ``"constraint_wrenches"``; see :func:`robot_dynamics_ros.kernel`."""
+        return kernel(self.model, name, constraints=self.specs, **options)
+
+    def _run(self, name: str, *inputs: Any, more: tuple[Any, ...] = ()) -> Any:
+        return evaluator(self.model, name, tuple(sorted((*self._options, *more))))(*inputs)
+
+    def terms(self, q: Any, v: Any) -> tuple[Array, Array, Array]:
+        """φ (..., nc), K (..., nc, nv) and K̇ v (..., nc)."""
+        residual, K, rate = self._run("constraint_terms", q, v)
+        return residual, K, rate
+
+    def residual(self, q: Any) -> Array:
+        """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about rad."""
+        return self.terms(q, np.zeros(self.model.nv))[0]
+
+    def jacobian(self, q: Any) -> Array:
+        """(..., nc, nv) K."""
+        return self.terms(q, np.zeros(self.model.nv))[1]
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, *, external: Wrenches = None, stabilization: tuple[float, float] | None = None
+    ) -> ConstrainedMotion:
+        """Accelerations and reactions under given efforts.
+
+        Args:
+            stabilization: (p, d) of Baumgarte's method, 1/s² and 1/s: K q̈ = −K̇ v − d K v − p φ; none if not given.
+
+        Source: Featherstone (2008), sections 3.2 and 8.5.
+        """
+        gains = self._none if stabilization is None else np.asarray(as_input(stabilization, (2,), "stabilization"))
+        inputs: tuple[Any, ...] = (q, v, tau, gains)
+        more: tuple[Any, ...] = ()
+        if external:
+            inputs, more = (*inputs, body_wrenches(self.model, external, q)), (("external", True),)
+        return ConstrainedMotion(*self._run("constrained_forward_dynamics", *inputs, more=more))
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, *, actuated: Sequence[str] | None = None, external: Wrenches = None
+    ) -> tuple[Array, Array]:
+        """Efforts and reactions that go with a motion that the constraints allow.
+
+        Args:
+            actuated: joints with a motor; the efforts of all others are zero.  All joints if not given.
+
+        Returns:
+            τ (..., nv) and λ (..., nc): of all that fit the efforts of least norm, and of these the reactions of least
+            norm.
+
+        Raises:
+            ConstraintError: ``a`` breaks the constraints, or the actuated joints cannot bring this motion about.
+        """
+        model = self.model
+        whole = np.asarray(inverse_dynamics(model, q, v, a, external=external))
+        _, K, rate = self.terms(q, v)
+        a = np.asarray(as_input(a, (model.nv,), "a"))
+        broken = np.abs(np.einsum("...ij,...j->...i", K, a) + rate)
+        scale = 1.0 + np.abs(rate).max(initial=0.0) + np.abs(a).max(initial=0.0) * np.abs(K).max(initial=0.0)
+        if broken.max(initial=0.0) > 1e-6 * scale:
+            raise ConstraintError(
+                f"the accelerations break the constraints by {broken.max():.3g} m/s² or rad/s²",
+                where="a",
+                got=a,
+                remedy="consistent_acceleration gives the nearest that does not.",
+            )
+        driven = np.ones(model.nv, dtype=bool)
+        if actuated is not None:
+            driven[:] = False
+            for name in actuated:
+                driven[model.v_slice(name)] = True
+        lead = np.broadcast_shapes(whole.shape[:-1], K.shape[:-2])
+        tau, reactions = np.zeros((*lead, model.nv)), np.zeros((*lead, self.rows))
+        wholes, Ks = np.broadcast_to(whole, tau.shape), np.broadcast_to(K, (*lead, *K.shape[-2:]))
+        for at in np.ndindex(lead):
+            tau[at], reactions[at] = _shared(wholes[at], Ks[at], driven)
+        return tau, reactions
+
+    def consistent_acceleration(self, q: Any, v: Any, a: Any) -> Array:
+        """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
+        tau = inverse_dynamics(self.model, q, v, a)
+        return self.forward_dynamics(q, v, tau).a
+
+    def project(self, q: Any, v: Any, *, iterations: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
+        """The nearest configuration and velocity that the constraints allow, in the metric of the mass matrix.
+
+        Raises:
+            ConstraintError: no such configuration was found.
+        """
+        q = np.array(as_input(q, (self.model.nq,), "q"), dtype=float)
+        v = np.array(as_input(v, (self.model.nv,), "v"), dtype=float)
+        check_finite(q=q, v=v)
+        for _ in range(iterations):
+            dq, _, _ = self._run("constraint_projections", q, v)
+            q = np.asarray(integrate(self.model, q, dq))
+            if np.abs(dq).max(initial=0.0) < tolerance:
+                break
+        worst = np.abs(self.residual(q)).max(initial=0.0)
+        if not worst < 1e-8:
+            raise self._not_closed(q, worst)
+        return q, self._run("constraint_projections", q, v)[1]
+
+    def consistent_state(
+        self, q: Any, v: Any = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12
+    ) -> tuple[Array, Array]:
+        """A configuration and a velocity near those given that satisfy the constraints.
+
+        Args:
+            q: (nq,) guess.
+            v: (nv,) wish; zero if not given.
+            fixed: joints that keep the position and velocity they have.
+
+        Returns:
+            q, v.
+
+        Raises:
+            ConstraintError: not found from here: the loop cannot be closed with these joints fixed, or the guess is
+                too far away.
+        """
+        model = self.model
+        q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
+        v = np.zeros(model.nv) if v is None else np.array(as_input(v, (model.nv,), "v"), dtype=float)
+        check_finite(q=q, v=v)
+        free = np.ones(model.nv, dtype=bool)
+        for name in fixed:
+            free[model.v_slice(name)] = False
+        at = np.flatnonzero(free)
+        best = np.inf
+        for _ in range(100):
+            residual, K, _ = self.terms(q, v)
+            size = float(np.linalg.norm(residual))
+            if size <= tolerance and best <= tolerance:
+                break
+            best = size
+            step = np.zeros(model.nv)
+            step[at] = -np.linalg.lstsq(K[:, at], residual, rcond=RANK_TOLERANCE)[0]
+            share = 1.0
+            for _ in range(12):  # shorter steps where the whole one leads away
+                trial = np.asarray(integrate(model, q, share * step))
+                if np.linalg.norm(self.residual(trial)) <= (1.0 - 0.25 * share) * size + tolerance:
+                    break
+                share *= 0.5
+            q = trial
+        worst = float(np.abs(self.residual(q)).max(initial=0.0))
+        if not worst < 1e-9:
+            raise self._not_closed(q, worst)
+        self._check_sides(q)
+        _, K, _ = self.terms(q, v)
+        v[at] -= np.linalg.lstsq(K[:, at], K @ v, rcond=RANK_TOLERANCE)[0]
+        left = np.abs(K @ v).max(initial=0.0)
+        if left > 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+            raise ConstraintError(
+                f"with {', '.join(fixed) or 'nothing'} fixed no velocity satisfies the constraints ({left:.3g} is left)",
+                where=f"robot {model.name!r}",
+                got=v,
+                remedy="Fix fewer joints, or give velocities that go together.",
+            )
+        return q, v
+
+    def _not_closed(self, q: Array, worst: float) -> ConstraintError:
+        residual = np.abs(self.residual(q))
+        name = next(
+            n for n, s in self.slices.items() if residual[s].max(initial=0.0) == worst or not np.isfinite(worst)
+        )
+        return ConstraintError(
+            f"constraint {name!r} cannot be satisfied from here: {worst:.3g} is left",
+            where=f"robot {self.model.name!r}",
+            got=q,
+            remedy="Start from a configuration nearer to one that closes the loop, or fix other joints.",
+        )
+
+    def _check_sides(self, q: Array) -> None:
+        """Axes and frames must agree, not be opposite to each other: both satisfy the rows."""
+        for c, spec in zip(self.constraints, self.specs, strict=True):
+            if c.kind not in ("hinge", "weld"):
+                continue
+            _, a, b, numbers = spec
+            R_a, R_b = (_pose(self.model, q, link)[:3, :3] for link in (a, b))
+            rest = np.array(numbers[6:]).reshape(-1, 3)
+            pairs = (
+                [(np.cross(rest[0], rest[1]), rest[2])]
+                if c.kind == "hinge"
+                else list(zip(rest[:3], rest[3:], strict=True))
+            )
+            if any((R_a @ x) @ (R_b @ y) < 0.0 for x, y in pairs):
+                raise ConstraintError(
+                    f"constraint {c.name!r} was met with the two sides opposite to each other",
+                    where=f"robot {self.model.name!r}",
+                    got=q,
+                    remedy="Start from a configuration nearer to the wanted one.",
+                )
+
+    def diagnose(self, q: Any) -> ConstraintReport:
+        """Rank, redundancy and singularity at a configuration, (nq,)."""
+        model = self.model
+        q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
+        residual, K, _ = self.terms(q, np.zeros(model.nv))
+        values = np.linalg.svd(K, compute_uv=False) if self.rows else np.empty(0)
+        limit = RANK_TOLERANCE * values.max(initial=0.0)
+        rank = int((values > limit).sum())
+        redundant, so_far = [], 0
+        for name, rows in self.slices.items():
+            upto = int((np.linalg.svd(K[: rows.stop], compute_uv=False) > limit).sum())
+            if upto - so_far < rows.stop - rows.start:
+                redundant.append(name)
+            so_far = upto
+        nearby = rank
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            shifted = np.asarray(integrate(model, q, 1e-3 * rng.standard_normal(model.nv)))
+            try:
+                shifted, _ = self.consistent_state(shifted)
+            except ConstraintError:
+                continue
+            near = np.linalg.svd(self.jacobian(shifted), compute_uv=False) if self.rows else values
+            nearby = max(nearby, int((near > 1e3 * limit).sum()))
+        return ConstraintReport(
+            self.rows, rank, model.nv - rank, tuple(redundant), values, nearby > rank, np.asarray(residual)
+        )
+
+    def wrenches(self, q: Any, reactions: Any) -> dict[str, tuple[Array, Array]]:
+        """What each constraint exerts on its two links, [moment; force] about the link's origin in its axes.
+
+        Args:
+            reactions: (..., nc) as :meth:`forward_dynamics` gives them.
+
+        Returns:
+            name → ((..., 6) on a, (..., 6) on b); zeros for gears, which exert efforts.  On the world: world axes,
+            about its origin.
+        """
+        both = self._run("constraint_wrenches", q, reactions)
+        return {name: (both[..., k, 0, :], both[..., k, 1, :]) for k, name in enumerate(self.names)}
+
+    def as_external(self, q: Any, reactions: Any) -> dict[str, Array]:
+        """Link → (..., 6) sum of what the constraints exert on it, as ``external`` of the dynamics functions takes it.
+
+        With it the tree moves and carries as the closed loop does (gears: add Kᵀ λ to the efforts).
+        """
+        total: dict[str, Array] = {}
+        for c, (on_a, on_b) in zip(self.constraints, self.wrenches(q, reactions).values(), strict=True):
+            if c.kind == "gear":
+                continue
+            for link, wrench in ((c.a, on_a), (c.b, on_b)):
+                if link in self.model.link_names:
+                    total[link] = total[link] + wrench if link in total else wrench
+        return total
+
+    def efforts(self, q: Any, reactions: Any) -> Array:
+        """(..., nv) Kᵀ λ."""
+        return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
+
+
+def _shared(whole: Array, K: Array, driven: Any) -> tuple[Array, Array]:
+    """τ and λ with τ + Kᵀ λ = ``whole`` and τ zero where not driven."""
+    passive = ~driven
+    if passive.any():
+        x, *_ = np.linalg.lstsq(K[:, passive].T, whole[passive], rcond=RANK_TOLERANCE)
+        left = np.abs(K[:, passive].T @ x - whole[passive]).max(initial=0.0)
+        if left > 1e-7 * (1.0 + np.abs(whole).max(initial=0.0)):
+            raise ConstraintError(
+                f"the actuated joints cannot bring this motion about: {left:.3g} N m or N are missing",
+                where="actuated",
+                got=None,
+                remedy="Actuate another joint, or move away from the singular configuration.",
+            )
+        _, s, vt = np.linalg.svd(K[:, passive].T)
+        null = vt[int((s > RANK_TOLERANCE * s.max(initial=0.0)).sum()) :].T
+    else:
+        x, null = np.zeros(len(K)), np.eye(len(K))
+    if null.shape[1]:
+        rest = whole[driven] - K[:, driven].T @ x
+        x = x + null @ np.linalg.lstsq(K[:, driven].T @ null, rest, rcond=RANK_TOLERANCE)[0]
+    tau = whole - K.T @ x
+    tau[passive] = 0.0
+    return tau, x
+
+
+def _pose(model: RobotModel, q: Array, link: int) -> Array:
+    return np.eye(4) if link < 0 else np.asarray(link_pose(model, q, model.link_names[link]))
+
+
+def _unit(values: Sequence[float], what: str) -> Array:
+    size = float(np.linalg.norm(values))
+    if not size > 1e-12:
+        raise ArgumentError("must not be zero", where=what, got=tuple(values))
+    return np.array(values) / size
+
+
+def _frame_of(axis: Array) -> tuple[Array, Array]:
+    """Two unit vectors that make a right-handed frame with ``axis``; along coordinate axes where they can be."""
+    k = int(np.argmin(np.abs(axis)))
+    first = np.eye(3)[k] - axis[k] * axis
+    first /= np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
+def _clean(*vectors: Any) -> tuple[float, ...]:
+    flat = np.concatenate([np.ravel(x) for x in vectors])
+    for target in (0.0, 1.0, -1.0):
+        flat[np.abs(flat - target) < 1e-13] = target
+    return tuple(float(x) for x in flat + 0.0)
+
+
+def _spec(model: RobotModel, c: Constraint, q: Array) -> Any:
+    if c.kind not in ROWS:
+        raise UnknownNameError("kind of constraint", c.kind, tuple(ROWS), where=f"constraint {c.name!r}")
+    given = dict(c.numbers)
+    where = f"constraint {c.name!r}"
+    if c.kind == "gear":
+        return _gear_spec(model, c, given, where)
+    a, b = (link_number(model, link, where) for link in (c.a, c.b))
+    if a == b:
+        raise ArgumentError(f"both ends are on {c.a!r}", where=where, got=c.a)
+    if a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]:
+        raise ArgumentError(f"fixed joints join {c.a!r} to {c.b!r} already", where=where, got=(c.a, c.b))
+    A, B = _pose(model, q, a), _pose(model, q, b)
+    p_a = np.array(given["point_a"])
+    p_b = np.array(given["point_b"]) if "point_b" in given else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
+    to_b = B[:3, :3].T @ A[:3, :3]
+    if c.kind == "point":
+        return c.kind, a, b, _clean(p_a, p_b)
+    if c.kind == "distance":
+        between = A[:3, :3] @ p_a + A[:3, 3] - B[:3, :3] @ p_b - B[:3, 3]
+        length = given["length"][0] if "length" in given else float(np.linalg.norm(between))
+        if not length > 0.0:
+            raise ArgumentError(
+                "the length must be positive", where=where, got=length, remedy="Use rd.point_constraint for zero."
+            )
+        return c.kind, a, b, _clean(p_a, p_b, [length])
+    if c.kind == "hinge":
+        axis = _unit(given["axis_a"], f"axis_a of {where}")
+        other = _unit(given["axis_b"], f"axis_b of {where}") if "axis_b" in given else to_b @ axis
+        return c.kind, a, b, _clean(p_a, p_b, *_frame_of(axis), other)
+    if c.kind == "weld":
+        R_a = Pose.from_rpy((0, 0, 0), given["rpy_a"]).rotation
+        R_b = Pose.from_rpy((0, 0, 0), given["rpy_b"]).rotation if "rpy_b" in given else to_b @ R_a
+        return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
+    n = _unit(given["normal"], f"normal of {where}")
+    if not given["radius"][0] > 0.0:
+        raise ArgumentError("the radius must be positive", where=where, got=given["radius"][0])
+    axis = _unit(given["axis"], f"axis of {where}") if "axis" in given else np.zeros(3)
+    return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), given["radius"], axis)
+
+
+def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str) -> Any:
+    numbers: list[float] = []
+    indices = []
+    for name in (c.a, c.b):
+        if name not in model.moving_joint_names:
+            raise UnknownNameError("joint", name, model.moving_joint_names, where=where)
+        i = model.body_index(name)
+        if JointType(int(model.joint_type[i])).nv != 1:
+            raise ArgumentError(f"joint {name!r} has more than one degree of freedom", where=where, got=name)
+        indices.append(int(model.v_index[i]))
+        numbers += [int(model.q_index[i]), float(model.mimic_multiplier[i]), float(model.mimic_offset[i])]
+    if indices[0] == indices[1]:
+        raise ArgumentError("both are one degree of freedom", where=where, got=(c.a, c.b))
+    return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)
+
+
+def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = None) -> Constraints:
+    """Constraints from a YAML file that lies beside the URDF.
+
+    ::
+
+        constraints:
+          - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.3, 0, 0], axis_a: [0, 0, 1]}
+          - {type: gear, name: fingers, a: left, b: right, ratio: -1}
+
+    Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`, :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
+    :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``).
+
+    Args:
+        source: a path, or the text itself.
+        reference: see :class:`Constraints`; the file may have ``reference: {joint: position}``.
+
+    Raises:
+        ArgumentError: not a file of this kind; the entry and key at fault are named.
+        BackendError: PyYAML is not installed.
+    """
+    entries, positions = _read(source)
+    makers: dict[Any, Any] = {
+        "point": point_constraint,
+        "hinge": hinge_constraint,
+        "weld": weld_constraint,
+        "distance": distance_constraint,
+        "gear": gear_constraint,
+        "rolling": rolling_constraint,
+    }
+    made = []
+    for k, entry in enumerate(entries):
+        where = f"constraint {k + 1}"
+        if not isinstance(entry, Mapping):
+            raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
+        words = dict(entry)
+        kind = words.pop("type", None)
+        if kind not in makers:
+            raise UnknownNameError("type of constraint", kind, tuple(makers), where=where)
+        words.setdefault("name", f"{kind}_{k + 1}")
+        try:
+            made.append(makers[kind](**words))
+        except TypeError as error:
+            raise ArgumentError(str(error).split("() ")[-1], where=f"{where} ({words['name']})", got=entry) from None
+    if reference is None and positions:
+        reference = model.neutral()
+        for name, value in positions.items():
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where="reference")
+            reference[model.q_slice(name)] = value
+    return Constraints(model, made, reference=reference)
+
+
+def _read(source: str | Path) -> tuple[list[Any], Mapping[str, Any]]:
+    try:
+        import yaml
+    except ImportError:
+        from robot_dynamics_ros.errors import BackendError
+
+        raise BackendError("PyYAML is not installed", where="load_constraints", remedy="pip install pyyaml") from None
+    text, where = str(source), "constraints"
+    if isinstance(source, Path) or "\n" not in text:
+        where = text
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except OSError as error:
+            raise ArgumentError(f"cannot be read: {error.strerror}", where=where, got=str(source)) from None
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ArgumentError(f"is not YAML: {' '.join(str(error).split())}", where=where) from None
+    if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
+        raise ArgumentError(
+            "expected a list under 'constraints'",
+            where=where,
+            got=content,
+            remedy="constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}",
+        )
+    unknown = set(content) - {"constraints", "reference"}
+    if unknown:
+        raise UnknownNameError("key", sorted(map(str, unknown))[0], ("constraints", "reference"), where=where)
+    return content["constraints"], content.get("reference") or {}

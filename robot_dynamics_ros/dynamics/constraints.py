@@ -457,7 +457,7 @@ class Constraints:
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
         residual, K, _ = self.terms(q, np.zeros(model.nv))
-        values = np.linalg.svd(K, compute_uv=False) if self.rows else np.empty(0)
+        values = np.asarray(np.linalg.svd(K, compute_uv=False) if self.rows else np.empty(0), dtype=np.float64)
         limit = RANK_TOLERANCE * values.max(initial=0.0)
         rank = int((values > limit).sum())
         redundant, so_far = [], 0

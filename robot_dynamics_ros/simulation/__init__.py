@@ -1,6 +1,7 @@
 """Integrators, the simulated robot, its sensors, and when to step it.  Needs no ROS."""
 
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
+from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
@@ -17,6 +18,7 @@ __all__ = [
     "INTEGRATORS",
     "BatchResult",
     "CompliantStops",
+    "ConstrainedPlant",
     "Due",
     "GroundContact",
     "JointFriction",

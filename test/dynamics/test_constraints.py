@@ -1,0 +1,301 @@
+"""Closed loops: derivatives of the rows, dense solutions, Pinocchio, mechanisms in closed form, rolling, redundancy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.closed_loops import four_bar, four_bar_angles, gripper_arm, hinge_joint, slider_crank
+from support.random_trees import ONE_DOF, random_model
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
+from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Link, RobotDescription
+
+AXIS = (0.36, 0.48, 0.8)
+
+
+def some_constraints(model, q):
+    """One of every kind between links of a random tree, as they are at q."""
+    a, b, c = model.link_names[-1], model.link_names[1], model.link_names[-2]
+    joints = [n for n in model.joint_names if model.joint(n).type.nv == 1]
+    made = [
+        rd.point_constraint("point", a, "world", point_a=(0.1, 0.2, -0.1)),
+        rd.hinge_constraint("hinge", b, a, point_a=(0.1, 0, 0.3), axis_a=AXIS),
+        rd.weld_constraint("weld", c, "world", point_a=(0, 0.1, 0), rpy_a=(0.1, 0.2, 0.3)),
+        rd.distance_constraint("distance", a, b, point_a=(0.3, 0, 0), point_b=(0, 1.0, 0)),
+        rd.gear_constraint("gear", joints[0], joints[-1], ratio=-1.7),
+        rd.rolling_constraint("wheel", b, a, radius=0.3, axis=AXIS, normal=(0.6, 0, 0.8), center=(0.1, 0, 0)),
+        rd.rolling_constraint("ball", "world", a, radius=0.2),
+    ]
+    return rd.Constraints(model, made, reference=q)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_the_derivatives_they_claim_to_be(seed):
+    types = (*ONE_DOF, JointType.FLOATING, JointType.PLANAR) if seed % 2 else ONE_DOF
+    model = random_model(seed, 6, types=types, mimic=0.2 if seed % 2 == 0 else 0.0)
+    rng = np.random.default_rng(seed)
+    q = rd.random_configuration(model, rng)
+    loops = some_constraints(model, rd.random_configuration(model, rng))
+    v = rng.normal(size=model.nv)
+    residual, K, rate = loops.terms(q, v)
+    eps = 1e-6
+    plus, minus = (loops.terms(rd.integrate(model, q, s * eps * v), v) for s in (1, -1))
+    velocity_alone = [row for name in ("wheel", "ball") for row in range(*loops.slices[name].indices(99))[:2]]
+    holonomic = np.setdiff1d(np.arange(loops.rows), velocity_alone)
+    slope = (plus[0] - minus[0]) / (2 * eps)
+    assert_allclose(slope[holonomic], (K @ v)[holonomic], atol=1e-7, rtol=1e-7)
+    assert_allclose(((plus[1] - minus[1]) / (2 * eps)) @ v, rate, atol=1e-6 * (1 + np.abs(rate).max()))
+    assert (residual[velocity_alone] == 0.0).all()
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy", "interpreted"])
+def test_forward_dynamics_against_a_dense_solution(backend):
+    if backend not in rd.available_backends():
+        pytest.skip("no compiler here")
+    model = random_model(3, 6, types=ONE_DOF, branching=0.0).with_backend(backend)
+    rng = np.random.default_rng(3)
+    q, v, tau = rd.random_configuration(model, rng), *rng.normal(size=(2, model.nv))
+    a_link = model.link_names[-1]
+    loops = rd.Constraints(
+        model,
+        [rd.point_constraint("p", a_link), rd.distance_constraint("d", model.link_names[1], point_a=(1, 0, 0))],
+        reference=q,
+    )
+    push = {a_link: rng.normal(size=6)}
+    got = loops.forward_dynamics(q, v, tau, external=push, stabilization=(100.0, 20.0))
+    residual, K, rate = loops.terms(q, v)
+    M, b = rd.mass_matrix(model, q), rd.inverse_dynamics(model, q, v, np.zeros(model.nv), external=push)
+    n = loops.rows
+    whole = np.block([[M, -K.T], [K, np.zeros((n, n))]])
+    x = np.linalg.solve(whole, np.concatenate([tau - b, -rate - 20.0 * (K @ v) - 100.0 * residual]))
+    assert_allclose(got.a, x[: model.nv], rtol=1e-9, atol=1e-9)
+    assert_allclose(got.reactions, x[model.nv :], rtol=1e-8, atol=1e-8)
+    many = loops.forward_dynamics(np.tile(q, (5, 1)), v, np.tile(tau, (5, 1)), stabilization=(100.0, 20.0))
+    assert many.a.shape == (5, model.nv) and many.reactions.shape == (5, n)
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+def test_against_pinocchio(kind):
+    pin = pytest.importorskip("pinocchio")
+    from support.pinocchio_bridge import PinocchioBridge
+
+    model = random_model(8, 8, types=(JointType.REVOLUTE, JointType.PRISMATIC), branching=0.0)
+    bridge = PinocchioBridge(model, rd.to_urdf(model))
+    rng = np.random.default_rng(8)
+    q, v, tau = rd.random_configuration(model, rng), *rng.normal(size=(2, model.nv))
+    a, b = model.link_names[-1], model.link_names[1]
+    make = rd.point_constraint if kind == "point" else rd.weld_constraint
+    loops = rd.Constraints(model, [make("loop", a, b, point_a=(0.1, -0.2, 0.3))], reference=q)
+    v = loops.project(q, v)[1]  # where a weld turns, its rate is a matter of definition
+    poses = rd.link_pose(model, q, a) @ rd.Pose(position=np.array([0.1, -0.2, 0.3])).matrix()
+    ends = []
+    for link in (a, b):
+        frame = bridge.model.frames[bridge.model.getFrameId(link)]
+        to_joint = frame.placement.homogeneous @ np.linalg.inv(rd.link_pose(model, q, link))
+        ends += [frame.parentJoint, pin.SE3(to_joint @ poses)]
+    contact = pin.ContactType.CONTACT_3D if kind == "point" else pin.ContactType.CONTACT_6D
+    bound = pin.RigidConstraintModel(contact, bridge.model, *ends, pin.ReferenceFrame.LOCAL)
+    data = bridge.model.createData()
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(bound)
+    datas.append(bound.createData())
+    pin.initConstraintDynamics(bridge.model, data, models, datas)
+    order = [bridge.model.joints[bridge.model.getJointId(n)].idx_v for n in model.joint_names]
+    theirs = [np.empty(model.nv) for _ in range(3)]
+    for there, ours in zip(theirs, (q, v, tau), strict=True):
+        there[order] = ours
+    settings = pin.ProximalSettings(1e-14, 1e-14, 0.0, 10)
+    found = pin.constraintDynamics(bridge.model, data, *theirs, models, datas, settings)
+    ours = loops.forward_dynamics(q, v, tau)
+    assert_allclose(ours.a, found[order], rtol=1e-8, atol=1e-8 * np.abs(ours.a).max())
+
+
+def test_the_four_bar_in_closed_form():
+    """Angles by the cosine rule, rates by differentiating them, effort by virtual work."""
+    loop = four_bar()
+    theta, rate = 0.7, 2.0
+
+    def pose(t):
+        coupler, rocker = four_bar_angles(t)
+        return np.array([t, coupler - t, rocker])
+
+    q, v = loop.consistent_state(pose(theta) + np.array([0, 0.1, -0.1]), [rate, 0, 0], fixed=["crank_joint"])
+    h = 1e-4
+    first = (pose(theta + h) - pose(theta - h)) / (2 * h)
+    second = (pose(theta + h) - 2 * pose(theta) + pose(theta - h)) / h**2
+    assert_allclose(q, pose(theta), atol=1e-11)
+    assert_allclose(v, rate * first, atol=1e-6)
+    acceleration = second * rate**2 + first * 3.0
+    a = loop.consistent_acceleration(q, v, acceleration)
+    assert_allclose(a, acceleration, atol=1e-4)
+    tau, reactions = loop.inverse_dynamics(q, v, a, actuated=["crank_joint"])
+    work = first @ rd.inverse_dynamics(loop.model, q, v, a)  # d'Alembert: the loop's forces do none
+    assert_allclose(tau, [work, 0.0, 0.0], atol=1e-5)
+    again = loop.forward_dynamics(q, v, tau)
+    assert_allclose(again.a, a, rtol=1e-9, atol=1e-9)
+    assert_allclose(again.reactions, reactions, atol=1e-6)
+    report = loop.diagnose(q)
+    assert (report.rows, report.rank, report.mobility, report.redundant) == (5, 2, 1, ("closure",))
+    assert not report.singular
+
+
+def test_the_slider_crank_in_closed_form():
+    loop = slider_crank()
+    theta, rate = 0.9, 5.0
+    x = 0.2 * np.cos(theta) + np.sqrt(0.25 - 0.04 * np.sin(theta) ** 2)
+    rod = -theta - np.arcsin(0.4 * np.sin(theta))
+    q, v = loop.consistent_state([theta, rod + 0.1, x - 0.05], [rate, 0, 0], fixed=["crank_joint"])
+    assert_allclose(q[2], x, atol=1e-12)
+    slope = -0.2 * np.sin(theta) - 0.04 * np.sin(theta) * np.cos(theta) / np.sqrt(0.25 - 0.04 * np.sin(theta) ** 2)
+    assert_allclose(v[2], slope * rate, atol=1e-11)
+    a, reactions = loop.forward_dynamics(q, v, np.zeros(3))
+    _, on_piston = loop.wrenches(q, reactions)["pin"]
+    assert_allclose(on_piston[3], 2.0 * a[2], rtol=1e-9)  # along the rail nothing else pushes the piston
+
+
+def test_reactions_as_external_wrenches_move_the_open_tree_the_same_way():
+    for loops in (four_bar(), slider_crank()):
+        model = loops.model
+        q, v = loops.consistent_state(np.array([0.7, 0.3, 1.0]), [1.0, 0, 0], fixed=["crank_joint"])
+        tau = np.array([3.0, -1.0, 0.5])
+        a, reactions = loops.forward_dynamics(q, v, tau)
+        open_tree = rd.forward_dynamics(model, q, v, tau, external=loops.as_external(q, reactions))
+        assert_allclose(open_tree, a, rtol=1e-9, atol=1e-9)
+        assert_allclose(rd.forward_dynamics(model, q, v, tau + loops.efforts(q, reactions)), a, rtol=1e-9, atol=1e-9)
+        for link, wrench in loops.as_external(q, reactions).items():
+            assert link in model.link_names and np.isfinite(wrench).all()
+    arm = gripper_arm()
+    q, v = arm.consistent_state(np.full(arm.model.nq, 0.2))
+    a, reactions = arm.forward_dynamics(q, v, np.ones(arm.model.nv))
+    assert_allclose(arm.jacobian(q) @ a + arm.terms(q, v)[2], 0.0, atol=1e-8)
+    gear = arm.slices["fingers"]
+    only = np.zeros(arm.rows)
+    only[gear] = reactions[gear]
+    effort = np.ones(arm.model.nv) + arm.efforts(q, only)
+    again = rd.forward_dynamics(arm.model, q, v, effort, external=arm.as_external(q, reactions))
+    assert_allclose(again, a, rtol=1e-7, atol=1e-7 * np.abs(a).max())
+    assert set(arm.diagnose(q).redundant) == {"left_loop", "right_loop"}
+    assert arm.diagnose(q).mobility == 7
+
+
+def test_redundant_constraints_leave_the_motion_alone_and_share_the_load_evenly():
+    single = four_bar("point")
+    (c,) = single.constraints
+    twice = rd.Constraints(single.model, [c, rd.Constraint(c.kind, "again", c.a, c.b, c.numbers)])
+    q, v = single.consistent_state([0.7, 0.3, 1.0], [1.0, 0, 0], fixed=["crank_joint"])
+    one, two = (x.forward_dynamics(q, v, [1.0, 2.0, 3.0]) for x in (single, twice))
+    assert_allclose(two.a, one.a, rtol=1e-9, atol=1e-9)
+    assert_allclose(two.reactions, np.tile(one.reactions / 2, 2), atol=1e-6)
+    assert twice.diagnose(q).redundant == ("closure", "again")
+    assert "least norm" in str(twice.diagnose(q))
+
+
+def test_a_singular_configuration_is_said_and_survived():
+    """A parallelogram laid flat can leave as a parallelogram or crossed: the rank falls from two to one."""
+    bars = [Link("base")] + [Link(n, Inertia(1.0, [0.5, 0, 0], 0.1 * np.eye(3))) for n in ("a", "b", "c")]
+    joints = (hinge_joint("j1", "base", "a"), hinge_joint("j2", "a", "b", x=1.0), hinge_joint("j3", "base", "c", x=2.0))
+    model = rd.RobotModel.from_description(RobotDescription("flat", tuple(bars), joints), gravity=(0, 0, 0))
+    loop = rd.Constraints(model, [rd.point_constraint("end", "b", "c", point_a=(2.0, 0, 0), point_b=(1.0, 0, 0))])
+    report = loop.diagnose(np.zeros(3))
+    assert report.rank == 1 and report.mobility == 2 and report.singular
+    a, reactions = loop.forward_dynamics(np.zeros(3), np.zeros(3), [0.0, 0.0, 1.0])
+    assert np.isfinite(a).all() and np.isfinite(reactions).all()
+
+
+def floating(name, inertia, mass=1.0):
+    joints = (Joint("free", JointType.FLOATING, "world_link", name),)
+    links = (Link("world_link"), Link(name, Inertia(mass, [0, 0, 0], inertia)))
+    return links, joints
+
+
+def test_a_disc_rolls_down_a_slope():
+    r, m, slope = 0.2, 3.0, 0.3
+    links, joints = floating("disc", np.diag([0.04, 0.5 * m * r * r, 0.04]), m)
+    g = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    model = rd.RobotModel.from_description(RobotDescription("disc", links, joints), gravity=g)
+    wheel = rd.Constraints(model, [rd.rolling_constraint("wheel", "world", "disc", radius=r, axis=(0, 1, 0))])
+    q = np.array([0, 0, r, 0, 0, 0, 1.0])
+    v = np.array([0, 5.0, 0, 5.0 * r, 0, 0])
+    assert_allclose(wheel.jacobian(q) @ v, 0.0, atol=1e-15)
+    a, reactions = wheel.forward_dynamics(q, v, np.zeros(6))
+    expected = 9.81 * np.sin(slope) / 1.5
+    assert_allclose(a[[1, 3]], [expected / r, expected], rtol=1e-9)
+    assert_allclose(np.linalg.norm(reactions[:2]), m * 9.81 * np.sin(slope) / 3, rtol=1e-7)  # friction
+    assert_allclose(reactions[2], m * 9.81 * np.cos(slope), rtol=1e-7)
+
+
+def test_a_ball_on_a_turntable_goes_in_circles():
+    """Its centre moves as a charge in a magnetic field does: p̈ = (2/7) Ω × ṗ for a homogeneous ball."""
+    r, m, speed = 0.1, 2.0, 1.5
+    links, joints = floating("ball", 0.4 * m * r * r * np.eye(3), m)
+    table = Link("table", Inertia(50.0, [0, 0, 0], 5.0 * np.eye(3)))
+    turn = Joint("turn", JointType.CONTINUOUS, "world_link", "table", axis=np.array([0.0, 0, 1]))
+    model = rd.RobotModel.from_description(RobotDescription("turntable", (*links, table), (*joints, turn)))
+    ball = rd.Constraints(model, [rd.rolling_constraint("contact", "table", "ball", radius=r)])
+    q = model.neutral()
+    q[model.q_slice("free")] = [0.5, 0.2, r, 0, 0, 0, 1]
+    v = np.zeros(model.nv)
+    v[model.v_slice("turn")] = speed
+    q, v = ball.consistent_state(q, v, fixed=["turn"])
+    move = model.v_slice("free")
+    v[move] += [-0.3 / r, 0.7 / r, 0, 0.7, 0.3, 0]  # rolls at (0.7, 0.3) relative to where it was going
+    assert_allclose(ball.jacobian(q) @ v, 0.0, atol=1e-12)
+    hold = np.zeros(model.nv)
+    a, _ = ball.forward_dynamics(q, v, hold)
+    push = np.zeros(model.nv)  # the effort that keeps the table at constant speed
+    push[model.v_slice("turn")] = 1.0
+    gain = (ball.forward_dynamics(q, v, push).a - a)[model.v_slice("turn")]
+    a, _ = ball.forward_dynamics(q, v, -push * a[model.v_slice("turn")] / gain)
+    velocity = v[move][3:]
+    acceleration = a[move][3:] + np.cross(v[move][:3], velocity)  # components in axes that turn with the ball
+    assert_allclose(acceleration, 2 / 7 * np.cross([0, 0, speed], velocity), atol=1e-7)
+
+
+def test_states_that_cannot_be_are_refused():
+    loop = four_bar()
+    with pytest.raises(ConstraintError, match="cannot be satisfied"):
+        loop.consistent_state([0.0, 0.0, 0.0], fixed=loop.model.joint_names)
+    with pytest.raises(ConstraintError, match="no velocity"):
+        q, _ = loop.consistent_state([0.7, 0.3, 1.0])
+        loop.consistent_state(q, [1.0, 0, 0], fixed=loop.model.joint_names)
+    with pytest.raises(ConstraintError, match="break the constraints"):
+        loop.inverse_dynamics(q, np.zeros(3), [1.0, 0, 0])
+    with pytest.raises(ConstraintError, match="cannot bring"):
+        a = loop.forward_dynamics(q, np.zeros(3), np.zeros(3)).a
+        loop.inverse_dynamics(
+            q, np.zeros(3), a + 0 * q + loop.consistent_acceleration(q, np.zeros(3), [3, 0, 0]) - a, actuated=[]
+        )
+    with pytest.raises(UnknownNameError, match="cupler"):
+        rd.Constraints(loop.model, [rd.point_constraint("x", "cupler")])
+    with pytest.raises(ArgumentError, match="both ends"):
+        rd.Constraints(loop.model, [rd.point_constraint("x", "crank", "crank")])
+    with pytest.raises(ArgumentError, match="two constraints"):
+        rd.Constraints(loop.model, [*loop.constraints, *loop.constraints])
+    with pytest.raises(ArgumentError, match="zero"):
+        rd.Constraints(loop.model, [rd.hinge_constraint("x", "crank", axis_a=(0, 0, 0))])
+
+
+def test_the_file_beside_the_urdf(tmp_path):
+    model = four_bar().model
+    path = tmp_path / "loops.yaml"
+    path.write_text(
+        "reference: {crank_joint: 0.0}\n"
+        "constraints:\n"
+        "  - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0],\n"
+        "     axis_a: [0, 0, 1], axis_b: [0, 0, 1]}\n"
+        "  - {type: distance, a: crank, b: rocker, point_a: [0.3, 0, 0], point_b: [0.7, 0, 0], length: 0.9}\n"
+    )
+    loops = rd.load_constraints(model, path)
+    assert loops.names == ("closure", "distance_2") and loops.rows == 6
+    assert loops.specs[0] == four_bar().specs[0]
+    for text, message in (
+        ("constraints:\n  - {type: hinges}", "hinge"),
+        ("constraints:\n  - {type: point, name: p, a: crank, spot: [1, 2, 3]}", "spot"),
+        ("constraints:\n  - {type: point, name: p, a: crank, point_a: [1, 2]}", "point_a"),
+        ("constraint: []\n", "list under"),
+        ("constraints: [\n", "YAML"),
+    ):
+        with pytest.raises((ArgumentError, UnknownNameError), match=message):
+            rd.load_constraints(model, text)

@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import Row, constrai
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body_best
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 
 __all__ = ["constrained_acceleration", "projections"]
 
@@ -30,7 +30,7 @@ class _Reactions:
 
     def __init__(self, tree: Any, q: Any, rows: Sequence[Row]) -> None:
         self.n = tree.nv
-        self.L, self.inverse = factorize(composite_rigid_body_best(tree, q).rows)
+        self.L, self.inverse = factorize(mass_matrix(tree, q).rows)
         self.K = [row.jacobian for row in rows]
         self.there = [k for k, row in enumerate(self.K) if not all(is_zero(x) for x in row)]
         self.Z = {k: self._half(self.K[k]) for k in self.there}

@@ -36,6 +36,7 @@ from robot_dynamics_ros.model.inertia_check import (
     nearest_possible,
 )
 from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
+from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -61,6 +62,8 @@ def load_urdf(
     inertia_check: str = DEFAULT_POLICY,
     armature: Mapping[str, float] | None = None,
     xacro_arguments: Mapping[str, str] | None = None,
+    missing_inertia: str = "keep",
+    density: float | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> RobotModel:
     """A robot from a URDF.
@@ -77,6 +80,9 @@ def load_urdf(
             ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
             argument goes before them.
         xacro_arguments: arguments for a xacro file.
+        missing_inertia: ``"from_geometry"`` gives links without ``<inertial>`` the mass properties of their collision
+            (else visual) geometry at ``density``, kg/m³, and reports each; meshes need trimesh.  ``"keep"``: they have
+            no mass.
         max_bytes: largest document accepted.
 
     Warns:
@@ -88,7 +94,11 @@ def load_urdf(
         ModelError: the joints do not form one tree, or the mass matrix is singular.
         ArgumentError: an argument other than the document is wrong.
     """
+    check_missing_inertia(missing_inertia, density)
     description, places = _read(source, inertia_check, armature, xacro_arguments, max_bytes)
+    if missing_inertia == "from_geometry" and density is not None:
+        description, given = with_inertia_from_geometry(description, float(density))
+        description = dataclasses.replace(description, findings=(*description.findings, *given))
     if floating_base:
         description = with_floating_base(description)
     try:

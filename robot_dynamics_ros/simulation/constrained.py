@@ -242,7 +242,9 @@ class ConstrainedPlant:
 
     def _dry(self) -> Array:
         """(nv,) dry friction of the joints, brakes included."""
-        friction = self._friction.magnitude(self._v)
+        table = self._friction
+        hump = np.exp(-((np.abs(self._v) / table.velocity) ** table.exponent)) if table.curved else 0.0
+        friction: Array = table.coulomb + table.rise * hump
         return np.full_like(friction, np.inf) if self.brakes else friction
 
     def _effort(self, q: Array, v: Array) -> Array:

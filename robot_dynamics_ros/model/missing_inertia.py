@@ -1,0 +1,127 @@
+"""Mass properties of links that a URDF gives a shape and no ``<inertial>``."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
+from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
+from robot_dynamics_ros.model.shapes import (
+    combined_inertia,
+    inertia_of_capsule,
+    inertia_of_cuboid,
+    inertia_of_cylinder,
+    inertia_of_mesh_file,
+    inertia_of_sphere,
+)
+from robot_dynamics_ros.model.urdf_source import path_of_address
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
+
+__all__ = ["check_missing_inertia", "with_inertia_from_geometry"]
+
+_PIECE: dict[str, dict[str, Any]] = {
+    "origin": {},
+    "geometry": {w: {} for w in ("box", "cylinder", "sphere", "capsule", "mesh")},
+}
+_SCHEMA: dict[str, Any] = {"robot": {"link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
+
+
+def check_missing_inertia(policy: object, density: object) -> None:
+    """Refuse what is no policy.
+
+    Raises:
+        ArgumentError: not ``"keep"`` or ``"from_geometry"``, or no density.
+    """
+    if policy not in ("keep", "from_geometry"):
+        raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
+    number = isinstance(density, (int, float)) and not isinstance(density, bool)
+    if policy == "from_geometry" and not (number and 0.0 < float(density) < float("inf")):  # type: ignore[arg-type]
+        raise ArgumentError(
+            "expected a positive density in kg/m³",
+            where="density",
+            got=density,
+            remedy="2700 is solid aluminium; arms are hollow: about 1000 often comes close.",
+        )
+
+
+def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:
+    """The description with mass for every link that has a shape and no ``<inertial>``.
+
+    Collision geometry is taken, visual geometry where there is none.
+
+    Returns:
+        the description, and a sentence for each link that was given mass or could not be.
+    """
+    where = description.path or "URDF text"
+    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
+    directory = Path(description.path).parent if description.path and Path(description.path).is_file() else None
+    found: dict[str, Inertia] = {}
+    said = []
+    for link in (node for node in robot.children if node.tag == "link"):
+        name = link.attributes.get("name", "")
+        if any(node.tag == "inertial" for node in link.children):
+            continue
+        pieces = [n for n in link.children if n.tag == "collision"] or [n for n in link.children if n.tag == "visual"]
+        if not pieces:
+            continue
+        try:
+            found[name] = combined_inertia([_body(piece, density, directory) for piece in pieces])
+        except (RobotDynamicsError, KeyError, ValueError) as error:
+            if isinstance(error, BackendError):
+                raise
+            problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+            said.append(f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}")
+            continue
+        kind = pieces[0].tag
+        said.append(
+            f"link {name!r} has no <inertial>: {found[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
+        )
+    links = tuple(
+        dataclasses.replace(link, inertia=found[link.name]) if link.name in found else link
+        for link in description.links
+    )
+    return dataclasses.replace(description, links=links), said
+
+
+def _body(piece: Node, density: float, directory: Path | None) -> tuple[Inertia, Pose]:
+    pose = Pose()
+    body: Inertia | None = None
+    for node in piece.children:
+        if node.tag == "origin":
+            xyz, rpy = (_numbers(node.attributes.get(word, "0 0 0"), 3) for word in ("xyz", "rpy"))
+            pose = Pose.from_rpy(xyz, rpy)
+        elif node.tag == "geometry":
+            for shape in node.children:
+                body = _shape(shape, density, directory)
+    if body is None:
+        raise ValueError(f"line {piece.line}: no shape that is known")
+    return body, pose
+
+
+def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
+    given = node.attributes
+    if node.tag == "box":
+        return inertia_of_cuboid(_numbers(given["size"], 3), density=density)
+    if node.tag == "sphere":
+        return inertia_of_sphere(given["radius"], density=density)
+    if node.tag == "cylinder":
+        return inertia_of_cylinder(given["radius"], given["length"], density=density)
+    if node.tag == "capsule":
+        return inertia_of_capsule(given["radius"], given["length"], density=density)
+    address = given["filename"]
+    path = path_of_address(address) if "://" in address else Path(address)
+    if path is None:
+        raise ValueError(f"{address} was not found")
+    path = Path(path)
+    if not path.is_absolute() and directory is not None:
+        path = directory / path
+    return inertia_of_mesh_file(path, scale=_numbers(given.get("scale", "1 1 1"), 3), density=density)
+
+
+def _numbers(text: str, count: int) -> tuple[float, ...]:
+    values = tuple(float(x) for x in text.split())
+    if len(values) != count:
+        raise ValueError(f"expected {count} numbers, got {text!r}")
+    return values

@@ -1,0 +1,285 @@
+"""Mass, centre of mass and inertia of bodies from their shape.
+
+Every function takes ``density`` (kg/m³) or ``mass`` (kg), and returns an :class:`Inertia` in the shape's own frame, whose
+origin is the centre of the shape unless said otherwise and whose z axis is the axis of revolution.
+
+    m = ∫ ρ dV,   c = ∫ p ρ dV / m,   I = ∫ ((rᵀr) 1 − r rᵀ) ρ dV,   r = p − c
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.model.description import Inertia, Pose
+
+__all__ = [
+    "combined_inertia",
+    "inertia_of_capsule",
+    "inertia_of_cone",
+    "inertia_of_cuboid",
+    "inertia_of_cylinder",
+    "inertia_of_density",
+    "inertia_of_ellipsoid",
+    "inertia_of_mesh",
+    "inertia_of_mesh_file",
+    "inertia_of_sphere",
+]
+
+
+def _positive(**values: Any) -> list[float]:
+    done = []
+    for name, value in values.items():
+        try:
+            x = float(value)
+        except (TypeError, ValueError):
+            x = math.nan
+        if not 0.0 < x < math.inf:
+            raise ArgumentError("must be a positive number", where=name, got=value)
+        done.append(x)
+    return done
+
+
+def _mass(volume: float, density: Any, mass: Any) -> float:
+    if (density is None) == (mass is None):
+        raise ArgumentError("give either the density (kg/m³) or the mass (kg)", where="density", got=(density, mass))
+    if mass is not None:
+        return _positive(mass=mass)[0]
+    return _positive(density=density)[0] * volume
+
+
+def _diagonal(mass: float, x: float, y: float, z: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> Inertia:
+    return Inertia(mass, np.array(com), mass * np.diag([x, y, z]))
+
+
+def inertia_of_cuboid(size: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A cuboid of edge lengths ``size`` (3,), m.
+
+    >>> body = inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
+    >>> round(body.mass, 12), body.rotational.diagonal().round(6).tolist()
+    (10.0, [0.016667, 0.841667, 0.841667])
+    """
+    if np.shape(size) != (3,):
+        raise ArgumentError("expected three edge lengths", where="size", got=size)
+    x, y, z = _positive(size_x=size[0], size_y=size[1], size_z=size[2])
+    m = _mass(x * y * z, density, mass)
+    return _diagonal(m, (y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
+
+
+def inertia_of_cylinder(radius: Any, length: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A solid cylinder about z."""
+    r, h = _positive(radius=radius, length=length)
+    across = (3 * r * r + h * h) / 12
+    return _diagonal(_mass(math.pi * r * r * h, density, mass), across, across, r * r / 2)
+
+
+def inertia_of_sphere(radius: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A solid ball."""
+    (r,) = _positive(radius=radius)
+    i = 0.4 * r * r
+    return _diagonal(_mass(4 / 3 * math.pi * r**3, density, mass), i, i, i)
+
+
+def inertia_of_ellipsoid(semi_axes: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A solid ellipsoid of semi-axes (3,), m."""
+    if np.shape(semi_axes) != (3,):
+        raise ArgumentError("expected three semi-axes", where="semi_axes", got=semi_axes)
+    a, b, c = _positive(semi_axis_x=semi_axes[0], semi_axis_y=semi_axes[1], semi_axis_z=semi_axes[2])
+    m = _mass(4 / 3 * math.pi * a * b * c, density, mass)
+    return _diagonal(m, (b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
+
+
+def inertia_of_capsule(radius: Any, length: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A cylinder of that length about z with half balls on both ends."""
+    r, h = _positive(radius=radius, length=length)
+    tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
+    m = _mass(tube + ball, density, mass)
+    m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
+    across = m_tube * (3 * r * r + h * h) / 12 + m_ball * (0.4 * r * r + h * h / 4 + 3 / 8 * r * h)
+    return Inertia(m, np.zeros(3), np.diag([across, across, m_tube * r * r / 2 + m_ball * 0.4 * r * r]))
+
+
+def inertia_of_cone(radius: Any, height: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass is at height/4."""
+    r, h = _positive(radius=radius, height=height)
+    across = 3 / 20 * r * r + 3 / 80 * h * h
+    return _diagonal(_mass(math.pi * r * r * h / 3, density, mass), across, across, 0.3 * r * r, (0, 0, h / 4))
+
+
+def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+    """A solid bounded by triangles, exactly, in the frame of the vertices.
+
+    Args:
+        vertices: (n, 3), m; triangles: (k, 3) numbers of vertices, counter-clockwise seen from outside (or all the other
+            way round).
+
+    Raises:
+        ArgumentError: the surface is not closed, so that it has no volume.
+
+    Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by tetrahedra.
+    """
+    try:
+        p, faces = np.asarray(vertices, dtype=float), np.asarray(triangles, dtype=int)
+    except (TypeError, ValueError):
+        p, faces = np.empty(0), np.empty(0, dtype=int)
+    if p.ndim != 2 or p.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,) or not np.isfinite(p).all():
+        raise ArgumentError("expected (n, 3) finite vertices and (k, 3) triangles", where="mesh", got=vertices)
+    if not len(faces) or faces.min() < 0 or faces.max() >= len(p):
+        raise ArgumentError("a triangle names a vertex that does not exist", where="mesh", got=triangles)
+    _, same = np.unique(p.round(12), axis=0, return_inverse=True)
+    edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
+    _, count = np.unique(edges, axis=0, return_counts=True)
+    if (count % 2).any():
+        raise ArgumentError(
+            f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges belong to one triangle alone",
+            where="mesh",
+            remedy="Repair the mesh, or use its bounding box or convex hull.",
+        )
+    middle = p.mean(axis=0)
+    a, b, c = (p[faces[:, k]] - middle for k in range(3))
+    six = np.einsum("ij,ij->i", a, np.cross(b, c))
+    volume = six.sum() / 6
+    if not abs(volume) > 1e-15 * max(float(np.ptp(p, axis=0).max()), 1e-300) ** 3:
+        raise ArgumentError("the surface encloses no volume", where="mesh", got=volume)
+    first = (six[:, None] * (a + b + c)).sum(axis=0) / 24
+    s = a + b + c
+    second = sum(np.einsum("i,ij,ik->jk", six, x, x) for x in (a, b, c, s)) / 120
+    m, center = _mass(abs(float(volume)), density, mass), first / volume
+    E = second / volume - np.outer(center, center)  # Euler's matrix per unit of mass
+    return Inertia(m, center + middle, m * (np.trace(E) * np.eye(3) - E))
+
+
+def inertia_of_mesh_file(
+    path: str | Path, *, scale: Any = (1.0, 1.0, 1.0), density: Any = None, mass: Any = None
+) -> Inertia:
+    """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame.
+
+    Args:
+        scale: (3,) of the coordinates, as ``<mesh scale>`` of a URDF.
+
+    Raises:
+        BackendError: trimesh is not installed.
+        ArgumentError: the file cannot be read, or its surface is not closed.
+    """
+    try:
+        import trimesh
+    except ImportError:
+        raise BackendError(
+            "meshes need the package trimesh, which is not installed", where=str(path), remedy="pip install trimesh"
+        ) from None
+    try:
+        mesh = trimesh.load(str(path), force="mesh")
+        vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
+    except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
+        raise ArgumentError(f"cannot be read ({type(error).__name__}: {error})", where=str(path)) from None
+    try:
+        return inertia_of_mesh(vertices, faces, density=density, mass=mass)
+    except ArgumentError as error:
+        raise ArgumentError(error.problem, where=str(path), got=None, remedy=error.remedy) from None
+
+
+def combined_inertia(
+    bodies: Iterable[Inertia | tuple[Inertia, Pose]], holes: Iterable[Inertia | tuple[Inertia, Pose]] = ()
+) -> Inertia:
+    """Bodies joined into one, less what is hollow.
+
+    Args:
+        bodies, holes: inertias, each alone or with its pose in the common frame; a hole has the density of what was
+            taken out.
+
+    Raises:
+        ArgumentError: the holes take away more than there is.
+
+    >>> tube = combined_inertia([inertia_of_cylinder(0.05, 1.0, density=2700)], [inertia_of_cylinder(0.04, 1.0, density=2700)])
+    >>> round(tube.mass, 3)
+    7.634
+    """
+    total = Inertia()
+    for item in bodies:
+        total = total + _placed(item)
+    mass, first, about = total.mass, total.mass * total.com, total.about_origin()
+    for item in holes:
+        hole = _placed(item)
+        mass, first, about = mass - hole.mass, first - hole.mass * hole.com, about - hole.about_origin()
+    if not mass > 0.0:
+        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", got=mass, remedy="Check sizes and densities.")
+    c = first / mass
+    left = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    moments = np.linalg.eigvalsh(left)
+    if moments[0] < -1e-12 * max(moments[-1], 0.0) or moments[-1] < 0.0:
+        raise ArgumentError("a negative moment of inertia is left", where="holes", got=moments.tolist(),
+                            remedy="Holes must lie within the bodies.")  # fmt: skip
+    return Inertia(mass, c, left)
+
+
+def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:
+    if isinstance(item, Inertia):
+        return item
+    try:
+        body, pose = item
+        return body.in_parent(pose)
+    except (TypeError, ValueError, AttributeError):
+        raise ArgumentError(
+            "expected an Inertia, or a pair of an Inertia and a Pose", where="bodies", got=item
+        ) from None
+
+
+def inertia_of_density(
+    density: Callable[..., Any], lower: Any, upper: Any, *, tolerance: float = 1e-8, max_subdivisions: int = 20000
+) -> Inertia:
+    """∫ρ over a box, by adaptive cubature.
+
+    Args:
+        density: ``density(x, y, z)`` in kg/m³ on arrays; zero where there is nothing.
+        lower, upper: (3,) corners of a box around the body, m.
+        tolerance: relative error of mass, first and second moments.  Jumps of the density take many subdivisions:
+            1e-4 is what they allow in a few seconds.
+
+    Raises:
+        ArgumentError: nothing there, a density that is negative or not finite, or the tolerance was not reached.
+        BackendError: SciPy before 1.15, which has no cubature.
+    """
+    try:
+        from scipy.integrate import cubature
+    except ImportError:
+        raise BackendError(
+            "needs SciPy 1.15 or later", where="inertia_of_density", remedy="pip install -U scipy"
+        ) from None
+    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+    if low.shape != (3,) or high.shape != (3,) or not (low < high).all():
+        raise ArgumentError("expected two corners with lower < upper", where="lower", got=(lower, upper))
+    middle, half = (low + high) / 2, (high - low) / 2
+
+    def moments(u: Any) -> Any:
+        p = middle + half * u
+        rho = np.broadcast_to(np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),))
+        if not (np.isfinite(rho).all() and (rho >= 0.0).all()):
+            raise ArgumentError("must be finite and not negative", where="density", got=float(rho.min()))
+        x, y, z = u.T
+        return rho[:, None] * np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=-1)
+
+    total = cubature(moments, [-1.0] * 3, [1.0] * 3, rtol=0.0, atol=0.0, max_subdivisions=0).estimate[0]
+    scale = abs(float(total)) or 1.0
+    found = cubature(
+        moments, [-1.0] * 3, [1.0] * 3, rtol=tolerance, atol=tolerance * scale, max_subdivisions=max_subdivisions
+    )
+    if found.status != "converged":
+        raise ArgumentError(
+            f"the integral is known to {float(np.max(found.error)) / scale:.1g} of the mass, not to {tolerance:g}",
+            where="tolerance",
+            got=tolerance,
+            remedy="Ask for less, allow more subdivisions, or integrate the parts between jumps one by one.",
+        )
+    s = found.estimate * float(np.prod(half))
+    m = float(s[0])
+    if not m > 0.0:
+        raise ArgumentError("there is no mass in the box", where="density", got=m)
+    c = s[1:4] / m
+    E = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]]) / m - np.outer(c, c)
+    E = m * half[:, None] * E * half
+    return Inertia(m, middle + half * c, np.trace(E) * np.eye(3) - E)

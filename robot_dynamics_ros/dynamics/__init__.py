@@ -27,6 +27,7 @@ from robot_dynamics_ros.dynamics import (
     kinematics,
     parameters,
     relative_motion,
+    residual,
     wrenches,
 )
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
@@ -54,6 +55,7 @@ from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
 from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
+from robot_dynamics_ros.dynamics.residual import *  # noqa: F403
 from robot_dynamics_ros.dynamics.rollout import rollout
 from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
 from robot_dynamics_ros.wrench import Wrench
@@ -87,5 +89,6 @@ __all__ = [
     *kinematics.__all__,
     *inertias.__all__,
     *relative_motion.__all__,
+    *residual.__all__,
     *wrenches.__all__,
 ]

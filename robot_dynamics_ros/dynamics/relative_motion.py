@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, frame_of
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, frame_of
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -70,8 +70,10 @@ def motion(
     v: Any = None,
     a: Any = None,
     *,
-    point_on: str,
+    point_on: FrameLike,
     offset: Any = (0.0, 0.0, 0.0),
+    offset_velocity: Any = (0.0, 0.0, 0.0),
+    offset_acceleration: Any = (0.0, 0.0, 0.0),
     relative_to: FrameLike = WORLD,
     expressed_in: FrameLike | None = None,
     reference: Any = None,
@@ -87,8 +89,10 @@ def motion(
 
     Args:
         v, a: (..., nv) velocities and accelerations; zero if not given.
-        point_on: the link.
-        offset: (..., 3) the point in the link's frame; its origin if not given.
+        point_on: the link, ``"world"``, or a :class:`Frame`, which may move relative to its link.
+        offset: (..., 3) the point in that frame; its origin if not given.
+        offset_velocity, offset_acceleration: (..., 3) derivatives of ``offset``, of a point that moves within the link (a
+            carriage, a contact point): ᴬv = ᴬv_P + ᴬR ᴮv_Q, ᴬa = ᴬa_P + ᴬR ᴮa_Q + 2 ω × ᴬR ᴮv_Q (Craig, section 5.3).
         relative_to: what it is seen from: a link, ``"world"``, or a :class:`Frame`, which may itself move.
         expressed_in: whose axes the vectors are in: those of ``relative_to`` if not given; a link, ``"world"`` or a
             :class:`Frame`, of which only the orientation matters.
@@ -98,7 +102,9 @@ def motion(
         UnknownNameError: no such link or frame.
         ArgumentError: wrong shapes.
     """
-    number = model.link_index(point_on)
+    on, carried = frame_of(model, point_on, "point_on")
+    number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
+    own_point = _PointOnLink(carried, offset, offset_velocity, offset_acceleration)
     at, frame = frame_of(model, relative_to, "relative_to")
     options: tuple[tuple[str, Any], ...] = (("link", number), ("observer", at))
     more: list[Any] = []
@@ -112,7 +118,7 @@ def motion(
         chosen = (("axes", to),)
         if placed is not None:
             chosen, axes = (("axes", to), ("own_axes", True)), [placed.rotation]
-    r = as_input(offset, (3,), "offset")
+    r = own_point.position
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
     p, R, dp, ddp, w, dw, rotation = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
@@ -120,7 +126,45 @@ def motion(
     own = (*options, ("axes", "observer"))
     before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
-    return PointMotion(p, displacement, R, dp, ddp, w, dw)
+    return own_point.added(PointMotion(p, displacement, R, dp, ddp, w, dw), rotation)
+
+
+class _PointOnLink:
+    """A point, and the frame that goes with it, as they move within a link."""
+
+    def __init__(self, frame: Frame | None, offset: Any, velocity: Any, acceleration: Any) -> None:
+        r, dr, ddr = (
+            as_input(x, (3,), word)
+            for x, word in ((offset, "offset"), (velocity, "offset_velocity"), (acceleration, "offset_acceleration"))
+        )
+        self.rotation: Array | None = None
+        self.omega = self.alpha = np.zeros(3)
+        if frame is not None:
+            rows = frame.rows()
+            self.rotation = rows[..., :3, :]
+            place, self.omega, linear, self.alpha, a = (rows[..., k, :] for k in range(3, 8))
+            d, u, b = (np.einsum("...ij,...j->...i", self.rotation, x) for x in (r, dr, ddr))
+            turning = np.cross(self.omega, d)
+            r, dr = place + d, linear + turning + u
+            ddr = a + np.cross(self.alpha, d) + np.cross(self.omega, turning) + 2.0 * np.cross(self.omega, u) + b
+        self.position, self.velocity, self.acceleration = r, dr, ddr
+
+    def added(self, seen: PointMotion, rotation: Array) -> PointMotion:
+        """``seen``, of a point and axes fixed to the link, with their own motion; ``rotation``: observer's axes to the result's."""
+        own = (self.velocity, self.acceleration, self.omega, self.alpha)
+        if self.rotation is None and not any(x.any() for x in own):
+            return seen
+        to_result = rotation @ seen.rotation
+        u, b, w, dw = (np.einsum("...ij,...j->...i", to_result, x) for x in own)
+        return PointMotion(
+            seen.position,
+            seen.displacement,
+            seen.rotation if self.rotation is None else seen.rotation @ self.rotation,
+            seen.velocity + u,
+            seen.acceleration + b + 2.0 * np.cross(seen.angular_velocity, u),
+            seen.angular_velocity + w,
+            seen.angular_acceleration + dw + np.cross(seen.angular_velocity, w),
+        )
 
 
 def _with_point(

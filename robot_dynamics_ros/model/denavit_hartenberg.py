@@ -185,7 +185,7 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
         alpha, a = np.arctan2(np.cross(z0, z1) @ x0, z0 @ z1), (o1 - o0) @ x0
         theta, d = np.arctan2(np.cross(x0, x1) @ z1, x0 @ x1), (o1 - o0 - a * x0) @ z1
         prismatic = model.joint(name).type is JointType.PRISMATIC
-        rows.append(DHRow(*(_clean(v) for v in (theta, d, a, alpha)), prismatic, name))
+        rows.append(DHRow(_clean(theta), _clean(d), _clean(a), _clean(alpha), prismatic, name))
     base, tool = _pose(frames[0]), _pose(np.linalg.inv(frames[-1]) @ tip_pose)
     if convention == "standard":  # the α and a that lead to the next joint belong to the row of the one before
         ahead = [*((r.a, r.alpha) for r in rows[1:]), (0.0, 0.0)]
@@ -266,7 +266,8 @@ def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Ar
 
 def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     try:
-        done = row if isinstance(row, DHRow) else DHRow(*row)
+        theta, d, a, alpha = (row.theta, row.d, row.a, row.alpha) if isinstance(row, DHRow) else row
+        done = row if isinstance(row, DHRow) else DHRow(float(theta), float(d), float(a), float(alpha))
         numbers = np.array([done.theta, done.d, done.a, done.alpha], dtype=float)
     except (TypeError, ValueError):
         numbers = np.array([np.nan])
@@ -297,5 +298,5 @@ def _pose(T: Array) -> Pose:
     return Pose(T[:3, :3], T[:3, 3])
 
 
-def _clean(x: float) -> float:
+def _clean(x: Any) -> float:
     return 0.0 if abs(x) < 1e-12 else float(x)

@@ -173,7 +173,7 @@ def inertia_of_mesh_file(
             "meshes need the package trimesh, which is not installed", where=str(path), remedy="pip install trimesh"
         ) from None
     try:
-        mesh = trimesh.load(str(path), force="mesh")
+        mesh: Any = trimesh.load(str(path), force="mesh")
         vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         raise ArgumentError(f"cannot be read ({type(error).__name__}: {error})", where=str(path)) from None

@@ -9,6 +9,7 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 from robot_dynamics_ros.simulation.side_by_side import run_plants
@@ -17,6 +18,7 @@ from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 __all__ = [
     "INTEGRATORS",
     "BatchResult",
+    "CenterOfMassPaths",
     "CompliantStops",
     "ConstrainedPlant",
     "Due",
@@ -32,6 +34,7 @@ __all__ = [
     "SensorSettings",
     "Sensors",
     "SimulationResult",
+    "center_of_mass_paths",
     "make_integrator",
     "monte_carlo",
     "random_model_error",

@@ -264,6 +264,24 @@ class Plant:
         """[q; v; currents], a copy."""
         return np.concatenate((self._q, self._v, self._z))
 
+    def set_springs(self, springs: JointPD) -> None:
+        """Change springs, gains and offsets between two steps.
+
+        The steps of an explicit integrator are not shortened for springs that become stiffer.
+
+        Raises:
+            ArgumentError: the plant was made without springs, or the values do not fit.
+        """
+        if self.system.springs is None:
+            raise ArgumentError(
+                "the plant was made without springs", where="springs", remedy="Make it with springs=JointPD()."
+            )
+        table = springs.table(self.model, self.system.coordinates)
+        self.system.springs = table
+        memory = self.system.memory
+        for name in ("p", "d", "rest", "rate", "constant"):
+            memory[f"spring_{name}"][:] = getattr(table, name)
+
     # -- motion --------------------------------------------------------------------------------------------------
 
     def step(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:

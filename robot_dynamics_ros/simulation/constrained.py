@@ -22,7 +22,7 @@ from robot_dynamics_ros.dynamics.external_wrenches import body_wrenches
 from robot_dynamics_ros.dynamics.wrenches import joint_wrenches
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, SimulationError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
+from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments
 
@@ -50,6 +50,7 @@ class ConstrainedPlant:
         friction, stops, limiter: ``friction`` as for :class:`Plant`; ``stops``: ``"rigid"`` (no rebound) or ``None``;
             ``limiter``: clamp commands to the joints' effort limits.
         user_effort: ``callable(t, q, v) -> (nv,)`` effort added.
+        brake_effort: breakaway effort of the holding brakes, as for :class:`Plant`.
         q0, v0: where it starts; brought onto the constraints if they are not far off.
         max_speed: rad/s or m/s beyond which the simulation is given up.
 
@@ -66,6 +67,7 @@ class ConstrainedPlant:
         stops: str | None = "rigid",
         limiter: bool = True,
         user_effort: Callable[[float, Array, Array], Array] | None = None,
+        brake_effort: float | Array | Mapping[str, float] = math.inf,
         q0: Any = None,
         v0: Any = None,
         max_speed: float = 1e5,
@@ -94,6 +96,7 @@ class ConstrainedPlant:
         self._dq, self._v_new, self._impulse = np.empty(nv), np.empty(nv), np.empty(nc)
         self.command, self.tau = np.zeros(nv), np.zeros(nv)
         self.brakes = False
+        self._brake_effort = per_joint(brake_effort, model, "brake_effort")
         self._resting = np.zeros(nv)
         self._external: Mapping[str, Any] | None = None
         self._q, self._v = np.empty(model.nq), np.empty(nv)
@@ -245,7 +248,7 @@ class ConstrainedPlant:
         table = self._friction
         hump = np.exp(-((np.abs(self._v) / table.velocity) ** table.exponent)) if table.curved else 0.0
         friction: Array = table.coulomb + table.rise * hump
-        return np.full_like(friction, np.inf) if self.brakes else friction
+        return friction + self._brake_effort if self.brakes else friction
 
     def _effort(self, q: Array, v: Array) -> Array:
         """(nv,) motors, user, outside wrenches and viscous friction, less the bias."""
@@ -309,6 +312,11 @@ class ConstrainedPlant:
             if lo == 0.0 and hi == np.inf and value > 0.0:
                 stopped[i] = float(lower[i] if side > 0 else upper[i])
         return v1, total, stopped
+
+    def prepare(self) -> None:
+        """Compile what :meth:`acceleration` and the wrenches need, which otherwise happens at their first call."""
+        self.joint_wrenches()
+        self.constraint_wrenches()
 
     # -- what can be known about it ------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
+from support.closed_loops import four_bar
 from support.peer import SIMULATOR
 from support.simulator_bench import Bench, bits
 
@@ -177,3 +178,44 @@ def test_a_start_that_cannot_succeed_says_why_and_fails(start, parameters, words
     assert simulator.wait(30.0) == 1
     assert words in simulator.output()
     assert "Traceback" not in simulator.output()
+
+
+FOUR_BAR_LOOP = """constraints:
+  - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0],
+     axis_a: [0, 0, 1], axis_b: [0, 0, 1]}
+"""
+
+
+def test_closed_loops_from_a_file_with_their_wrenches(peer, start, tmp_path):
+    loops = four_bar()
+    q, _ = loops.consistent_state([0.7, 0.3, 1.0])
+    (tmp_path / "robot.urdf").write_text(rd.to_urdf(loops.model))
+    (tmp_path / "loops.yaml").write_text(FOUR_BAR_LOOP)
+    start(
+        "simulator",
+        robot_description_file=str(tmp_path / "robot.urdf"),
+        constraints_file=str(tmp_path / "loops.yaml"),
+        time_mode="lockstep",
+        update_rate=500.0,
+        **{f"initial_positions__{n}": float(x) for n, x in zip(loops.model.joint_names, q, strict=True)},
+    )
+    on_a, on_b = (peer.listen(WrenchStamped, f"{SIMULATOR}/constraint_wrenches/closure/{x}", 100) for x in "ab")
+    bench = Bench(peer)
+    bench.ready()
+    efforts = np.tile([0.5, 0.0, 0.0], (60, 1))
+    answers = bench.lockstep(efforts)
+    peer.wait(lambda: on_a and on_b, "the wrenches of the loop")
+    model = rd.load_urdf(rd.to_urdf(loops.model))  # with the gravity of a URDF, along -z
+    again = rd.Constraints(model, loops.constraints)
+    plant = rd.ConstrainedPlant(again, 1 / 500, q0=q)
+    wrenches = {}
+    for k, (effort, message) in enumerate(zip(efforts, answers[1:], strict=True)):
+        plant.step(effort)
+        np.testing.assert_allclose(message.position, plant.q, atol=1e-9)
+        wrenches[to_nanoseconds(message.header.stamp)] = plant.constraint_wrenches()["closure"]
+        assert np.abs(again.residual(np.array(message.position))).max() < 1e-9, k
+    for messages, side, frame in ((on_a, 0, "coupler"), (on_b, 1, "rocker")):
+        stamp = to_nanoseconds(messages[-1].header.stamp)
+        force = messages[-1].wrench.force
+        assert messages[-1].header.frame_id == frame
+        np.testing.assert_allclose([force.x, force.y, force.z], wrenches[stamp][side][3:], atol=1e-6)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
@@ -17,6 +19,7 @@ from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARA
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
@@ -121,6 +124,12 @@ SIMULATOR_PARAMETERS = (
         "friction_file",
         "",
         "JSON file with the friction of the joints, as identification writes it, instead of the URDF's.",
+        read_only=True,
+    ),
+    Param(
+        "constraints_file",
+        "",
+        "YAML file of closed loops and other constraints beside the robot description; empty for none.",
         read_only=True,
     ),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
@@ -245,12 +254,15 @@ def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | b
     return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
 
 
-def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
+def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant | ConstrainedPlant:
     """The simulated robot, with the errors that it is to have.
 
     Raises:
         SimulationError: the step is too large for the damping.
+        ArgumentError, ConstraintError: a file of constraints that does not fit the robot or the other parameters.
     """
+    if values["constraints_file"]:
+        return _constrained(values, with_model_error(values, model))
     return Plant(
         with_model_error(values, model),
         1.0 / values["update_rate"],
@@ -258,6 +270,26 @@ def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant:
         substeps=values["substeps"] or None,
         friction=_friction(values, model),
         stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
+        limiter=values["limiter"],
+        brake_effort=values["brake_effort"] or math.inf,
+        q0=initial_positions(values, model),
+    )
+
+
+def _constrained(values: Mapping[str, Any], model: RobotModel) -> ConstrainedPlant:
+    for name, plain in (("integrator", "moreau"), ("substeps", 0), ("stop_restitution", 0.0)):
+        if values[name] != plain:
+            raise ArgumentError(
+                "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound",
+                where=name,
+                got=values[name],
+                remedy=f"Leave {name} at {plain!r}, or constraints_file empty.",
+            )
+    return ConstrainedPlant(
+        load_constraints(model, Path(values["constraints_file"])),
+        1.0 / values["update_rate"],
+        friction=_friction(values, model),
+        stops="rigid" if values["position_stops"] else None,
         limiter=values["limiter"],
         brake_effort=values["brake_effort"] or math.inf,
         q0=initial_positions(values, model),

@@ -6,6 +6,7 @@ from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, Gat
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
+from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import (
     CartesianImpedance,
     ComputedTorque,
@@ -53,6 +54,7 @@ __all__ = [
     "JointImpedance",
     "JointTable",
     "JointTolerance",
+    "Kernels",
     "Law",
     "LinearModel",
     "Mode",

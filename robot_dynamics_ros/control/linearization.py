@@ -176,7 +176,7 @@ def discretize(A: Any, B: Any, dt: float) -> LinearModel:
     from scipy.linalg import expm
 
     A, B = _checked(A, B)
-    if not (np.isfinite(dt) and dt > 0.0):
+    if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0.0):
         raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
     n, m = B.shape
     whole = np.zeros((n + m, n + m))
@@ -233,7 +233,7 @@ def _not_stabilizable() -> ArgumentError:
 
 
 def _checked(A: Any, B: Any) -> tuple[Array, Array]:
-    A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    A, B = as_input(A, (), "A", finite=False), as_input(B, (), "B", finite=False)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
         raise ArgumentError(f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B")
     check_finite(A=A, B=B)
@@ -241,7 +241,7 @@ def _checked(A: Any, B: Any) -> tuple[Array, Array]:
 
 
 def _weight(W: Any, n: int, name: str) -> Array:
-    W = np.asarray(W, dtype=np.float64)
+    W = as_input(W, (), name, finite=False)
     if W.shape == (n,):
         W = np.diag(W)
     if W.shape != (n, n):

@@ -11,11 +11,19 @@ from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["bias_forces", "external_efforts", "gravity_forces", "inverse_dynamics", "inverse_dynamics_derivatives"]
+__all__ = [
+    "bias_forces",
+    "coriolis_forces",
+    "external_efforts",
+    "gravity_forces",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+]
 
 _inverse_dynamics = Public("inverse_dynamics")
 _bias_forces = Public("bias_forces")
 _gravity_forces = Public("gravity_forces")
+_coriolis_forces = Public("coriolis_forces")
 _inverse_dynamics_derivatives = Public("inverse_dynamics_derivatives")
 
 
@@ -54,6 +62,15 @@ def bias_forces(
     if external is None and base is None:
         return _bias_forces.run(model, q, v, out)
     return call(model, "bias_forces", (q, v), external, out, base)
+
+
+def coriolis_forces(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+    """C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G.
+
+    Returns:
+        (..., nv) efforts, N m or N.
+    """
+    return _coriolis_forces.run(model, q, v, out)
 
 
 def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:

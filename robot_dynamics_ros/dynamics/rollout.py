@@ -79,7 +79,15 @@ def rollout(
     scales = (1.0, 1.0, float(smoothing_speed)) if friction else NO_FRICTION
     implicit = float(dt) if method == "semi_implicit" else 0.0
     constants = np.array([*scales, float(stop_stiffness), float(stop_dissipation), implicit])
-    paths = tuple(np.empty((count, steps + 1, n)) for n in (model.nq, model.nv)) if path else None
+    try:
+        paths = tuple(np.empty((count, steps + 1, n)) for n in (model.nq, model.nv)) if path else None
+    except (MemoryError, ValueError):
+        raise ArgumentError(
+            f"the path of {steps} steps of {count} states does not fit into memory",
+            where="steps",
+            got=steps,
+            remedy="Take fewer steps, or path=False.",
+        ) from None
     run = evaluator(model, "motion_rate")
     if run.backend == "native":
         _native(model, run, method, x, u, efforts, varying, constants, paths, float(dt), steps)
@@ -114,6 +122,26 @@ def _native(
     kind = ctypes.CFUNCTYPE(None, address, address, *[pointer] * 3, address, *[pointer] * 3, number, address)
     function = kind(run.engine.address(f"rollout_{method}"))
     path_q, path_v = (None, None) if paths is None else (p.ctypes.data for p in paths)
+    # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
+    most = steps if varying or paths is not None else max(1, SLICE // max(1, len(x)))
+    left = steps
+    while True:
+        part = min(left, most)
+        _share(run, function, model, x, u, efforts, varying, constants, (path_q, path_v), dt, part)
+        left -= part
+        if left <= 0:
+            return
+
+
+SLICE = 200_000
+"""Steps of all states together that are taken without a look at the keyboard: a fraction of a second."""
+
+
+def _share(
+    run: Any, function: Any, model: RobotModel, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
+    constants: np.ndarray, paths: tuple[Any, Any], dt: float, steps: int,
+) -> None:  # fmt: skip
+    path_q, path_v = paths
     run.engine.share(
         len(x),
         lambda a, b: function(

@@ -132,7 +132,10 @@ class Equations(SymbolicQuantities):
         return {name: getattr(self, name) for name in ("M", "D", "G", "coriolis", "B", "C", "K", "U")}
 
     def function(self, name: str) -> Any:
-        """A NumPy function ``f(q, v, a) -> array`` of one of :meth:`named`, with this robot's values put in.
+        """A NumPy function ``f(q, v=None, a=None) -> array`` of one of :meth:`named`, with this robot's values put in.
+
+        It takes batches (..., nq), (..., nv) and returns (..., nv, nv) for matrices, (..., nv) for D and G, and numbers
+        for the energies.
 
         Raises:
             ArgumentError: there is no such name.
@@ -140,12 +143,15 @@ class Equations(SymbolicQuantities):
         import numpy as np
         import sympy
 
+        from robot_dynamics_ros.dynamics.engine.arguments import as_input
+
         if name not in self.named():
             raise ArgumentError(
                 f"there is no {name!r}", where="name", got=name, remedy=f"One of {', '.join(self.named())}."
             )
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
+        shape = shape[:1] if shape and name in ("D", "G") else shape
         entries = list(what) if shape else [what]
         constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
         steps = [(s, e.xreplace(constants)) for s, e in self.steps]
@@ -153,21 +159,26 @@ class Equations(SymbolicQuantities):
             run = sympy.lambdify(
                 [self.q, self.v, self.a],
                 [sympy.sympify(e).xreplace(constants) for e in entries],
-                modules="math",
+                modules="numpy",
                 cse=lambda given: (steps, given),
             )
         else:
             run = sympy.lambdify(
                 [self.q, self.v, self.a],
                 [sympy.sympify(e).xreplace(constants) for e in entries],
-                modules="math",
+                modules="numpy",
                 cse=True,
             )
 
         def call(q: Any, v: Any = None, a: Any = None) -> Any:
-            none = [0.0] * len(self.v)
-            flat = np.array(run(q, none if v is None else v, none if a is None else a), dtype=float)
-            return flat.reshape(shape) if shape else float(flat[0])
+            n = len(self.v)
+            given = [
+                np.zeros(n) if x is None else as_input(x, (n,), word) for x, word in ((q, "q"), (v, "v"), (a, "a"))
+            ]
+            lead = np.broadcast_shapes(*(x.shape[:-1] for x in given))
+            flat = [np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in given))]
+            result = np.stack(flat, axis=-1).reshape(lead + shape)
+            return result if result.ndim else float(result)
 
         return call
 

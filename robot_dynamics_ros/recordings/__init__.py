@@ -1,1 +1,22 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
+
+from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
+from robot_dynamics_ros.recordings.read_bag import read_bag
+from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.write import write_bag, write_csv
+
+__all__ = [
+    "Recording",
+    "Settings",
+    "WrenchHistory",
+    "compute",
+    "draw_parts",
+    "draw_paths",
+    "draw_wrenches",
+    "read_bag",
+    "read_csv",
+    "write_bag",
+    "write_csv",
+]

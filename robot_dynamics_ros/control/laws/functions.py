@@ -20,6 +20,7 @@ from robot_dynamics_ros.control.laws.joint_space import (
 )
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -45,6 +46,8 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     law.check(model).prepare(x.kernels)
 
     def efforts(q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0) -> Array:
+        for name, value in (("q", q), ("v", v), ("q_d", q_d), ("v_d", v_d), ("a_d", a_d)):
+            as_input(value, (), name)  # real and finite numbers: a law must not turn anything else into efforts
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["NANOSECONDS", "Trajectory", "TrajectoryPoint", "nanoseconds"]
@@ -26,7 +27,13 @@ REST_SPEED = 1.2e-7
 
 
 def nanoseconds(seconds: float) -> int:
-    """Seconds as an integer number of nanoseconds."""
+    """Seconds as an integer number of nanoseconds.
+
+    Raises:
+        ArgumentError: not a finite number.
+    """
+    if not (isinstance(seconds, (int, float, np.number)) and math.isfinite(seconds)):
+        raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)
 
 

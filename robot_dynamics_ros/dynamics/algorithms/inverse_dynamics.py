@@ -35,15 +35,18 @@ class NewtonEuler(Generic[S]):
     motion: ForwardKinematics[S]
 
 
-def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> NewtonEuler[S]:
+def newton_euler(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None, *, gravity: bool = True
+) -> NewtonEuler[S]:
     """The algorithm of the table above.
 
     Args:
         external: forces on bodies in body frames.
+        gravity: whether bodies have weight.
     """
     f = tree.field(Force)
     f[tree.root] = Force.zero()
-    motion = ForwardKinematics(tree, q, v, a)
+    motion = ForwardKinematics(tree, q, v, a, gravity=gravity)
     for i in motion.outward():
         f[i] = net_force(i.inertia, motion.v[i], motion.a[i])
         if external is not None:
@@ -109,6 +112,17 @@ def _inverse_dynamics_wrenches(tree: Tree[S], q: Any, v: Any, a: Any, external: 
 def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = None) -> list[S]:
     """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts without acceleration."""
     return newton_euler(tree, q, v, tree.zeros(), external).tau
+
+
+@function(
+    "coriolis_forces",
+    "q v",
+    {"tau": ("nv",)},
+    exports=(Export("Coriolis and centrifugal efforts: C(q, v) v, the D of M a + D + G.", {"tau": "efforts"}),),
+)
+def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
+    """C(q, v) v: the efforts without acceleration and without weight."""
+    return newton_euler(tree, q, v, tree.zeros(), gravity=False).tau
 
 
 @function(

@@ -177,7 +177,7 @@ class Equations(SymbolicQuantities):
             ]
             lead = np.broadcast_shapes(*(x.shape[:-1] for x in given))
             flat = [np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in given))]
-            result = np.stack(flat, axis=-1).reshape(lead + shape)
+            result = (np.stack(flat, axis=-1) if flat else np.empty((*lead, 0))).reshape(lead + shape)
             return result if result.ndim else float(result)
 
         return call

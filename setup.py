@@ -49,6 +49,7 @@ BAGS = ["rosbags>=0.9.16"]
 SYMBOLIC = ["sympy>=1.10"]
 MJCF = ["mujoco>=3.1"]
 COMPLETION = ["argcomplete>=3.0"]
+CONSTRAINTS = ["pyyaml>=5.1"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
@@ -74,6 +75,7 @@ setup(
         "xacro": XACRO,
         "bags": BAGS,
         "symbolic": SYMBOLIC,
+        "constraints": CONSTRAINTS,
         "mjcf": MJCF,
         "completion": COMPLETION,
         "lint": LINT,
@@ -82,6 +84,7 @@ setup(
             "exudyn>=1.9",
             "hypothesis>=6",
             "pin>=3.0",
+            *CONSTRAINTS,
             "pytest>=7.4",
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.5",

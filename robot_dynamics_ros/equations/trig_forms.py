@@ -72,7 +72,12 @@ class TrigForms:
                 links = self._in_link_angles(polynomial)
                 forms.append(self.powers(links, self._cumulative))
                 forms.append(self.powers(self._other_squares(links), self._cumulative))
-        return min(forms, key=lambda e: (self.sympy.count_ops(e), len(self.sympy.Add.make_args(e))))
+
+        def length(e: Any) -> tuple[int, int]:
+            terms = len(self.sympy.Add.make_args(e))  # each of which will be multiplied by what stands in front
+            return int(self.sympy.count_ops(e)) + terms - 1, terms
+
+        return min(forms, key=length)
 
     def powers(self, polynomial: Polynomial, angles: list[Any]) -> Any:
         """Σ coefficient · Π sinᵃ cosᵇ."""

@@ -35,8 +35,8 @@ from robot_dynamics_ros.model.inertia_check import (
     inertial_place,
     nearest_possible,
 )
-from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
+from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source

@@ -35,18 +35,15 @@ class NewtonEuler(Generic[S]):
     motion: ForwardKinematics[S]
 
 
-def newton_euler(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None, *, gravity: bool = True
-) -> NewtonEuler[S]:
+def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> NewtonEuler[S]:
     """The algorithm of the table above.
 
     Args:
         external: forces on bodies in body frames.
-        gravity: whether bodies have weight.
     """
     f = tree.field(Force)
     f[tree.root] = Force.zero()
-    motion = ForwardKinematics(tree, q, v, a, gravity=gravity)
+    motion = ForwardKinematics(tree, q, v, a)
     for i in motion.outward():
         f[i] = net_force(i.inertia, motion.v[i], motion.a[i])
         if external is not None:
@@ -122,7 +119,7 @@ def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = No
 )
 def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     """C(q, v) v: the efforts without acceleration and without weight."""
-    return newton_euler(tree, q, v, tree.zeros(), gravity=False).tau
+    return [b - g for b, g in zip(bias_forces(tree, q, v), gravity_forces(tree, q), strict=True)]
 
 
 @function(

@@ -103,6 +103,11 @@ class ConstrainedPlant:
         self._start = (self._arguments.default_start() if q0 is None else q0, np.zeros(nv) if v0 is None else v0)
         self.reset()
 
+    @property
+    def compiled(self) -> bool:
+        """Whether whole steps run in machine code: never."""
+        return False
+
     # -- state ---------------------------------------------------------------------------------------------------
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import threading
 
 import numpy as np
@@ -66,6 +67,7 @@ def test_a_long_rollout_can_be_interrupted():
 
     limb = rd.limb(1)
     rd.rollout(limb, [0.0], [0.0], dt=1e-3, steps=1)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     try:
@@ -73,6 +75,7 @@ def test_a_long_rollout_can_be_interrupted():
             rd.rollout(limb, [0.0], [0.0], dt=1e-3, steps=10**18)
     finally:
         timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_rollout_in_pieces_is_the_same(monkeypatch):

@@ -101,8 +101,7 @@ class ControlLoop:
         self.stamp = 0
         self._enabled = False
         self._arrival = 0
-        self._watched = time.monotonic_ns()
-        self._held_up = 0
+        self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
         self._late = round(values["state_timeout"] * 1e9)
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
@@ -130,7 +129,7 @@ class ControlLoop:
     def enable(self) -> None:
         """Hold from the next joint state on."""
         self._enabled, self.running = True, False
-        self._watched, self._held_up = time.monotonic_ns(), 0
+        self._watched = self._held_up = 0  # nothing to be late for yet
 
     def disable(self) -> None:
         """Send the safe command and stop."""
@@ -210,7 +209,7 @@ class ControlLoop:
 
     def _excuse_own_delay(self, stamp: int, steady: int) -> None:
         """If :meth:`watch` did not run when it should have, this process was held up, and the robot is not to blame."""
-        gap = max(steady - self._watched, self._held_up)
+        gap = max(steady - self._watched if self._watched else 0, self._held_up)
         self._held_up = 0
         if gap > HELD_UP:
             self.controller.excuse(stamp, gap)
@@ -219,7 +218,7 @@ class ControlLoop:
     def watch(self) -> None:
         """To be called many times a second, whether joint states arrive or not."""
         steady = time.monotonic_ns()
-        late = steady - self._watched > HELD_UP
+        late = self._watched > 0 and steady - self._watched > HELD_UP
         if late:
             self._held_up = steady - self._watched
         self._watched = steady

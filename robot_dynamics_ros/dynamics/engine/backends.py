@@ -16,7 +16,6 @@ import logging
 import math
 import os
 import threading
-import weakref
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Inter
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 from robot_dynamics_ros.spatial import maximum, minimum
 
@@ -62,18 +62,9 @@ class _Made:
         self.backend = _checked(wanted, where) if self.insisted else available_backends()[0]
 
 
-_made: weakref.WeakKeyDictionary[RobotModel, _Made] = weakref.WeakKeyDictionary()
-_made_lock = threading.RLock()
-
-
+@once_per_model
 def _of(model: RobotModel) -> _Made:
-    found = _made.get(model)
-    if found is None:
-        with _made_lock:
-            found = _made.get(model)
-            if found is None:
-                found = _made[model] = _Made(model)
-    return found
+    return _Made(model)
 
 
 def available_backends() -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--functions",
         default=",".join(DEFAULT),
         metavar="NAMES",
-        help=f"comma-separated, or 'all'; of {', '.join(FUNCTIONS)}, step (default: {','.join(DEFAULT)})",
+        help=f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})",
     )
     parser.add_argument("--prefix", help="of all names, and the files' name (default: the robot's name)")
     parser.add_argument("--scalar", choices=("double", "float"), default="double", help="number type in C")

@@ -39,10 +39,14 @@ upright = [np.pi / 2, 0.0]
     "models.md": """
 open("robot.urdf", "w").write(rd.to_urdf(model))
 open("robot.urdf.xacro", "w").write(rd.to_urdf(model))
+open("robot.xml", "w").write(
+    "<mujoco><worldbody><body name='arm'><joint name='j' type='hinge' axis='0 0 1'/>"
+    "<geom type='box' size='0.1 0.2 0.3' mass='1'/></body></worldbody></mujoco>"
+)
 pose, com, tensor, gripper_model = rd.Pose(), (0, 0, 0.05), 0.01 * np.eye(3), rd.limb(1)
 """,
     "simulation.md": "effort = np.zeros(7)",
-    "wrenches.md": "mx = my = mz = fx = fy = fz = 0.1; point = (0.0, 0.0, 0.3)",
+    "wrenches.md": "mx = my = mz = fx = fy = fz = 0.1; point = (0.0, 0.0, 0.3); wrench = np.zeros(6)",
 }
 """What single pages take for granted beside that."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
     if page in ELSEWHERE:
         pytest.skip(f"needs {ELSEWHERE[page]}")
     monkeypatch.chdir(tmp_path)
-    space = {"__name__": "page"}
+    module = types.ModuleType("page")  # where dataclasses on the page look for their module
+    monkeypatch.setitem(sys.modules, "page", module)
+    space = module.__dict__
     if page != "README.md":
         exec(GIVEN + GIVEN_ON.get(page, ""), space)
     with warnings.catch_warnings():

@@ -113,27 +113,27 @@ class JointSystem:
 
     @cached_property
     def _forward(self) -> Callable[..., Array]:
-        return kernel(self.model, "forward_dynamics")  # type: ignore[no-any-return]
+        return kernel(self.model, "forward_dynamics")
 
     @cached_property
     def _bias(self) -> Callable[..., Array]:
-        return kernel(self.model, "bias_forces")  # type: ignore[no-any-return]
+        return kernel(self.model, "bias_forces")
 
     @cached_property
     def _mass(self) -> Callable[..., Array]:
-        return kernel(self.model, "mass_matrix")  # type: ignore[no-any-return]
+        return kernel(self.model, "mass_matrix")
 
     @cached_property
     def _inverse(self) -> Callable[..., Any]:
-        return kernel(self.model, "inverse_dynamics_wrenches", external=True)  # type: ignore[no-any-return]
+        return kernel(self.model, "inverse_dynamics_wrenches", external=True)
 
     @cached_property
     def _external(self) -> Callable[..., Array]:
-        return kernel(self.model, "external_efforts", external=True)  # type: ignore[no-any-return]
+        return kernel(self.model, "external_efforts", external=True)
 
     @cached_property
     def _poses(self) -> Callable[..., Array]:
-        return kernel(self.model, "link_poses")  # type: ignore[no-any-return]
+        return kernel(self.model, "link_poses")
 
     def prepare(self) -> None:
         """Make the functions of the robot that any of the methods here may need, so that none is compiled later."""

@@ -31,9 +31,9 @@ Values = float | Array | Mapping[str, float]
 def dry_friction(p: Any, i: int, speed: float) -> float:
     """F(|v|) of joint ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
-        return p.coulomb[i]  # type: ignore[no-any-return]
+        return p.coulomb[i]
     ratio = min(abs(speed) / p.stribeck_velocity[i], 1e12)
-    return p.coulomb[i] + p.rise[i] * exp(-power(ratio, p.stribeck_exponent[0]))  # type: ignore[no-any-return]
+    return p.coulomb[i] + p.rise[i] * exp(-power(ratio, p.stribeck_exponent[0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ Values = float | Array | Mapping[str, float]
 def spring_effort(p: Any, i: int, position: float, speed: float) -> float:
     """P (u_o − q) + D (v_o − q̇) + u_f of joint ``i``.  A routine."""
     pull = p.spring_p[i] * (p.spring_rest[i] - position) + p.spring_d[i] * (p.spring_rate[i] - speed)
-    return pull + p.spring_constant[i]  # type: ignore[no-any-return]
+    return pull + p.spring_constant[i]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ __all__ = ["Payload", "carrying"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Payload:
-    """A rigid body welded to a link.
+    """A rigid body attached to a link.
 
     Attributes:
         link: name of the link that carries it.
@@ -74,7 +74,7 @@ class Payload:
 
 
 def carrying(model: RobotModel, payload: Payload) -> RobotModel:
-    """``model`` with ``payload`` welded to its link.
+    """``model`` with ``payload`` attached to its link.
 
     Raises:
         UnknownNameError: the model has no such link.

@@ -10,7 +10,7 @@
 ``gravity.x``               a component of the gravitational acceleration, m/s²; also ``.y``, ``.z``
 ==========================  ==========================================================================================
 
-A body is the child link of a moving joint with everything welded to it; it is called by that link.  ``mass`` and
+A body is the child link of a moving joint with everything rigidly attached to it; it is called by that link.  ``mass`` and
 ``com`` of the root link are known, too: they matter for the potential energy alone.
 """
 
@@ -83,11 +83,11 @@ def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
             clean_vector(model.root_inertia.com)[k],
         )
     for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
-        welded = any(
+        attached = any(
             int(b) == i and name != link and model.link(name).inertia.mass > 0.0
             for name, b in zip(model.link_names, model.link_body, strict=True)
         )
-        body = f"{link} with all that is welded to it" if welded else link
+        body = f"{link} with all that is rigidly attached to it" if attached else link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
         for k, axis in enumerate(AXES):
             yield (
@@ -243,7 +243,7 @@ def _unknown(model: RobotModel, place: str, known: Mapping[str, object]) -> Exce
         owner = model.root_link if body < 0 else body_links(model)[body]
         if owner != link:
             return ArgumentError(
-                f"link {link!r} is welded to {owner!r} and has no mass properties of its own here",
+                f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of its own here",
                 where=f"symbol {place}",
                 got=place,
                 remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",

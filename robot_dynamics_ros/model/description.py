@@ -189,7 +189,7 @@ class Inertia:
         return self.rotational + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Two bodies welded together, both described in the same frame."""
+        """Two bodies rigidly joined, both described in the same frame."""
         for one, rest in ((self, other), (other, self)):
             if one.mass == 0.0 and not one.rotational.any():
                 return rest  # exactly: nothing is added, so nothing may be rounded

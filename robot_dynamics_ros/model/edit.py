@@ -103,7 +103,7 @@ def attach(
     name: str = "payload",
     prefix: str = "",
 ) -> RobotModel:
-    """The robot with something welded to one of its links.  See :meth:`RobotModel.attach`."""
+    """The robot with something rigidly attached to one of its links.  See :meth:`RobotModel.attach`."""
     model.link_index(link)
     placement = Pose.of(pose)
     old = model.description

@@ -64,7 +64,7 @@ class RobotModel:
         joint_rotation, joint_position: (nb, 3, 3), (nb, 3) placement of the joint frame in the parent body frame.
         body_mass, body_com, body_inertia: (nb,), (nb, 3), (nb, 3, 3) of the merged body, in the body frame, the
             rotational inertia about the body's centre of mass.
-        root_inertia: mass properties of all links welded to the root, in the root link frame.
+        root_inertia: mass properties of all links fixed to the root, in the root link frame.
         q_index, v_index: (nb,) first coordinate of each body's joint (its master's for a mimic joint).
         mimic_master, mimic_multiplier, mimic_offset: (nb,) master body or −1; q = multiplier · q_master + offset.
         lower, upper: (nq,) position limits, ±inf where there are none.
@@ -225,10 +225,10 @@ class RobotModel:
         name: str = "payload",
         prefix: str = "",
     ) -> RobotModel:
-        """The robot with a payload or a tool welded to a link.
+        """The robot with a payload or a tool rigidly attached to a link.
 
         Args:
-            link: what it is welded to.
+            link: what it is attached to.
             body: mass properties in the frame of the new body, a point mass in kg, or another robot (a gripper, say;
                 its gravity and base do not matter).
             pose: placement of the new body's frame (the other robot's root link) in the link's frame, a

@@ -1,4 +1,4 @@
-"""A payload is a body welded on, nothing else."""
+"""A payload is a body rigidly attached, nothing else."""
 
 import numpy as np
 import pytest
@@ -22,11 +22,11 @@ def test_it_equals_a_link_welded_on(arm):
         'ixz="-0.001" iyy="0.02" iyz="0.0" izz="0.025"/></inertial></link><joint name="weld" type="fixed">'
         '<parent link="flange"/><child link="load"/></joint></robot>'
     )
-    welded = rd.load_urdf(text.replace("</robot>", body))
+    attached = rd.load_urdf(text.replace("</robot>", body))
     for _ in range(5):
         q, v, a = rng.uniform(-1, 1, (3, 7))
         np.testing.assert_allclose(
-            rd.inverse_dynamics(loaded, q, v, a), rd.inverse_dynamics(welded, q, v, a), rtol=1e-11, atol=1e-11
+            rd.inverse_dynamics(loaded, q, v, a), rd.inverse_dynamics(attached, q, v, a), rtol=1e-11, atol=1e-11
         )
     assert loaded.link_names == arm.link_names
 

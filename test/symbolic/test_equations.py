@@ -224,7 +224,7 @@ def test_floating_joints_and_robots_without_joints_are_refused():
         ({"mass:forearm": "tau2"}, "already taken by effort 2"),
         ({"mass:forearm": "m", "mass:upper_arm": "m"}, "already taken by mass:forearm"),
         ({"gravity": "g", "gravity.z": "gz"}, "as a whole and by component"),
-        ({"mass:tip": "m"}, "welded to 'forearm'"),
+        ({"mass:tip": "m"}, "rigidly attached to 'forearm'"),
         ("everything", "'auto'"),
     ],
 )

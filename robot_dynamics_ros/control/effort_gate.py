@@ -144,7 +144,8 @@ class EffortGate:
             self.counts["effort_limit"] += 1
             np.clip(new, -s.effort_limit, s.effort_limit, out=new)
         elapsed = (s.command_timeout if self._last is None else (t - self._last) / NANOSECONDS) or 0.0
-        np.multiply(s.effort_rate, min(max(elapsed, 0.0), s.command_timeout), out=self._bound)
+        # not zero: no bound (inf) over no time must stay no bound
+        np.multiply(s.effort_rate, min(max(elapsed, 1e-9), s.command_timeout), out=self._bound)
         new -= self.output
         if np.greater(np.abs(new), self._bound, out=self._exceeds).any():
             if not s.clip:

@@ -39,7 +39,9 @@ def test_processes_change_nothing(tmp_path):
 
 @pytest.mark.parametrize("wrong", [["--runs", "0"], ["--dt", "0"], ["--processes", "0"], ["--mass", "-1"]])
 def test_wrong_arguments_are_refused(wrong, capsys):
-    assert main([*QUICK, "--runs", "1", *wrong]) == 2
+    with pytest.raises(SystemExit) as ended:  # as argparse ends on usage errors
+        main([*QUICK, "--runs", "1", *wrong])
+    assert ended.value.code == 2
     assert capsys.readouterr().err.count("error:") == 1
 
 

@@ -23,6 +23,11 @@ needs_compiler = pytest.mark.skipif(not COMPILED, reason="llvmlite is not instal
 
 def options_for(model, name):
     link = model.link_index(model.link_names[-1])
+    if "constraints" in TABLE[name].options:
+        made = [
+            rd.distance_constraint("distance", model.link_names[1], point_a=(1.0, 0.0, 0.0)),
+        ]
+        return {"constraints": rd.Constraints(model, made, reference=rd.random_configuration(model, 1)).specs}
     chosen = {
         "link_pose": {"link": link},
         "jacobian": {"link": link, "frame": "world"},

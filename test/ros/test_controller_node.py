@@ -323,7 +323,7 @@ def test_parameters_that_nobody_could_have_meant_are_answered(robot, start):
     for name, kind in (("law", 77), ("", 3), ("joints", 2), ("gains.shoulder.p", 9), ("no such thing", 2)):
         request = SetParameters.Request(parameters=[ParameterMessage(name=name, value=ParameterValue(type=kind))])
         response = robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
-        assert not any(result.successful for result in response.results)
+        assert not any(result.successful for result in response.results), (name, kind)
     robot.effort()
 
 

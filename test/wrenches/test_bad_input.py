@@ -25,7 +25,7 @@ Z = np.zeros(6)
         (lambda: rd.wrench_balance(ARM, Z, Z, Z, "tool0", observer="moon"), "observer.*unknown frame 'moon'.*world"),
         (lambda: rd.wrench_balance(ARM, Z, Z, Z, "tool0", expressed_in="me"), "observer, world"),
         (lambda: rd.wrench_balance(ARM, Z, Z, Z, "tool0")["centripetal"], "unknown wrench part.*centrifugal"),
-        (lambda: rd.motion(ARM, Z, point_on="hand"), "unknown link 'hand'"),
+        (lambda: rd.motion(ARM, Z, point_on="hand"), "unknown frame 'hand'"),
         (lambda: rd.motion(ARM, Z, point_on="tool0", relative_to="table"), "relative_to.*'table'"),
         (lambda: rd.motion(ARM, Z, point_on="tool0", expressed_in="table"), "expressed_in.*'table'"),
         (lambda: rd.inertia_about(ARM, Z, "tool0", point="mass"), "point.*'mass'.*com"),

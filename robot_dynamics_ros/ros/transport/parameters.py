@@ -229,6 +229,8 @@ class ParameterSet(Mapping[str, Any]):
         changed = []
         try:
             for parameter in parameters:
+                if not parameter.name:  # rclpy takes it for declared
+                    raise ArgumentError("it has no name", where="parameter", remedy="Name a parameter of this node.")
                 param = self._params.get(parameter.name)
                 if param is None:
                     continue  # use_sim_time and the like; or being declared just now, and checked there

@@ -24,7 +24,7 @@ from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_frictio
 from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, check_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
@@ -311,15 +311,7 @@ def validate(values: Mapping[str, Any]) -> None:
     Raises:
         ArgumentError: values that do not fit together.
     """
-    joints = values["joints"]
-    repeated = sorted({name for name in joints if joints.count(name) > 1})
-    if repeated:
-        raise ArgumentError(
-            f"names {repeated[0]!r} more than once",
-            where="parameter 'joints'",
-            got=joints,
-            remedy="Name each joint once.",
-        )
+    check_joints(values["joints"])
     if values["payload.mass"] > 0.0 and not values["payload.link"]:
         raise ArgumentError(
             "is empty although payload.mass is not zero",

@@ -16,7 +16,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, check_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -219,15 +219,7 @@ def validate(values: Mapping[str, Any]) -> None:
     Raises:
         ArgumentError: values that do not fit together.
     """
-    joints = values["joints"]
-    repeated = sorted({name for name in joints if joints.count(name) > 1})
-    if repeated:
-        raise ArgumentError(
-            f"names {repeated[0]!r} more than once",
-            where="parameter 'joints'",
-            got=joints,
-            remedy="Name each joint once.",
-        )
+    check_joints(values["joints"])
     if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
         raise ArgumentError(
             f"has no meaning with time_mode {values['time_mode']!r}",

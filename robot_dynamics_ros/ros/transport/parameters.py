@@ -10,7 +10,7 @@ import array
 import difflib
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
-__all__ = ["Param", "ParameterSet"]
+__all__ = ["Param", "ParameterSet", "check_joints"]
 
 #: How names of parameters begin that rclpy declares, or may declare later.
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
@@ -154,6 +154,22 @@ class Param:
                     remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
                 )
         return value
+
+
+def check_joints(joints: Sequence[str]) -> None:
+    """Refuse a parameter ``joints`` that names one twice.
+
+    Raises:
+        ArgumentError: naming the joint.
+    """
+    repeated = sorted({name for name in joints if joints.count(name) > 1})
+    if repeated:
+        raise ArgumentError(
+            f"names {repeated[0]!r} more than once",
+            where="parameter 'joints'",
+            got=joints,
+            remedy="Name each joint once.",
+        )
 
 
 class ParameterSet(Mapping[str, Any]):

@@ -27,7 +27,7 @@ _CHUNK = 1000
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Smoothed motion at the times of the samples.
+    """Smoothed motion at the times of the samples, without the stretches that are too short for a polynomial.
 
     Attributes:
         t: (n,) s.
@@ -88,11 +88,15 @@ class Motion:
             raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window", got=window)
         step = float(np.median(np.diff(t)))
         samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
-        smooth = derivatives(t, q, window=min(samples, (n - 1) | 1), order=order, up_to=2)
-        parts = tuple(p for p in segments(t) if p.stop - p.start > 2 * (order + 2))
-        if not parts:
+        samples = min(samples, (n - 1) | 1)
+        q, v, a = derivatives(t, q, window=samples, order=order, up_to=2)
+        long = [p for p in segments(t) if p.stop - p.start > 2 * (order + 2)]
+        if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
-        return cls(t, smooth[0], smooth[1], smooth[2], effort, parts, min(samples, (n - 1) | 1))
+        rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
+        ends = np.cumsum([p.stop - p.start for p in long])
+        parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
+        return cls(t[rows], q[rows], v[rows], a[rows], effort[rows], parts, samples)
 
     @property
     def step(self) -> float:

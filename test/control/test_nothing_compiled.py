@@ -13,6 +13,14 @@ PERIOD = 10_000_000
 TEN_MINUTES = 600 * 10**9
 
 
+def take_over_all(controller):
+    """Let everything that is being prepared take effect, between two cycles."""
+    deadline = time.monotonic() + 60.0
+    while controller.preparing and time.monotonic() < deadline:
+        time.sleep(0.01)
+        controller.take_over()
+
+
 def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
     arm = rd.load_robot("six_axis")
     made = []
@@ -44,8 +52,10 @@ def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_
     made.clear()
     cycle = threading.current_thread()
     asked = carried = 0
-    for t in range(PERIOD, TEN_MINUTES, PERIOD):
-        event = rng.random()
+    before = controller.payload
+    times = range(PERIOD, TEN_MINUTES, PERIOD)
+    events = np.random.default_rng(4).random(len(times))  # drawn beforehand: none depends on how fast a thread compiles
+    for t, event in zip(times, events, strict=True):
         if event < 0.02:
             controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)
         elif event < 0.025:
@@ -53,17 +63,15 @@ def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_
         elif event < 0.028 and not controller.preparing:
             names = controller.law.gain_names
             controller.set_gains(**{str(rng.choice([n for n in names if "clamp" not in n])): 1.0})
-        elif event < 0.0285 and not controller.preparing:
+        elif event < 0.0283:
+            take_over_all(controller)  # the payload before this one takes effect first
             controller.set_payload(payloads[rng.integers(4)], background=True)
             asked += 1
-        before = controller.payload
         command = controller.update(t, q + 0.01 * rng.normal(size=6), 0.01 * rng.normal(size=6))
         carried += controller.payload is not before
+        before = controller.payload
         assert np.isfinite(command).all()
-    deadline = time.monotonic() + 60.0
-    while controller.preparing and time.monotonic() < deadline:
-        time.sleep(0.01)
-        controller.take_over()
+    take_over_all(controller)
     assert not controller.preparing
     assert asked > 10 and carried > 3
     assert [name for thread, name in made if thread is cycle] == []

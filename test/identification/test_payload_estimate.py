@@ -44,6 +44,22 @@ def test_mass_within_two_percent_and_centre_within_five_millimetres(mass, seed):
     assert abs(found.payload.mass - mass) < 4 * found.mass_error
 
 
+def test_lost_messages_that_leave_single_samples_between_gaps_do_no_harm():
+    arm, payload, truth = loaded(3.0)
+    motion = rd.payload_motion(arm, LINK, HOME, span=0.6, duration=12.0, tries=5)
+    t = np.arange(0.0, 2 * motion.period, 0.004)
+    q, v, a = (motion.at(t, k) for k in range(3))
+    friction = rd.Friction.of(arm)
+    effort = rd.inverse_dynamics(truth, q, v, a) + np.array([friction.effort(row) for row in v])
+    lost = np.zeros(len(t), dtype=bool)
+    lost[1:40] = lost[41:80] = lost[500:530] = lost[532:560] = lost[-40:-1] = True
+    found = rd.estimate_payload(arm, LINK, t[~lost], q[~lost], effort[~lost])
+    assert found.payload.mass == pytest.approx(3.0, rel=0.02)
+    np.testing.assert_allclose(found.payload.com, payload.com, atol=5e-3)
+    with pytest.raises(rd.RobotDynamicsError, match="stretch without gaps"):
+        rd.estimate_payload(arm, LINK, np.cumsum(np.tile([0.001] * 7 + [1.0], 10)), q[:80], effort[:80])
+
+
 def test_the_motion_stays_within_bounds_and_ends_where_it_began():
     arm = rd.load_robot("six_axis")
     lower, upper = HOME - 0.2, HOME + 0.1

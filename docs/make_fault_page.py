@@ -1,4 +1,4 @@
-"""Write docs/faults.md from the rows that `make test-faults` has measured: ``python docs/make_fault_page.py ROWS``."""
+"""Write docs/reference/faults.md from the rows that `make test-faults` measured: ``docs/make_fault_page.py ROWS``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ finite, complete and within bounds. `make test` runs every third of these.
 def main() -> int:
     """Write the page."""
     rows = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    page = Path(__file__).with_name("faults.md")
+    page = Path(__file__).parent / "reference" / "faults.md"
     page.write_text(HEAD + "\n".join(dict.fromkeys(rows)) + "\n", encoding="utf-8")
     print(f"{page}: {len(rows)} faults")
     return 0

@@ -52,14 +52,14 @@ pose, com, tensor, gripper_model = rd.Pose(), (0, 0, 0.05), 0.01 * np.eye(3), rd
 """What single pages take for granted beside that."""
 
 
-def _pages():
-    return sorted(p.name for p in (ROOT / "docs").glob("*.md")) if (ROOT / "docs").is_dir() else []
+PAGES = {p.name: p for p in sorted((ROOT / "docs").rglob("*.md"))}
+"""Every page by its file name, which no two share."""
 
 
-@pytest.mark.parametrize("page", ["README.md", *_pages()])
+@pytest.mark.parametrize("page", ["README.md", *PAGES])
 def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
     """The blocks of a page one after the other, in one namespace, in an empty folder."""
-    path = ROOT / page if page == "README.md" else ROOT / "docs" / page
+    path = PAGES.get(page, ROOT / page)
     text = path.read_text(encoding="utf-8")
     blocks = [(text[: m.start()].count("\n") + 2, m[1]) for m in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
     if not blocks:
@@ -80,14 +80,14 @@ def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
 
 def test_the_algorithm_of_the_architecture_page_runs():
     """In a process of its own: it declares a function."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = PAGES["architecture.md"].read_text(encoding="utf-8")
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "@function" in b)
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_algorithm_quoted_on_the_architecture_page_is_the_one_that_runs():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = PAGES["architecture.md"].read_text(encoding="utf-8")
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def newton_euler" in b)
     source = (ROOT / "robot_dynamics_ros/dynamics/algorithms/inverse_dynamics.py").read_text(encoding="utf-8")
     for line in block.splitlines()[1:]:
@@ -95,7 +95,7 @@ def test_the_algorithm_quoted_on_the_architecture_page_is_the_one_that_runs():
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
@@ -106,7 +106,7 @@ def test_every_parameter_is_documented():
     from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
     from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
 
-    text = (ROOT / "docs" / "ros_interface.md").read_text(encoding="utf-8")
+    text = PAGES["ros_interface.md"].read_text(encoding="utf-8")
     for param in (*CONTROLLER_PARAMETERS, *joint_parameters(["<joint>"]), *SIMULATOR_PARAMETERS):
         assert f"`{param.name}`" in text, param.name
         assert param.description in text, param.name
@@ -117,7 +117,7 @@ def test_every_parameter_of_the_gate_is_documented():
     import robot_dynamics_ros as rd
     from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
 
-    text = (ROOT / "docs" / "effort_gate.md").read_text(encoding="utf-8")
+    text = PAGES["effort_gate.md"].read_text(encoding="utf-8")
     model = rd.limb(1)
     for param in (*GATE_PARAMETERS, *limit_parameters(model, model.joint_names)):
         assert f"`{param.name.replace(model.joint_names[0], '<joint>')}`" in text, param.name

@@ -1,4 +1,4 @@
-"""The table of docs/source_documents.md is true."""
+"""The table of docs/explanation/source_documents.md is true."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.random_trees import ONE_DOF, random_model
 import robot_dynamics_ros as rd
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "source_documents.md"
+PAGE = ROOT / "docs" / "explanation" / "source_documents.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="not a source checkout")
 
 

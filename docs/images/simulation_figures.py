@@ -1,4 +1,4 @@
-"""Draws the figures of docs/simulation.md and prints its numbers: python docs/images/simulation_figures.py"""
+"""Draws the figures of docs/reference/simulation.md and prints its numbers: python docs/images/simulation_figures.py"""
 
 from pathlib import Path
 

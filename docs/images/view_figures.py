@@ -1,4 +1,4 @@
-"""The pictures of docs/viewing.md and the README's film: ``python docs/images/view_figures.py`` (needs a browser)."""
+"""The pictures of docs/how_to/viewing.md and the README's film: ``python docs/images/view_figures.py`` (needs a browser)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/wrenches.md: ``python docs/images/wrench_figures.py``."""
+"""The pictures of docs/reference/wrenches.md: ``python docs/images/wrench_figures.py``."""
 
 from pathlib import Path
 

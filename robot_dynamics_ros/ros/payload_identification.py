@@ -59,7 +59,7 @@ _MISSED = 0.15  # rad or m between the motion and where the arm was
 
 
 class PayloadIdentificationNode(Node):
-    """See ``docs/ros_interface.md``: the service ``~/identify_payload`` (std_srvs/Trigger)."""
+    """See ``docs/reference/ros_interface.md``: the service ``~/identify_payload`` (std_srvs/Trigger)."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("payload_identification", **options)

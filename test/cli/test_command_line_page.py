@@ -10,7 +10,7 @@ import pytest
 
 from robot_dynamics_ros.cli.main import COMMANDS, EXIT_CODES, make_parser
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command_line.md"
 SHARED = ("the robot", "output")
 
 

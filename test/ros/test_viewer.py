@@ -258,6 +258,6 @@ def robot_pixel(browser: Browser) -> tuple[float, float]:
 def test_the_parameters_are_documented():
     from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
 
-    page = Path(__file__).parents[2] / "docs" / "viewing.md"
+    page = Path(__file__).parents[2] / "docs" / "how_to" / "viewing.md"
     text = page.read_text(encoding="utf-8")
     assert all(f"`{param.name}`" in text for param in VIEWER_PARAMETERS)

@@ -59,7 +59,7 @@ def _simulator_parameters() -> list[str]:
 
 
 class ControllerNode(LifecycleNode):
-    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+    """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("computed_torque_controller", **options)

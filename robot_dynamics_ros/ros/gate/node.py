@@ -34,7 +34,7 @@ _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 
 
 class EffortGateNode(Node):
-    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+    """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("effort_gate", **options)

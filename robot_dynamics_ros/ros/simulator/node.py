@@ -44,7 +44,7 @@ _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint sta
 
 
 class SimulatorNode(Node):
-    """See ``docs/ros_interface.md`` for topics, services and parameters."""
+    """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("robot_simulator", **options)

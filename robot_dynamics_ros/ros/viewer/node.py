@@ -28,7 +28,7 @@ __all__ = ["ViewerNode"]
 
 
 class ViewerNode(Node):
-    """See ``docs/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
+    """See ``docs/how_to/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("robot_viewer", **options)

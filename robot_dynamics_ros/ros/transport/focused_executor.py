@@ -1,8 +1,8 @@
 """An executor that spends its time on the control cycle.
 
-rclpy looks at every entity of a node each time it waits: publishers' events, parameter and lifecycle services, timers.
-With the thirty or so of these nodes that takes longer than the cycle itself.  Here the wait for the next joint state or
-command looks at the few entities of the cycle only; everything else gets its turn many times a second.
+rclpy makes a new wait set of every entity of a node each time it waits: publishers' events, parameter and lifecycle
+services, timers.  With the thirty or so of these nodes that takes longer than the cycle itself.  Here one wait set of the
+few entities of the cycle is kept and waited on; everything else gets its turn many times a second, through rclpy's own way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol
 
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor, TimeoutException
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.subscription import Subscription
 
 __all__ = ["CycleNode", "FocusedExecutor"]
 
@@ -18,10 +20,10 @@ _LOOK_AROUND_NS = 20_000_000
 
 
 class CycleNode(Protocol):
-    """What a node must tell to be focused on."""
+    """What a node must tell to be focused on.  The callbacks of both are plain functions, not coroutines."""
 
     def cycle_subscriptions(self) -> list[Any]:
-        """Subscriptions to be looked at in every wait; none: look at everything."""
+        """Subscriptions to be looked at in every wait; none: look at everything.  Another list when they change."""
         ...
 
     def cycle_timers(self) -> list[Any]:
@@ -29,16 +31,72 @@ class CycleNode(Protocol):
         ...
 
 
-class _Focus:
-    """The part of a node that a wait looks at, with the attributes that the executor reads of a node."""
+class _CycleWait:
+    """One wait set for the entities of the cycle, used again and again.
 
-    def __init__(self, subscriptions: list[Any], timers: list[Any]) -> None:
-        self.subscriptions = subscriptions
-        self.timers = timers
-        self.clients: tuple[Any, ...] = ()
-        self.services: tuple[Any, ...] = ()
-        self.guards: tuple[Any, ...] = ()
-        self.waitables: tuple[Any, ...] = ()
+    Args:
+        subscriptions, timers: the entities.
+        context: rclpy's.
+
+    Attributes:
+        subscriptions: the list it was made of.
+        timers: how many timers.
+    """
+
+    def __init__(self, subscriptions: list[Any], timers: list[Any], context: Any) -> None:
+        self.subscriptions, self.timers = subscriptions, len(timers)
+        self._subscriptions = [
+            (s, s.handle, s.msg_type, s.raw, s._callback_type is Subscription.CallbackType.MessageOnly)
+            for s in subscriptions
+        ]
+        self._timers = [(t, t.handle) for t in timers]
+        self._handles = [*(s[1] for s in self._subscriptions), *(t[1] for t in self._timers)]
+        with context.handle:
+            self._set = _rclpy.WaitSet(len(subscriptions), 0, len(timers), 0, 0, 0, context.handle)
+
+    def wait(self, timeout_ns: int) -> None:
+        """Wait until something is ready.
+
+        Raises:
+            InvalidHandle: one of the entities has been destroyed.
+        """
+        wait_set = self._set
+        entered = 0
+        try:
+            for handle in self._handles:
+                handle.__enter__()  # nobody may destroy it while it is waited for
+                entered += 1
+            wait_set.clear_entities()
+            for subscription in self._subscriptions:
+                wait_set.add_subscription(subscription[1])
+            for timer in self._timers:
+                wait_set.add_timer(timer[1])
+            wait_set.wait(timeout_ns)
+        finally:
+            for handle in self._handles[:entered]:
+                handle.__exit__(None, None, None)
+
+    def run(self) -> None:
+        """Call the callbacks of all that was ready; those of entities that have been destroyed meanwhile are left out."""
+        for k, (subscription, handle, kind, raw, message_only) in enumerate(self._subscriptions):
+            if self._set.is_ready("subscription", k):
+                try:
+                    with handle:
+                        taken = handle.take_message(kind, raw)
+                except _rclpy.InvalidHandle:
+                    continue
+                if taken is not None:
+                    subscription.callback(*(taken[:1] if message_only else taken))
+        for k, (timer, handle) in enumerate(self._timers):
+            if self._set.is_ready("timer", k):
+                try:
+                    with handle:
+                        if not handle.is_timer_ready():
+                            continue
+                        handle.call_timer()
+                except _rclpy.InvalidHandle:
+                    continue
+                timer.callback()
 
 
 class FocusedExecutor(SingleThreadedExecutor):
@@ -51,15 +109,43 @@ class FocusedExecutor(SingleThreadedExecutor):
     def __init__(self, node: Any) -> None:
         super().__init__()
         self._node = node
+        self._looking_around = False
         self._look_around_at = 0
+        self._wait: _CycleWait | None = None
         self.add_node(node)
 
-    def get_nodes(self) -> list[Any]:
-        """What the next wait looks at: the node, or the part of it that the cycle needs."""
-        now = time.monotonic_ns()
-        if now < self._look_around_at:
-            subscriptions = self._node.cycle_subscriptions()
-            if subscriptions:
-                return [_Focus(subscriptions, self._node.cycle_timers())]
-        self._look_around_at = now + _LOOK_AROUND_NS
-        return super().get_nodes()
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Run what the cycle has ready, or else wait for it; now and then one callback of everything else."""
+        subscriptions = self._node.cycle_subscriptions()
+        if not subscriptions or self._is_shutdown:
+            self._wait = None
+            super().spin_once(timeout_sec)
+            return
+        left = self._look_around_at - time.monotonic_ns()
+        if self._looking_around or left <= 0:
+            self._look_around()
+            subscriptions, left = self._node.cycle_subscriptions(), 0
+            if not subscriptions:
+                return
+        wait = self._wait
+        if wait is None or wait.subscriptions is not subscriptions or wait.timers != len(self._node.cycle_timers()):
+            wait = self._wait = _CycleWait(subscriptions, self._node.cycle_timers(), self._context)
+        try:
+            wait.wait(left if timeout_sec is None or timeout_sec < 0.0 else min(left, round(timeout_sec * 1e9)))
+        except _rclpy.InvalidHandle:
+            self._wait = None
+            return
+        wait.run()
+
+    def _look_around(self) -> None:
+        """Run one callback of whatever else is ready; the next is looked for after the cycle's own."""
+        try:
+            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0.0)
+        except TimeoutException:
+            self._looking_around = False
+            self._look_around_at = time.monotonic_ns() + _LOOK_AROUND_NS
+            return
+        self._looking_around = True
+        handler()
+        if handler.exception() is not None:
+            raise handler.exception()

@@ -18,7 +18,7 @@ NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
 	rollout.py identities.py compiler.py)
 
-.PHONY: help demo test test-faults test-matrix bench lint clean
+.PHONY: help demo test test-faults test-matrix bench docs lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
 	@echo "make bench                             speed, side by side with the peers"
+	@echo "make docs                              the documentation as a site, in build/site"
 	@echo "make lint                              ruff and mypy"
 
 $(BIN)/python:
@@ -37,6 +38,10 @@ $(VENV)/.demo: $(DEFINITION) | $(BIN)/python
 
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[ros,test]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(DEFINITION) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[ros,docs]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.lint: $(DEFINITION) | $(BIN)/python
@@ -69,6 +74,10 @@ test-faults: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
+	@echo "open build/site/index.html"
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m ruff check .

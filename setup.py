@@ -52,6 +52,7 @@ COMPLETION = ["argcomplete>=3.0"]
 CONSTRAINTS = ["pyyaml>=5.1"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
+DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16"]
 LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
 
 setup(
@@ -78,6 +79,7 @@ setup(
         "constraints": CONSTRAINTS,
         "mjcf": MJCF,
         "completion": COMPLETION,
+        "docs": DOCS,
         "lint": LINT,
         "test": [
             "example-robot-data>=4.3",
@@ -97,6 +99,7 @@ setup(
             *SYMBOLIC,
             *MJCF,
             *COMPLETION,
+            *DOCS,
         ],
     },
     zip_safe=False,

@@ -252,7 +252,7 @@ def wrench_balance(
         link: the link whose balance it is; all joints beyond it, fixed ones too, make up ``distal``.
         observer: a link by name, ``"world"``, or a :class:`Frame` that may move relative to either.
         expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a
-        :class:`Frame`.
+            :class:`Frame`.
         reduced_at: ``"joint"``, the origin of the joint above the link, or another point as for :func:`joint_wrenches`.
 
     Raises:

@@ -136,6 +136,6 @@ def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> s
     """A table of operation counts of functions for a robot: as written, folded, shared.
 
     Raises:
-        as :func:`export_code`.
+        RobotDynamicsError: as :func:`export_code`.
     """
     return export_code(model, functions, language="python", prefix="robot").report()

@@ -253,11 +253,3 @@ def robot_pixel(browser: Browser) -> tuple[float, float]:
     columns = np.array([column for _, column in found])
     row, column = found[int(np.argsort(columns)[int(0.8 * len(columns))])]
     return float(column), float(row)
-
-
-def test_the_parameters_are_documented():
-    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
-
-    page = Path(__file__).parents[2] / "docs" / "how_to" / "viewing.md"
-    text = page.read_text(encoding="utf-8")
-    assert all(f"`{param.name}`" in text for param in VIEWER_PARAMETERS)

@@ -1,0 +1,45 @@
+"""Extension of Griffe: docstrings of this package as Markdown, each with its example.
+
+References such as ``:func:`load_urdf``` become links where the site has the name, ``code`` in double backquotes becomes
+code, and the examples of :mod:`docs.generate.examples` are added to functions that have none of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from griffe import Alias, Extension, Object
+
+from docs.generate.examples import EXAMPLES
+from docs.generate.library import PARTS, public_names
+
+HOME = {name: f"robot_dynamics_ros.{part}.{name}" for part in reversed(PARTS) for name in public_names(part)}
+"""Public name → its identifier in the site."""
+
+ROLE = re.compile(r":(?:func|class|data|meth|mod|attr):`~?([^`]+)`")
+"""A reference in a docstring."""
+
+
+def as_markdown(text: str) -> str:
+    """The docstring with Markdown's references and code."""
+
+    def link(match: re.Match[str]) -> str:
+        short = match[1].rpartition(".")[2]
+        return f"[`{short}`][{HOME[short]}]" if short in HOME else f"`{match[1]}`"
+
+    return re.sub(r"``([^`]+)``", r"`\1`", ROLE.sub(link, text))
+
+
+class PlainRoles(Extension):
+    """Rewrites every docstring once, when its object is read."""
+
+    def on_object(self, *, obj: Object | Alias, **_: Any) -> None:
+        """Called by Griffe for each object of the package."""
+        if obj.is_alias or obj.docstring is None:
+            return
+        text = as_markdown(obj.docstring.value)
+        own = EXAMPLES.get(obj.name) if obj.parent is not None and obj.parent.is_module else None
+        if own and obj.name in HOME and ">>>" not in text:
+            text = f"{text.rstrip()}\n\nExamples:\n" + "\n".join(f"    {line}" for line in own.strip().splitlines())
+        obj.docstring.value = text

@@ -1,0 +1,18 @@
+"""Hook of MkDocs: pages that are made from the code when the site is built, and are not kept in the repository."""
+
+from __future__ import annotations
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from docs.generate import library, messages, parameters, sources
+
+MAKERS = (library.pages, messages.pages, parameters.pages, sources.pages)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add them to the files of the site."""
+    for pages in MAKERS:
+        for path, text in pages().items():
+            files.append(File.generated(config, path, content=text))
+    return files

@@ -1,0 +1,103 @@
+"""The page about parameters: made from the tables with which the nodes declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
+from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
+from robot_dynamics_ros.ros.payload_identification import PARAMETERS as PAYLOAD_PARAMETERS
+from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
+from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+
+MODEL = rd.limb(1)
+JOINT = MODEL.joint_names[0]
+ARMATURE = Param(
+    "armature.<joint>",
+    0.0,
+    "Inertia of rotor and gears as felt at the joint; by default that of the description.",
+    unit="kg m^2 or kg",
+    lower=0.0,
+    applies="when the description is read",
+)
+NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
+    "controller": (
+        "Controller",
+        CONTROLLER_PARAMETERS,
+        (*joint_parameters(["<joint>"]), ARMATURE),
+    ),
+    "simulator": ("Simulator", SIMULATOR_PARAMETERS, (*initial_position_parameters(MODEL), ARMATURE)),
+    "effort_gate": ("Effort gate", GATE_PARAMETERS, (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE)),
+    "viewer": ("Viewer", VIEWER_PARAMETERS, ()),
+    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, ()),
+}
+"""Executable → title, parameters of the node, parameters of each joint."""
+
+HEAD = """# Parameters
+
+Made from the declarations in the code. `ros2 param describe` shows the same on a running node.
+
+- Whole numbers are accepted for real parameters (`kp: 500`), and `[]` is an empty list.
+- A file that `ros2 param dump` writes starts the same node.
+- An unknown name is ignored with a warning that names the nearest known one. A file that cannot be read ends the node; the
+  message names the line.
+- A change is checked as a whole and accepted or refused as a whole, with a reason.
+- "fixed" in the last column: the value can only be set at start.
+"""
+
+
+def value(given: Any) -> str:
+    """As it stands in a parameter file."""
+    if isinstance(given, tuple):
+        return "[" + ", ".join(value(item) for item in given) + "]"
+    if isinstance(given, bool):
+        return str(given).lower()
+    return f'"{given}"' if given == "" else str(given)
+
+
+def allowed(param: Param) -> str:
+    """Values that are accepted."""
+    if param.choices:
+        return ", ".join(f"`{choice}`" for choice in param.choices)
+    parts = []
+    if param.lower is not None:
+        parts.append(f"≥ {param.lower:g}")
+    if param.upper is not None:
+        parts.append(f"≤ {param.upper:g}")
+    if param.length is not None:
+        parts.append(f"{param.length} values")
+    return ", ".join(parts)
+
+
+def row(param: Param) -> str:
+    """One line of a table."""
+    kind = {bool: "bool", int: "int", float: "double", str: "string"}
+    of = f"{kind[param.element]}[]" if param.is_array else kind[type(param.default)]
+    name = param.name.replace(JOINT, "<joint>")
+    when = "fixed" if param.read_only else param.applies or "at once"
+    text = param.description.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return f"| `{name}` | {of} | `{value(param.default)}` | {param.unit} | {allowed(param)} | {text} | {when} |"
+
+
+def table(params: Iterable[Param]) -> list[str]:
+    """The lines of a table."""
+    head = "| parameter | type | default | unit | allowed | meaning | a change applies |"
+    return [head, "|---" * 7 + "|", *(row(param) for param in params), ""]
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [HEAD]
+    for executable, (title, params, per_joint) in NODES.items():
+        lines += [f"## {title}", "", f"Executable `{executable}`.", "", *table(params)]
+        if per_joint:
+            lines += ["For each joint:", "", *table(per_joint)]
+    return "\n".join(lines)
+
+
+def pages() -> dict[str, str]:
+    """Path in the site → text."""
+    return {"reference/parameters.md": page()}

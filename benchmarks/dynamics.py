@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import sys
 import tempfile
 import time
@@ -28,6 +30,12 @@ from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 Call = Callable[[], Any]
 CHAINS = (10, 50, 100, 500)
 SWEEP = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def surroundings() -> dict[str, str]:
+    """What the figures of a result file hold for."""
+    packages = {name: metadata.version(name) for name in ("numpy", "llvmlite", "pin", "mujoco")}
+    return {"python": platform.python_version(), "processors": str(os.cpu_count()), **packages}
 
 
 def least(calls: dict[str, Call], seconds: float, rounds: int) -> dict[str, float]:
@@ -283,7 +291,6 @@ def exponent(sizes: list[float], costs: list[float]) -> float:
 
 def compile_times() -> dict[str, float]:
     """Seconds to make the seven-axis arm's common functions ready, in fresh processes, without and with a cache."""
-    import os
     import subprocess
 
     code = (
@@ -344,7 +351,7 @@ def main() -> int:
     # bursts shorter than a time slice, and many: some then run undisturbed on a busy machine too
     rounds, seconds = (60, 0.001) if options.quick else (200, 0.001)
     only = set(filter(None, options.only.split(",")))
-    figures: dict[str, Any] = {"per call": {}}
+    figures: dict[str, Any] = {"made with": surroundings(), "per call": {}}
     missed = []
 
     print("µs a whole call from Python, nothing subtracted; × is the peer's time over ours (Pinocchio's, MuJoCo's)\n")

@@ -44,6 +44,8 @@ __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 #: How far ahead a long trajectory is prepared to start, ns, and ns more for each of its points.
 LEAD, LEAD_PER_POINT = 20_000_000, 3_000
+#: How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter.
+_ROOM = 2.0
 
 
 class Mode(enum.Enum):
@@ -66,6 +68,7 @@ class JointController:
         mode: a :class:`Mode`.
         fault: why the controller stopped for good; cleared by :meth:`activate`.
         safe_reason: why the mode is, or was last, SAFE.
+        jump: what is wrong with the last state if it was dropped because it cannot follow from the one before.
         reference: (3, n) desired position, velocity, acceleration.
         error: (2, n) desired minus measured position (the short way round for continuous joints) and velocity.
         effort: (n,) total effort asked of the joints after the guards, gravity included whoever supplies it.
@@ -122,6 +125,7 @@ class JointController:
         self._reference = ReferenceGenerator(table, self.options, self.guards.deceleration)
         self._tolerances = tolerances if tolerances is not None else Tolerances.uniform(n, stopped_velocity=0.0)
         self._watchdog = Watchdog(nanoseconds(self.options.state_timeout))
+        self._leap = self.options.max_state_jump**2 or math.inf
         self._blend = Blend(n, nanoseconds(self.options.blend_time))
         self._external = ExternalWrenches(nanoseconds(self.options.wrench_timeout))
         self._wrench_pass = WrenchPass(n, self.options.wrench_acceleration, self.options.differentiation_cutoff)
@@ -144,7 +148,7 @@ class JointController:
         self._changes = Changes("controller changes")
         self._wanted_law = self.law
         self.mode = Mode.INACTIVE
-        self.fault = self.safe_reason = ""
+        self.fault = self.safe_reason = self.jump = ""
         self.want_wrenches = self.want_efforts = True
         self._observes = False
         self.current = False
@@ -152,7 +156,7 @@ class JointController:
         self.error = self._work.error
         self.wrenches = self._work.wrenches
         self.effort, self.command = np.zeros(n), np.zeros(n)
-        self._previous, self._gravity, self._bias, self._feedforward = (np.zeros(n) for _ in range(4))
+        self._previous, self._gravity, self._bias, self._feedforward, self._way = (np.zeros(n) for _ in range(5))
         self._inertia = np.zeros((n, n))
         self._fresh_start = True
         self._robot_gravity = self.options.gravity_compensated_by == "robot"
@@ -373,8 +377,9 @@ class JointController:
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
 
-        A state that is not finite, or whose stamp repeats or is a little late, is counted and leaves the command as it
-        was; one that is much older, or that comes after a gap, makes the controller hold where the arm is.
+        A state that is not finite, that has jumped, or whose stamp repeats or is a little late, is counted and leaves the
+        command as it was; one that is much older, or that comes after a gap, makes the controller hold where the arm is.
+        A jump that lasts is a gap: see ``ControllerOptions.max_state_jump``.
 
         Args:
             t: stamp of the state, ns.
@@ -394,6 +399,10 @@ class JointController:
         self._changes.take_over()
         w = self._work
         before = self._watchdog.last
+        way = np.subtract(q, w.q, out=self._way)
+        if way.dot(way) > self._leap and self._has_jumped(t, q, v, way):
+            self.counts["state_jump"] += 1
+            return self.command
         arrival = self._watchdog.arrive(t)
         if arrival is not Arrival.NORMAL:
             if arrival in (Arrival.STILL, Arrival.LATE):
@@ -402,7 +411,8 @@ class JointController:
             if arrival is Arrival.BACKWARDS:
                 self.counts["time_backwards"] += 1
             if not self.fault:
-                self._restart(t, q, v, f"the joint state's time went wrong: {arrival.value}")
+                self._restart(t, q, v, self.jump or f"the joint state's time went wrong: {arrival.value}")
+        self.jump = ""
         if self.fault:
             return self._send_safe()
         if self.mode is Mode.SAFE:
@@ -421,6 +431,24 @@ class JointController:
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             return self._fail(f"the control law failed: {error}")
         return self._finish(t, dt, tau, effort)
+
+    def _has_jumped(self, t: int, q: Array, v: Array, way: Array) -> bool:
+        """Whether the arm cannot have come to ``q``, ``way`` from the last state, by ``t``; says so in ``jump``."""
+        last, w = self._watchdog.last, self._work
+        if last is None or self.mode is Mode.SAFE or not 0 < t - last <= self._watchdog.timeout:
+            return False
+        dt = (t - last) / NANOSECONDS
+        speed = np.maximum(np.abs(v), np.abs(w.v))
+        turns = np.where(self._reference.table.continuous, np.rint(way / (2.0 * np.pi)) * 2.0 * np.pi, 0.0)
+        beyond = np.abs(way - turns) - _ROOM * speed * dt - self.options.max_state_jump
+        worst = int(np.argmax(beyond))
+        if beyond[worst] <= 0.0:
+            return False
+        self.jump = (
+            f"the joint state has jumped: joint {self.model.joint_names[worst]!r} from {w.q[worst]:.4g} to {q[worst]:.4g} "
+            f"in {dt:.4g} s, at a speed of {v[worst]:.4g}"
+        )
+        return True
 
     def _finish(self, t: int, dt: float, tau: Array, measured: Array | None) -> Array:
         w = self._work
@@ -557,7 +585,7 @@ class JointController:
         if self._watchdog.check(t) is Freshness.STALE:
             if self.mode is not Mode.SAFE:
                 self.counts["stale_state"] += 1
-                self.safe_reason = f"no new joint state for {self.options.state_timeout:g} s"
+                self.safe_reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
                 self._abort_goals(f"the joint state is stale: {self.safe_reason}")
             return self._send_safe()
         return self.command if self.mode is Mode.SAFE else None

@@ -36,6 +36,8 @@ class ControllerOptions:
         stream_timeout: s without a streamed set-point after which the arm is brought to a stop.
         wrench_timeout: s after which an external wrench is forgotten.
         blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
+        max_state_jump: rad or m; how far a joint may be from where its speed can have brought it since the state before;
+            a state that is farther off is not believed, and taken as a new beginning after ``state_timeout``; 0: all are.
         max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
         trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
         wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (what the commanded
@@ -57,6 +59,7 @@ class ControllerOptions:
     stream_timeout: float = 0.1
     wrench_timeout: float = 0.1
     blend_time: float = 0.2
+    max_state_jump: float = 0.1
     max_step: float = 0.05
     trajectory_effort: str = "ignore"
     wrench_acceleration: str = "commanded"
@@ -75,7 +78,7 @@ class ControllerOptions:
                 )
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
             self._number(name, positive=True)
-        for name in ("blend_time", "max_step"):
+        for name in ("blend_time", "max_state_jump", "max_step"):
             self._number(name, positive=False)
         if self.joints is not None:
             object.__setattr__(self, "joints", tuple(self.joints))

@@ -21,8 +21,8 @@ from robot_dynamics_ros.ros.transport.paced_executor import PacedExecutor
 
 __all__ = ["run"]
 
-#: How long results of goals may take to go out at the end, s.
-LAST_WORDS = 0.5
+#: How long results of goals may take to be ready at the end, and then to go out, s.
+LAST_WORDS, DELIVERY = 0.5, 0.1
 #: How long another thread may keep the cycle's from going on, s.
 SWITCH = 1e-4
 
@@ -78,9 +78,9 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
             _spin_once(executor, report)
         finished = True
         node.finish()
-        deadline = time.monotonic() + LAST_WORDS
-        while getattr(node, "unfinished", False) and time.monotonic() < deadline:
-            _spin_once(executor, report, 0.01)
+        if getattr(node, "unfinished", False):
+            _spin_while(lambda: node.unfinished, LAST_WORDS, executor, report)
+            _spin_while(lambda: True, DELIVERY, executor, report)  # rclpy answers in callbacks that follow
         executor.remove_node(node)
         return 0
     except ExternalShutdownException:
@@ -112,6 +112,14 @@ def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: 
             "unexpected_error",
             f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: {error}; going on",
         )
+
+
+def _spin_while(
+    condition: Callable[[], bool], timeout: float, executor: Executor, report: Callable[[str, str], None]
+) -> None:
+    deadline = time.monotonic() + timeout
+    while condition() and time.monotonic() < deadline:
+        _spin_once(executor, report, 0.01)
 
 
 def _print(_cause: str, text: str) -> None:

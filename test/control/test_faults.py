@@ -91,6 +91,48 @@ def test_time_that_jumps_back_starts_afresh_where_the_arm_is():
     assert control.mode is rd.Mode.HOLD
 
 
+def test_a_state_that_no_motion_explains_is_dropped_and_a_robot_that_moves_is_not():
+    control = active()
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    before = control.command.copy()
+    np.testing.assert_array_equal(control.update(START + MS, Q + 0.2, V), before)
+    assert control.counts["state_jump"] == 1 and "jumped" in control.jump and not control.current
+    control.update(START + 2 * MS, Q, V)  # one bad reading is not worth a stop
+    assert control.current and not control.jump and not goal.status.done
+    # 50 ms of lost messages at a speed that the robot tells
+    control.update(START + 52 * MS, Q + 0.15, V + 4.0)
+    assert control.current and control.counts["state_jump"] == 1
+
+
+def test_two_robots_that_speak_at_once_do_not_shake_the_arm():
+    control = active()
+    for k in range(1, 400):
+        control.update(START + k * MS, Q if k % 2 else Q + 0.5, V)
+        np.testing.assert_allclose(control.reference[0], Q)
+    assert control.counts["state_jump"] == 199 and control.mode is rd.Mode.HOLD
+    np.testing.assert_allclose(control.command, rd.gravity_forces(ARM, Q))
+
+
+def test_a_jump_that_lasts_is_a_new_beginning_after_the_timeout():
+    control = active()
+    goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
+    for k in range(1, 150):
+        t = START + k * MS
+        safe = control.watch(t)
+        assert (safe is not None) == (k == 101)
+        control.update(t, Q + 1.0, V)
+    assert goal.status is rd.GoalStatus.ABORTED and "jumped" in goal.text
+    assert control.counts["state_jump"] == 100 and control.mode is rd.Mode.HOLD
+    np.testing.assert_allclose(control.reference[0], Q + 1.0)
+
+
+def test_an_angle_that_starts_again_at_minus_pi_has_not_jumped():
+    control = rd.JointController(rd.load_robot("pendulum"))
+    control.activate(START, np.array([3.14]), np.array([1.0]))
+    control.update(START + 10 * MS, np.array([-3.13]), np.array([1.0]))
+    assert control.current and not control.counts["state_jump"]
+
+
 @dataclass(frozen=True, eq=False)
 class Broken(Law):
     """Fails on demand."""
@@ -100,7 +142,7 @@ class Broken(Law):
     def __call__(self, work, out):
         if self.how == "raise":
             raise np.linalg.LinAlgError("singular")
-        out[:] = np.nan if work.q[0] > Q[0] + 0.5 else 0.0
+        out[:] = np.nan if work.q[0] > Q[0] + 0.05 else 0.0
         return out
 
 
@@ -108,7 +150,7 @@ class Broken(Law):
 def test_a_law_that_fails_is_a_fault_until_activated_again(how):
     control = rd.JointController(ARM, Broken(how))
     control.activate(START, Q, V)
-    command = control.update(START + MS, Q + 1.0, V)
+    command = control.update(START + MS, Q + 0.09, V)
     assert not command.any()
     assert control.mode is rd.Mode.SAFE and control.fault and control.counts["fault"] == 1
     assert not control.update(START + 2 * MS, Q, V).any()
@@ -147,7 +189,7 @@ def test_deactivated_it_sends_the_safe_command_and_ends_goals():
 
 
 def test_limits_can_be_derated_while_running():
-    control = active(rd.ComputedTorque(kp=1000.0, kd=60.0))
+    control = active(rd.ComputedTorque(kp=1000.0, kd=60.0), max_state_jump=0.0)
     control.set_guards(rd.GuardSettings(effort_scale=0.1))
     command = control.update(START + MS, Q + 1.0, V)
     assert (np.abs(command) <= 0.1 * ARM.effort_limit + 1e-12).all()
@@ -159,7 +201,10 @@ def test_limits_can_be_derated_while_running():
 
 def test_efforts_are_limited_through_the_controller_and_counted():
     control = rd.JointController(
-        ARM, rd.ComputedTorque(kp=1000.0, kd=60.0), guards=rd.GuardSettings(effort_scale=0.5, effort_rate=2000.0)
+        ARM,
+        rd.ComputedTorque(kp=1000.0, kd=60.0),
+        options=rd.ControllerOptions(max_state_jump=0.0),
+        guards=rd.GuardSettings(effort_scale=0.5, effort_rate=2000.0),
     )
     control.activate(START, Q, V)
     control.update(START, Q, V)

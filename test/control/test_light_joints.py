@@ -95,6 +95,7 @@ def test_a_joint_that_never_moved_is_no_silent_success(z1):
     q0 = 0.5 * (z1.lower + z1.upper)
     controller = rd.JointController(z1)
     controller.activate(0, q0, np.zeros(7))
+    controller.update(0, q0, np.zeros(7))
     step = np.zeros(7)
     step[5] = 0.5
     goal = controller.accept_trajectory(rd.plan_move(z1, q0, q0 + step, duration=1.0), 0)

@@ -48,6 +48,17 @@ def test_joints_in_another_order_are_mapped_by_name():
     np.testing.assert_array_equal(path.sample(s(1))[0], [1, 2, 3])
 
 
+@pytest.mark.parametrize("times", [(1e-9, 1.0), (1.0, 1.0 + 1e-9)])
+def test_a_way_that_no_joint_covers_in_its_time_is_refused(times):
+    first, second = times
+    points = (
+        [(first, (0.5, 0, 0)), (second, (0.5, 0, 0))] if first < 1e-6 else [(first, (0.0,) * 3), (second, (0.5, 0, 0))]
+    )
+    with pytest.raises(TrajectoryRejected, match=r"time_from_start.*'a' would have to move by 0\.5 in 1e-09 s"):
+        splice(standing(), make(points), T0, FREE, max_step=0.05)
+    splice(standing(), make([(1e-9, (0.04, 0, 0)), (1.0, (0.5, 0, 0))]), T0, FREE, max_step=0.05)
+
+
 @pytest.mark.parametrize(
     ("names", "q", "text"),
     [(("a", "b", "x"), (1, 2, 3), "'x' is none"), (("a", "b"), (1, 2), "'c' is missing")],

@@ -107,6 +107,9 @@ def test_big_endian_messages_are_understood():
         (joint_state(["a", "b"], effort=[1.0]), "wrong_length", "effort has 1 values for 2 names"),
         (joint_state(["a", "b"], position=[0.0, math.nan]), "not_finite", "position of joint 'b' is nan"),
         (joint_state(["a", "b"], velocity=[-math.inf, 0.0]), "not_finite", "velocity of joint 'a' is -inf"),
+        (joint_state(["a", "b"], velocity=[1e100, 0.0]), "absurd", r"velocity of joint 'a' is 1e\+100"),
+        (joint_state(["a", "b"], velocity=[0.0, -1e300]), "absurd", r"velocity of joint 'b' is -1e\+300"),
+        (joint_state(["a", "b"], position=[1e160, 0.0]), "absurd", r"position of joint 'a' is 1e\+160"),
     ],
 )
 def test_bad_states_are_refused_and_leave_the_last_good_one(message, cause, words):
@@ -126,8 +129,16 @@ def test_values_of_foreign_joints_and_unknown_efforts_do_not_matter():
     assert reader.position.tolist() == [1.0, 2.0]
     reader.read(serialize_message(joint_state(["a", "b"], effort=[math.nan, 1.0])))
     assert not reader.effort_known
+    reader.read(serialize_message(joint_state(["a", "b"], effort=[1e300, 1.0])))
+    assert not reader.effort_known
     reader.read(serialize_message(joint_state(["a", "b"], effort=[])))
     assert not reader.effort_known
+
+
+def test_a_joint_that_has_turned_often_is_believed():
+    reader = JointStateReader(["a", "b"])
+    reader.read(serialize_message(joint_state(["a", "b"], position=[9e5, 0.0])))
+    assert reader.position.tolist() == [9e5, 0.0]
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 60, b"\7\7\7\7\7\7\7\7"])

@@ -68,6 +68,20 @@ CONTROLLER_FAULTS = (
     Fault(STATE + "a position is infinite", lambda s: s.say(s.state(position=[INF, 0.0])), REFUSED, "not_finite"),
     Fault(STATE + "a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), REFUSED, "not_finite"),
     Fault(STATE + "a velocity is −∞", lambda s: s.say(s.state(velocity=[0.0, -INF])), REFUSED, "not_finite"),
+    Fault(STATE + "a velocity of 1e100", lambda s: s.say(s.state(velocity=[1e100, 0.0])), REFUSED, "absurd"),
+    Fault(
+        STATE + "a position that no motion explains",
+        lambda s: s.say(s.state(position=[1.3, 0.1])),
+        REFUSED,
+        "state_jump",
+    ),
+    Fault(STATE + "two robots on one topic", lambda s: s.second_robot(1.2), REFUSED, "state_jump"),
+    Fault(
+        STATE + "a jump that lasts",
+        lambda s: s.elsewhere(1.0),
+        "safe command after state_timeout, then the arm is held where it is",
+        "state_jump",
+    ),
     Fault(STATE + "efforts are NaN", lambda s: s.say(s.state(effort=[NAN, NAN])), "efforts count as not measured"),
     Fault(
         STATE + "a joint is missing",
@@ -212,6 +226,12 @@ CONTROLLER_FAULTS = (
         TRAJECTORY + "200 random bytes",
         lambda s: s.follow(b"\x00\x01\x00\x00" + _noise(200, 2)),
         "dropped by the middleware",
+    ),
+    Fault(
+        TRAJECTORY + "0.5 rad in a nanosecond",
+        lambda s: s.follow(s.trajectory(point(Q + 0.5, 1e-9))),
+        NO_MOTION,
+        "trajectory",
     ),
     Fault("set-point: too few positions", lambda s: s.stream(point([0.3], 0.0)), NO_MOTION, "joint_references"),
     Fault("set-point: NaN", lambda s: s.stream(point([NAN, 0.0], 0.0)), NO_MOTION, "joint_references"),

@@ -180,6 +180,22 @@ class ControllerStack(Stack):
             self.say(message, 1)
         self._timer.reset()
 
+    def second_robot(self, seconds: float) -> None:
+        """Another robot on the same topic, somewhere else."""
+        other = self.peer.publisher(JointState, "joint_states", 1)
+        timer = self.peer.node.create_timer(0.007, lambda: other.publish(self.state(position=-Q)))
+        self.peer.spin_for(seconds)
+        self.peer.node.destroy_timer(timer)
+        self.peer.node.destroy_publisher(other)
+
+    def elsewhere(self, seconds: float) -> None:
+        """From one state to the next the arm is in another place, and stays there."""
+        self._timer.cancel()
+        timer = self.peer.node.create_timer(0.01, lambda: self._states.publish(self.state(position=-Q)))
+        self.peer.spin_for(seconds)
+        self.peer.node.destroy_timer(timer)
+        self._timer.reset()
+
     def follow(self, trajectory: Any) -> None:
         """Publish a trajectory (or bytes)."""
         self.publish(trajectory, f"{CONTROLLER}/joint_trajectory", JointTrajectory)

@@ -129,6 +129,8 @@ def splice(
     )
     positions = trajectory.positions[first:] + turns
     _check_limits(positions, first, columns, table)
+    if len(left):
+        _check_pace(np.vstack([q0, positions]), np.array([start, *due[first:]]), first, columns, table, max_step)
     e0 = current.effort_at(start)[0][columns]
     efforts = None if trajectory.effort is None else trajectory.effort[first:]
     if not len(left):
@@ -250,9 +252,7 @@ FASTEST_SHARE, FASTEST, SHARPEST, STRONGEST = 10.0, 1e4, 1e7, 1e7
 
 def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable) -> None:
     """Refuse numbers that are finite and cannot be meant: they would overflow in the law, a fault for nothing."""
-    fastest = np.full(len(columns), FASTEST)
-    if table.fastest is not None:
-        fastest = np.where(np.isfinite(table.fastest), FASTEST_SHARE * table.fastest, FASTEST)[columns]
+    fastest = _fastest(columns, table)
     for name, values, largest in (
         ("velocities", trajectory.velocities, fastest),
         ("accelerations", trajectory.accelerations, SHARPEST),
@@ -270,6 +270,31 @@ def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable)
                 got=float(values[i, j]),
                 remedy="Check the units: rad or m, s, N m or N.",
             )
+
+
+def _fastest(columns: np.ndarray, table: JointTable) -> Array:
+    """The largest velocities that are taken for meant."""
+    if table.fastest is None:
+        return np.full(len(columns), FASTEST)
+    return np.where(np.isfinite(table.fastest), FASTEST_SHARE * table.fastest, FASTEST)[columns]
+
+
+def _check_pace(
+    positions: Array, times: np.ndarray, first: int, columns: np.ndarray, table: JointTable, max_step: float
+) -> None:
+    """Refuse a way between two points, the start among them, that no joint covers in the time given for it."""
+    way = np.abs(np.diff(positions, axis=0))
+    bad = way * NANOSECONDS > _fastest(columns, table) * np.diff(times)[:, None]
+    bad &= way > max_step
+    if bad.any():
+        i, j = (int(x[0]) for x in np.nonzero(bad))
+        raise TrajectoryRejected(
+            f"joint {table.names[columns[j]]!r} would have to move by {way[i, j]:.4g} in "
+            f"{(times[i + 1] - times[i]) / NANOSECONDS:.4g} s",
+            where=f"points[{first + i}].time_from_start",
+            got=float(way[i, j]),
+            remedy="Give the motion more time.",
+        )
 
 
 def _check_limits(positions: Array, first: int, columns: np.ndarray, table: JointTable) -> None:

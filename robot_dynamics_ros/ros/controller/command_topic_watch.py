@@ -6,24 +6,18 @@ from typing import Any
 
 from rclpy.node import Node
 
+from robot_dynamics_ros.ros.transport.graph import publishing_nodes
+
 __all__ = ["other_publishers"]
 
 
 def other_publishers(node: Node, publisher: Any) -> list[str]:
-    """Full names of the nodes that publish on the topic of ``publisher``, itself excepted.
-
-    What discovery knows: a process that was killed is listed until its lease has run out, one that has just appeared
-    has no name yet and is left for the next look.
-    """
+    """Full names of the nodes that publish on the topic of ``publisher``, itself excepted."""
     topic = publisher.topic_name
     if node.count_publishers(topic) <= 1:
         return []
-    names = [
-        f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-        for info in node.get_publishers_info_by_topic(topic)
-        if info.node_name != "_NODE_NAME_UNKNOWN_"
-    ]
+    names = publishing_nodes(node, topic)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)
-    return sorted(names)
+    return names

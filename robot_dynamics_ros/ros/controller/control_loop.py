@@ -28,6 +28,7 @@ from robot_dynamics_ros.ros.controller.outputs import (
 from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher
+from robot_dynamics_ros.ros.transport.graph import publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
@@ -205,7 +206,16 @@ class ControlLoop:
         if controller.current:
             self._wrenches.publish(stamp)
             self._others.publish(stamp)
+        elif controller.jump:
+            self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
         report.cycle(stamp, steady)
+
+    def _other_robots(self) -> str:
+        """Who publishes joint states, if there is more than one; they may be parts of one robot."""
+        topic = self.subscription.topic_name
+        if self._node.count_publishers(topic) < 2:
+            return ""
+        return f"; {topic} is published by {', '.join(publishing_nodes(self._node, topic))}"
 
     def _excuse_own_delay(self, stamp: int, steady: int) -> None:
         """If :meth:`watch` did not run when it should have, this process was held up, and the robot is not to blame."""

@@ -170,6 +170,16 @@ CONTROLLER_PARAMETERS = (
         applies=_CONFIGURE,
     ),
     Param(
+        "max_state_jump",
+        0.1,
+        "How far a joint may be from where its speed can have brought it since the joint state before. A state farther "
+        "off is dropped; if the jump lasts, the arm is held at its new place after state_timeout; 0: not watched.",
+        unit="rad or m",
+        lower=0.0,
+        upper=1e6,
+        applies=_CONFIGURE,
+    ),
+    Param(
         "constraints.stopped_velocity_tolerance",
         0.01,
         "Largest speed that counts as stopped at the goal; 0: not watched.",
@@ -378,6 +388,7 @@ def options(values: Mapping[str, Any]) -> ControllerOptions:
         stream_timeout=values["cmd_timeout"],
         wrench_timeout=values["wrench_timeout"],
         blend_time=values["blend_time"],
+        max_state_jump=values["max_state_jump"],
         max_step=values["max_step"],
         trajectory_effort=values["trajectory_effort"],
         wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],

@@ -20,6 +20,7 @@ from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_setting
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.graph import publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
@@ -169,10 +170,7 @@ class EffortGateNode(Node):
         topic = self._reader.subscription.topic_name
         if self.count_publishers(topic) <= 1:
             return
-        names = sorted(
-            f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in self.get_publishers_info_by_topic(topic)
-        )
-        text = f"{topic} is published by {', '.join(names)}"
+        text = f"{topic} is published by {', '.join(publishing_nodes(self, topic))}"
         if policy == "stop":
             gate.stop(time.monotonic_ns(), "second_publisher", text)
             self._stopped()

@@ -15,7 +15,10 @@ from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, plain
 __all__ = ["JointStateReader", "StateRejected"]
 
 
-_sum = np.add.reduce  # half the price of the method
+_largest = np.maximum.reduce  # half the price of the method
+
+#: Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements.
+FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
 
 
 class StateRejected(ArgumentError):
@@ -23,7 +26,7 @@ class StateRejected(ArgumentError):
 
     Attributes:
         cause: short name to count by: ``malformed``, ``unrelated``, ``missing_joint``, ``duplicate_joint``,
-            ``wrong_length``, ``missing_velocity`` or ``not_finite``.
+            ``wrong_length``, ``missing_velocity``, ``not_finite`` or ``absurd``.
     """
 
     def __init__(self, cause: str, problem: str) -> None:
@@ -86,6 +89,8 @@ class JointStateReader:
         self.effort: Array = self._good[2 * n :]
         self._next_motion = self._next[: 2 * n]
         self._next_effort = self._next[2 * n :]
+        self._motion_sizes = np.zeros(2 * n)
+        self._sizes = self._motion_sizes[:n]
         self._plans: list[_Plan] = []
         self._refused: list[tuple[JointStateLayout, StateRejected]] = []
 
@@ -103,18 +108,25 @@ class JointStateReader:
         values = plan.layout.values(raw)
         if plan.has_effort:
             values.take(plan.index, out=self._next, mode="clip")
-            self.effort_known = math.isfinite(_sum(self._next_effort)) or bool(np.isfinite(self._next_effort).all())
+            self.effort_known = bool(_largest(np.abs(self._next_effort, out=self._sizes)) <= STRONGEST)  # NaN is not
         else:
             values.take(plan.index, out=self._next_motion, mode="clip")
             self._next_effort.fill(math.nan)
             self.effort_known = False
-        if not math.isfinite(_sum(self._next_motion)) and not np.isfinite(self._next_motion).all():
-            bad = int(np.flatnonzero(~np.isfinite(self._next_motion))[0])
-            n = len(self.joints)
-            field = "position" if bad < n else "velocity"
-            raise StateRejected("not_finite", f"{field} of joint {self.joints[bad % n]!r} is {self._next[bad]}")
+        if not _largest(np.abs(self._next_motion, out=self._motion_sizes)) <= FASTEST:
+            self._check_motion(self._next_motion)
         self.stamp = plan.layout.stamp(raw)
         self._good[:] = self._next
+
+    def _check_motion(self, motion: Array) -> None:
+        n = len(self.joints)
+        with np.errstate(invalid="ignore"):
+            bad = np.flatnonzero(~(np.abs(motion) <= np.repeat((FARTHEST, FASTEST), n)))
+        if len(bad):
+            i = int(bad[0])
+            field = "position" if i < n else "velocity"
+            cause = "absurd" if math.isfinite(motion[i]) else "not_finite"
+            raise StateRejected(cause, f"{field} of joint {self.joints[i % n]!r} is {motion[i]:g}")
 
     def _plan(self, raw: bytes) -> _Plan:
         plans = self._plans

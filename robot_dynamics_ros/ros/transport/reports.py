@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["Rejections"]
@@ -42,10 +43,17 @@ class Rejections:
         """
         self.counts[cause] += 1
         self.latest[cause] = text
+        self.say(cause, text, severity, distinct=distinct)
+
+    def say(
+        self, cause: str, text: str | Callable[[], str], severity: str = "warning", *, distinct: bool = False
+    ) -> None:
+        """The same for an event that is counted elsewhere; a text that takes time to make may be a function."""
         now = time.monotonic()
         if now < self._next.get(cause, 0.0) and not (distinct and text not in self._said):
             self._silent[cause] += 1
             return
+        text = text if isinstance(text, str) else text()
         if distinct and len(self._said) < _MOST_TEXTS:
             self._said.add(text)
         more = self._silent.pop(cause, 0)

@@ -1,0 +1,20 @@
+"""Who is on the other side of a topic, as far as discovery knows."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+
+__all__ = ["publishing_nodes"]
+
+
+def publishing_nodes(node: Node, topic: str) -> list[str]:
+    """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its publishers.
+
+    A process that was killed is listed until its lease has run out; one that has just appeared has no name yet and is
+    left for the next look.
+    """
+    return sorted(
+        f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        for info in node.get_publishers_info_by_topic(topic)
+        if info.node_name != "_NODE_NAME_UNKNOWN_"
+    )

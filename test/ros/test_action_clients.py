@@ -1,0 +1,91 @@
+"""``~/follow_joint_trajectory`` as its clients meet it: the real action, over the middleware, between processes.
+
+Needs control_msgs, which a ROS distribution has and its wheels have not.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+pytest.importorskip("control_msgs", reason="control_msgs is not installed")
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionClient
+from support.domains import private_domain
+from support.fault_stack import ControllerStack, Q, point
+from support.peer import CONTROLLER
+from trajectory_msgs.msg import JointTrajectory
+
+pytestmark = pytest.mark.middleware
+
+
+class Client:
+    """Sends goals to a controller in another process."""
+
+    def __init__(self, stack) -> None:
+        self.stack, self.peer = stack, stack.peer
+        self._client = ActionClient(stack.peer.node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
+        self.peer.wait(self._client.server_is_ready, "the action server")
+
+    def send(self, *points, count=1):
+        goal = FollowJointTrajectory.Goal(
+            trajectory=JointTrajectory(joint_names=self.stack.joints, points=list(points))
+        )
+        answers = [self._client.send_goal_async(goal) for _ in range(count)]
+        self.peer.wait(lambda: all(a.done() for a in answers), "answers to all goals")
+        return [a.result() for a in answers]
+
+    def results(self, handles):
+        waiting = [h.get_result_async() for h in handles]
+        self.peer.wait(lambda: all(w.done() for w in waiting), "results of all goals")
+        return [(w.result().status, w.result().result.error_code, w.result().result.error_string) for w in waiting]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with private_domain() as domain:
+        stack = ControllerStack(domain, tmp_path_factory.mktemp("controller"))
+        try:
+            stack.settle()
+            yield Client(stack)
+        finally:
+            stack.close()
+
+
+def test_a_goal_without_points_is_rejected(client):
+    (handle,) = client.send()
+    assert not handle.accepted
+
+
+def test_a_goal_that_cannot_be_followed_says_why(client):
+    ((status, code, text),) = client.results(client.send(point(Q + 0.5, 1e-9)))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL)
+    assert "time_from_start" in text
+
+
+def test_of_thirty_goals_at_once_each_is_answered_and_the_last_one_followed(client):
+    outcomes = client.results(client.send(point(Q, 2.0), count=30))
+    assert Counter(status for status, _, _ in outcomes) == {
+        GoalStatus.STATUS_ABORTED: 29,
+        GoalStatus.STATUS_SUCCEEDED: 1,
+    }
+    assert all("newer" in text for status, _, text in outcomes if status == GoalStatus.STATUS_ABORTED)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_goal_under_way_gets_a_result_when_the_controller_is_stopped(client, number):
+    client.stack.settle()
+    handles = Client(client.stack).send(point(Q, 30.0))
+    assert handles[0].accepted
+    waiting = handles[0].get_result_async()
+    client.peer.spin_for(0.3)  # until the request for the result has arrived
+    client.stack.signal(number)
+    client.peer.wait(waiting.done, "the result")
+    answer = waiting.result()
+    assert answer.status == GoalStatus.STATUS_ABORTED and "deactivated" in answer.result.error_string
+    assert client.stack.process.wait(10.0) == 0

@@ -231,8 +231,7 @@ def test_an_external_wrench_is_fed_forward_and_forgotten_after_its_timeout(robot
     robot.peer.wait(pushed, "the wrench to be fed forward")
     robot.peer.wait(lambda: np.allclose(robot.effort(), holding, atol=1e-9), "the wrench to be forgotten")
     message.header.frame_id = "no link"
-    wrenches.publish(message)
-    robot.peer.wait(lambda: robot.reported("external_wrench"), "the refusal of an unknown link")
+    robot.peer.insist(wrenches, message, lambda: robot.reported("external_wrench"), "the refusal of an unknown link")
 
 
 def test_an_impedance_at_a_link_yields_in_the_world_and_is_changed_to_while_running(robot, start, model):
@@ -385,11 +384,12 @@ def test_numbers_that_cannot_be_meant_are_refused_on_entry(robot, start, model):
     wrenches = robot.peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
     robot.peer.subscribed(points)
     robot.peer.subscribed(wrenches)
-    points.publish(JointTrajectoryPoint(positions=[0.0, 0.0], velocities=[1e300, 0.0]))
-    robot.peer.wait(lambda: "velocities: 1e+300" in controller.output(), "the refusal of a velocity")
+    point = JointTrajectoryPoint(positions=[0.0, 0.0], velocities=[1e300, 0.0])
+    robot.peer.insist(points, point, lambda: "velocities: 1e+300" in controller.output(), "the refusal of a velocity")
     message = WrenchStamped()
     message.header.frame_id, message.wrench.force.x = model.link_names[-1], 1e300
-    wrenches.publish(message)
-    robot.peer.wait(lambda: "component of 1e+300" in controller.output(), "the refusal of a wrench")
+    robot.peer.insist(
+        wrenches, message, lambda: "component of 1e+300" in controller.output(), "the refusal of a wrench"
+    )
     robot.effort()
     assert "fault" not in controller.output()

@@ -145,8 +145,7 @@ def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
     home = np.array(bench.states[-1].position)
     message = WrenchStamped()
     message.header.frame_id = "no link"
-    pushes.publish(message)
-    peer.wait(lambda: bench.reported("external_wrench"), "the refusal of an unknown link")
+    peer.insist(pushes, message, lambda: bench.reported("external_wrench"), "the refusal of an unknown link")
     message.header.frame_id = model.joint(model.joint_names[-1]).child
     axis = model.joint(model.joint_names[-1]).axis
     message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = (20.0 * axis).tolist()

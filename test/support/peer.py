@@ -58,6 +58,15 @@ class Peer:
             self.executor.spin_once(timeout_sec=0.02)
         return value
 
+    def insist(self, publisher: Any, message: Any, condition: Callable[[], Any], what: str) -> None:
+        """Publish a message until ``condition`` is true: best effort may lose it; fail after 30 seconds."""
+        again = self.node.create_timer(0.5, lambda: publisher.publish(message))
+        publisher.publish(message)
+        try:
+            self.wait(condition, what)
+        finally:
+            self.node.destroy_timer(again)
+
     def call(self, service_type: type, name: str, request: Any, timeout: float = 20.0) -> Any:
         """Call a service and return the response."""
         client = self.node.create_client(service_type, name)

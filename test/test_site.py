@@ -15,6 +15,8 @@ import robot_dynamics_ros as rd
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="not a source checkout")
 
+NODE_PAGES = ("reference/ros_interface.md", "how_to/viewing.md", "how_to/effort_gate.md")
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -67,3 +69,39 @@ def test_every_parameter_is_in_the_reference(site):
     )
     for param in (param for table in declared for param in table):
         assert param.name in text and param.description.replace("*", "") in text.replace("*", ""), param.name
+
+
+def test_every_cause_in_the_diagnostics_is_explained(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.generate.causes import causes
+
+    text = (ROOT / "docs" / "reference" / "diagnostics.md").read_text(encoding="utf-8")
+    found = causes()
+    assert len(found) > 40
+    missing = [cause for cause in sorted(found) if f"| `{cause}` |" not in text]
+    assert not missing, missing
+
+
+def test_every_topic_and_service_is_documented():
+    """Those that the nodes make by a name that stands in the code."""
+    pages = [(ROOT / "docs" / path).read_text(encoding="utf-8") for path in NODE_PAGES]
+    names = set()
+    for path in (ROOT / "robot_dynamics_ros" / "ros").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        names |= set(re.findall(r'create_(?:publisher|subscription|service)\([^()]*?"([~/\w]+)"', text))
+    assert len(names) > 12
+    missing = [name for name in sorted(names) if not any(name in page for page in pages)]
+    assert not missing, missing
+
+
+def test_the_tables_of_figures_are_those_of_the_result_files(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.generate import figures
+
+    for page in figures.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert figures.renewed(text) == text, f"{page.name}: python -m docs.generate.figures writes it anew"
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150

@@ -14,13 +14,13 @@ from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ModelWarning
 from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.geometry import Looks, Shape
+from robot_dynamics_ros.model.meshes import MeshError, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, noise_of, robot_size
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
-from robot_dynamics_ros.view.meshes import MeshError, triangles
 from robot_dynamics_ros.view.motion import Paths
-from robot_dynamics_ros.view.shapes import Shape, inertia_shapes, skeleton
-from robot_dynamics_ros.view.visuals import Looks
+from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 
 __all__ = ["LAYERS", "RobotNodes"]
 

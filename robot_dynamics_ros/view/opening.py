@@ -53,10 +53,10 @@ def view(
     """
     import numpy as np
 
+    from robot_dynamics_ros.model.geometry import read_looks
     from robot_dynamics_ros.view.motion import Motion
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
     from robot_dynamics_ros.view.viewer import Viewer
-    from robot_dynamics_ros.view.visuals import read_looks
     from robot_dynamics_ros.view.window import need_viser
 
     need_viser()

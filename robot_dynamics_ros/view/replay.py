@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import sensible_scale
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.visuals import Looks, read_looks
 from robot_dynamics_ros.view.window import Window, need_viser
 
 __all__ = ["write_replay"]

@@ -1,42 +1,16 @@
-"""The shapes that a robot is drawn with: plain values, one per piece of geometry, in the frame of a link."""
+"""Shapes that stand for what has no geometry: mass properties, and links without visuals."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
+from robot_dynamics_ros.model.geometry import Shape
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import PAPER
 
-__all__ = ["KINDS", "Shape", "equivalent_box", "equivalent_ellipsoid", "inertia_shapes", "skeleton"]
-
-KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
-    """One piece of geometry.
-
-    Attributes:
-        link: the link it is fixed to.
-        kind: one of :data:`KINDS`.
-        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
-            between the centres of its ends); ellipsoid: three semi-axes; mesh: three scale factors.
-        pose: of the shape in the link's frame.
-        colour: red, green, blue, alpha in 0 … 1, or ``None`` where the description gives none.
-        file: the mesh, where the kind is ``"mesh"``.
-    """
-
-    link: str
-    kind: str
-    size: tuple[float, ...]
-    pose: Pose = field(default_factory=Pose)
-    colour: tuple[float, float, float, float] | None = None
-    file: Path | None = None
+__all__ = ["equivalent_box", "equivalent_ellipsoid", "inertia_shapes", "skeleton"]
 
 
 def _principal(inertia: Inertia) -> tuple[Array, Array]:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.motion import Paths, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
 from robot_dynamics_ros.view.pull import Pulling
 from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
-from robot_dynamics_ros.view.visuals import Looks, read_looks
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window
 
 __all__ = ["RobotView", "Viewer"]

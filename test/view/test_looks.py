@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.view.shapes import equivalent_box, equivalent_ellipsoid, inertia_shapes, skeleton
-from robot_dynamics_ros.view.visuals import read_looks
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -52,7 +52,7 @@ def test_visuals_colours_and_collisions_are_read_and_bad_ones_cost_themselves_on
 @pytest.mark.parametrize("ending", ["stl", "obj", "glb", "dae"])
 @pytest.mark.parametrize("kind", ["relative", "absolute", "file", "package", "package beside"])
 def test_meshes_are_found_by_every_kind_of_address_and_read(tmp_path, monkeypatch, ending, kind):
-    from robot_dynamics_ros.view.meshes import triangles
+    from robot_dynamics_ros.model.meshes import triangles
 
     if ending == "dae":
         pytest.importorskip("collada")
@@ -87,7 +87,7 @@ def test_a_missing_mesh_is_one_finding_and_nothing_is_fetched(address):
 
 def test_a_collada_file_keeps_its_unit(tmp_path):
     pytest.importorskip("collada")
-    from robot_dynamics_ros.view.meshes import read_mesh
+    from robot_dynamics_ros.model.meshes import read_mesh
 
     file = tmp_path / "part.dae"
     trimesh.creation.box(extents=(100.0, 200.0, 300.0)).export(file)
@@ -102,7 +102,7 @@ def test_a_collada_file_keeps_its_unit(tmp_path):
 
 
 def test_a_broken_mesh_says_so(tmp_path):
-    from robot_dynamics_ros.view.meshes import MeshError, read_mesh
+    from robot_dynamics_ros.model.meshes import MeshError, read_mesh
 
     file = tmp_path / "part.stl"
     file.write_bytes(b"no mesh at all")
@@ -133,7 +133,7 @@ def test_equivalent_box_and_ellipsoid_have_the_inertia_of_the_link():
 
 
 def test_shapes_have_the_extents_and_places_they_should():
-    from robot_dynamics_ros.view.meshes import triangles
+    from robot_dynamics_ros.model.meshes import triangles
 
     for shape in (*skeleton(rd.load_robot("six_axis")), *inertia_shapes(rd.load_robot("six_axis"), "box")):
         (part,) = triangles(shape)

@@ -12,6 +12,7 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
@@ -22,7 +23,6 @@ from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
 from robot_dynamics_ros.ros.viewer.markers import wrench_markers
 from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.viewer import Viewer
-from robot_dynamics_ros.view.visuals import read_looks
 
 __all__ = ["ViewerNode"]
 

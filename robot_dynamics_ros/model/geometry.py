@@ -1,4 +1,4 @@
-"""What a URDF says about looks: ``<visual>`` and ``<collision>`` elements as shapes.
+"""The geometry of a URDF: ``<visual>`` and ``<collision>`` elements as plain values, one per piece, in the frame of a link.
 
 Dynamics needs none of this, so the model does not carry it; it is read from the text of the URDF, which the
 description keeps.  Whatever is wrong with one element is a finding and costs that element only.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -16,14 +16,37 @@ from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput, path_of_address, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
-from robot_dynamics_ros.view.shapes import Shape
 
-__all__ = ["Looks", "read_looks"]
+__all__ = ["SHAPE_KINDS", "Looks", "Shape", "read_looks"]
+
+SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, dict] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
 _PIECE: dict[str, dict] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
 _SCHEMA = {"robot": {"material": {"color": {}}, "link": {"visual": _PIECE, "collision": _PIECE}}}
 Colour = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """One piece of geometry.
+
+    Attributes:
+        link: the link it is fixed to.
+        kind: one of :data:`SHAPE_KINDS`.
+        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
+            between the centres of its ends); ellipsoid: three semi-axes; mesh: three scale factors.
+        pose: of the shape in the link's frame.
+        colour: red, green, blue, alpha in 0 … 1, or ``None`` where the description gives none.
+        file: the mesh, where the kind is ``"mesh"``.
+    """
+
+    link: str
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = field(default_factory=Pose)
+    colour: Colour | None = None
+    file: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +55,14 @@ class Looks:
 
     Attributes:
         visuals, collisions: shapes in the order of the text.
-        findings: what could not be drawn and why, one sentence each.
+        findings: what could not be used and why, one sentence each.
+        lost_meshes: addresses in ``<collision>`` elements at which there is no file.
     """
 
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     findings: tuple[str, ...] = ()
+    lost_meshes: tuple[str, ...] = ()
 
 
 def read_looks(
@@ -73,6 +98,7 @@ class _Reader:
         self.materials: dict[str, Colour] = {}
         self.findings: list[str] = []
         self.lost_meshes: list[str] = []
+        self.lost_collisions: list[str] = []
 
     def read(self, robot: Node) -> Looks:
         links = [node for node in robot.children if node.tag == "link"]
@@ -91,8 +117,10 @@ class _Reader:
                 pieces[piece.tag] += self.shapes(name, piece)
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
-            self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are not drawn: {shown}")
-        return Looks(tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings))
+            self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
+        return Looks(
+            tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings), tuple(self.lost_collisions)
+        )
 
     def material(self, node: Node) -> Colour | None:
         name = node.attributes.get("name", "")
@@ -119,10 +147,13 @@ class _Reader:
                     colour = self.material(node)
             for node in piece.children:
                 if node.tag == "geometry":
+                    lost = len(self.lost_meshes)
                     found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                    if piece.tag == "collision":
+                        self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
             self.findings.append(
-                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is not drawn"
+                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
             )
         return found
 

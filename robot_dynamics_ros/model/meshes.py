@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
-from robot_dynamics_ros.view.shapes import Shape
+from robot_dynamics_ros.model.geometry import Shape
 
 __all__ = ["LARGEST_MESH", "MeshError", "read_mesh", "triangles"]
 
@@ -31,8 +31,8 @@ def need_trimesh() -> Any:
         import trimesh
     except ImportError:
         raise BackendError(
-            "drawing geometry needs the package trimesh, which is not installed",
-            where="view",
+            "meshes and their triangles need the package trimesh, which is not installed",
+            where="geometry",
             remedy="pip install 'robot_dynamics_ros[view]'.",
         ) from None
     return trimesh

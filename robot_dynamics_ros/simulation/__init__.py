@@ -8,6 +8,9 @@ from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidSt
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
+from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MUJOCO_INTEGRATORS, MujocoPlant
+from robot_dynamics_ros.simulation.mujoco_engine.world import WorldShape
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
@@ -17,16 +20,19 @@ from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = [
     "INTEGRATORS",
+    "MUJOCO_INTEGRATORS",
     "BatchResult",
     "CenterOfMassPaths",
     "CompliantStops",
     "ConstrainedPlant",
+    "Contact",
     "Due",
     "GroundContact",
     "JointFriction",
     "JointPD",
     "JointReading",
     "Lockstep",
+    "MujocoPlant",
     "Plant",
     "PlantPath",
     "RealTimePacer",
@@ -34,6 +40,7 @@ __all__ = [
     "SensorSettings",
     "Sensors",
     "SimulationResult",
+    "WorldShape",
     "center_of_mass_paths",
     "make_integrator",
     "monte_carlo",

@@ -23,7 +23,7 @@ from robot_dynamics_ros.dynamics.wrenches import joint_wrenches
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
-from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
+from robot_dynamics_ros.simulation.effects.friction import JointFriction, friction_table
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments
 
 __all__ = ["ConstrainedPlant"]
@@ -82,7 +82,7 @@ class ConstrainedPlant:
         model = self.model
         self.limiter, self.max_speed, self.user_effort = bool(limiter), float(max_speed), user_effort
         self.coordinates = Coordinates(model)
-        self._friction = _friction_table(model, friction)
+        self._friction = friction_table(model, friction)
         self._bounds = position_bounds(model)
         self._stopped = stops is not None
         self._arguments = PlantArguments(model, self.coordinates, self._bounds if self._stopped else None)
@@ -410,13 +410,3 @@ def _boxed(A: Array, b: Array, low: Array, high: Array) -> Array:
         got=x,
         remedy="Take shorter steps, or look for a stop that the constraints keep the robot beyond.",
     )
-
-
-def _friction_table(model: Any, friction: JointFriction | bool | None) -> FrictionTable:
-    if friction is True:
-        return JointFriction().table(model)
-    if friction is False or friction is None:
-        return FrictionTable.none(model)
-    if isinstance(friction, JointFriction):
-        return friction.table(model)
-    raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

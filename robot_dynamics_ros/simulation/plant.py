@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
-from robot_dynamics_ros.simulation.effects.friction import FrictionTable, JointFriction
+from robot_dynamics_ros.simulation.effects.friction import JointFriction, friction_table
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, RigidStopTable
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
@@ -112,7 +112,7 @@ class Plant:
         self.integrator = make_integrator(integrator)
         self._bounds = position_bounds(model)
         rigid, compliant = self._make_stops(stops)
-        self._friction = _make_friction(model, friction)
+        self._friction = friction_table(model, friction)
         self._braked = self._friction.with_brakes(per_joint(brake_effort, model, "brake_effort"))
         coordinates = Coordinates(model)
         for contact in contacts:
@@ -446,16 +446,6 @@ class Plant:
         q = self._q
         kinetic = float(kinetic_energy(self.model, q, self._v))
         return kinetic, float(potential_energy(self.model, q)) + self.system.energy(q)
-
-
-def _make_friction(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
-    if friction is True:
-        return JointFriction().table(model)
-    if friction is False or friction is None:
-        return FrictionTable.none(model)
-    if isinstance(friction, JointFriction):
-        return friction.table(model)
-    raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

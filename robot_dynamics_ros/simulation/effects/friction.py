@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["FrictionTable", "JointFriction", "dry_friction"]
+__all__ = ["FrictionTable", "JointFriction", "dry_friction", "friction_table"]
 
 Values = float | Array | Mapping[str, float]
 
@@ -118,3 +118,18 @@ class FrictionTable:
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
         return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
+
+
+def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
+    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none.
+
+    Raises:
+        ArgumentError: something else, or values that do not fit.
+    """
+    if friction is True:
+        return JointFriction().table(model)
+    if friction is False or friction is None:
+        return FrictionTable.none(model)
+    if isinstance(friction, JointFriction):
+        return friction.table(model)
+    raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

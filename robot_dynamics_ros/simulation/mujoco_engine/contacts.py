@@ -1,0 +1,110 @@
+"""Contact forces of MuJoCo as values, and their sums on the links of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.mujoco_engine.convert import PREFIX, CoordinateMap
+from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
+
+__all__ = ["Contact", "ContactReader"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contact:
+    """Where two bodies touch.
+
+    Attributes:
+        a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are nameless).
+        point: (3,) in the world, m.
+        normal: (3,) unit vector from ``a`` to ``b``, world axes.
+        force, moment: (3,) N, (3,) N m that ``a`` exerts on ``b`` at ``point``, world axes.
+        depth: penetration, m.
+    """
+
+    a: str
+    b: str
+    point: Array
+    normal: Array
+    force: Array
+    moment: Array
+    depth: float
+
+
+class ContactReader:
+    """Reads contacts of one compiled model.
+
+    Attributes:
+        links: the robot's links that have geometry, in model order.
+    """
+
+    def __init__(self, m: Any, model: RobotModel, coordinates: CoordinateMap, owners: dict[str, str]) -> None:
+        """``owners``: name of a geom, without prefix → link."""
+        self._mujoco, self._m, self._model = mujoco_or_error(), m, model
+        self._body = coordinates.body
+        self._link: list[str | None] = []
+        self._name: list[str] = []
+        for g in range(m.ngeom):
+            name = m.geom(g).name
+            link = owners.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+            self._link.append(link)
+            self._name.append(link or m.body(int(m.geom_bodyid[g])).name.removeprefix(PREFIX) or name or "world")
+            if link is None and not int(m.geom_bodyid[g]):
+                self._name[g] = name or "world"
+        have = set(self._link)
+        self.links = tuple(link for link in model.link_names if link in have)
+        self._six = np.zeros(6)
+
+    def contacts(self, data: Any) -> list[Contact]:
+        """Those that exert a force."""
+        found = []
+        for k in range(data.ncon):
+            contact = data.contact[k]
+            self._mujoco.mj_contactForce(self._m, data, k, self._six)
+            if not self._six.any():
+                continue
+            axes = np.array(contact.frame).reshape(3, 3)
+            one, other = (int(g) for g in contact.geom)
+            found.append(
+                Contact(
+                    self._name[one],
+                    self._name[other],
+                    np.array(contact.pos),
+                    axes[0].copy(),
+                    self._six[:3] @ axes,
+                    self._six[3:] @ axes,
+                    max(-float(contact.dist), 0.0),
+                )
+            )
+        return found
+
+    def wrenches(self, data: Any, links: Iterable[str] | None = None) -> dict[str, Array]:
+        """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
+        m, total = self._m, {link: np.zeros(6) for link in (self.links if links is None else links)}
+        for k in range(data.ncon):
+            contact = data.contact[k]
+            one, other = (self._link[int(g)] for g in contact.geom)
+            if one not in total and other not in total:
+                continue
+            self._mujoco.mj_contactForce(m, data, k, self._six)
+            axes = np.array(contact.frame).reshape(3, 3)
+            force, moment, point = self._six[:3] @ axes, self._six[3:] @ axes, np.array(contact.pos)
+            for link, sign in ((one, -1.0), (other, 1.0)):
+                if link in total:
+                    R, o = self.link_pose(data, link)
+                    total[link][:3] += sign * (moment + np.cross(point - o, force)) @ R
+                    total[link][3:] += sign * force @ R
+        return total
+
+    def link_pose(self, data: Any, link: str) -> tuple[Array, Array]:
+        """(3, 3), (3,) of a link in the world."""
+        k = self._model.link_index(link)
+        body = self._body[int(self._model.link_body[k]) + 1]
+        R = data.xmat[body].reshape(3, 3)
+        return R @ self._model.link_rotation[k], data.xpos[body] + R @ self._model.link_position[k]

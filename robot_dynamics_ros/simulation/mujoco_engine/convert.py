@@ -1,0 +1,400 @@
+"""A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates, geometry from the URDF.
+
+===================================  ==================================================================================
+of the robot                         in MuJoCo
+===================================  ==================================================================================
+merged body, rotated inertia         body with principal inertia; links that fixed joints join to it are sites
+revolute, continuous, prismatic      hinge, slide
+planar                               two slides and a hinge
+floating                             three slides along the axes of the joint frame and a ball
+mimic joint                          joint and an equality constraint; its damping, friction, rotor count for its master
+position limits                      joint limits, stiff, without rebound
+damping, friction, rotor inertia     ``damping``, ``frictionloss`` (stiff, so that it hardly creeps), ``armature``
+``<collision>`` (or ``<visual>``)    geoms; meshes as convex hulls
+===================================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import Constraints
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType, Pose
+from robot_dynamics_ros.model.geometry import Shape, read_looks
+from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quaternion
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf_source import UrdfInput
+from robot_dynamics_ros.simulation.coordinates import position_bounds
+from robot_dynamics_ros.simulation.mujoco_engine.world import (
+    WorldShape,
+    add_primitive,
+    friction,
+    geom_size,
+    geom_type,
+    mujoco_or_error,
+    placed,
+)
+
+__all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "robot_geometry", "robot_spec", "set_exact_inertias"]
+
+PREFIX = "robot/"
+"""Before the name of every element of the robot, so that a scene cannot have the same."""
+GEOMETRIES = ("collision", "visual", "none")
+AT_LEAST = 1e-12  # kg, kg m²: MuJoCo wants something of every body that moves
+STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # impedance of constraints that are meant to be rigid
+
+
+def robot_geometry(
+    model: RobotModel, geometry: str, urdf: UrdfInput | None, directory: str | os.PathLike[str] | None
+) -> tuple[Shape, ...]:
+    """The shapes by which a robot touches things.
+
+    Args:
+        geometry: ``"collision"``, ``"visual"`` or ``"none"``: which elements of the URDF.
+        urdf, directory: see :func:`~robot_dynamics_ros.model.geometry.read_looks`.
+
+    Raises:
+        UnknownNameError: no such choice.
+        ArgumentError: a mesh that cannot be found: the robot would pass through things.
+    """
+    if geometry not in GEOMETRIES:
+        raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")
+    if geometry == "none":
+        return ()
+    looks = read_looks(model, urdf, directory)
+    if geometry == "visual":
+        return looks.visuals
+    if looks.lost_meshes:
+        raise ArgumentError(
+            f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}",
+            where=f"robot {model.name!r}",
+            got=looks.lost_meshes,
+            remedy="Source the workspace that holds them, or take the robot without them: geometry 'none'.",
+        )
+    return looks.collisions
+
+
+def robot_spec(
+    model: RobotModel,
+    h: float,
+    *,
+    shapes: Sequence[Shape] = (),
+    own: Sequence[WorldShape] = (),
+    surface_friction: float = 0.8,
+    self_collision: bool = False,
+    stops: bool = True,
+    constraints: Constraints | None = None,
+    contact: dict[str, Any] | None = None,
+) -> Any:
+    """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
+
+    Args:
+        h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
+        shapes: geometry of its links; own: further shapes fixed to links.
+        surface_friction: Coulomb's coefficient of ``shapes``.
+        self_collision: whether links touch each other (neighbours never do).
+        constraints: closed loops.
+        contact: further attributes of geoms, such as ``solref``.
+    """
+    mujoco = mujoco_or_error()
+    spec = mujoco.MjSpec()
+    spec.modelname = model.name
+    spec.compiler.degree, spec.compiler.balanceinertia = False, False
+    base = spec.worldbody.add_body(name=model.root_link, **placed(model.base))
+    bodies = [base]
+    lower, upper = position_bounds(model)
+    names = [model.root_link, *(_link_of(model, i) for i in range(model.nb))]
+    for i in range(model.nb):
+        pose = Pose(model.joint_rotation[i], model.joint_position[i])
+        body = bodies[int(model.parent[i]) + 1].add_body(name=names[i + 1], **placed(pose))
+        _set_inertia(body, model, i)
+        for name, kind, axis, dof in _joints_of(model, i):
+            joint = body.add_joint(name=name, type=getattr(mujoco.mjtJoint, f"mjJNT_{kind}"))
+            if axis is not None:
+                joint.axis = axis
+            joint.solref_limit = joint.solref_friction = [2.0 * h, 1.0]
+            joint.solimp_limit = joint.solimp_friction = STIFF
+            joint.limited = 0
+            if dof < 0:
+                continue
+            joint.armature = float(model.armature[dof])
+            if stops and np.isfinite(lower[dof]) | np.isfinite(upper[dof]):
+                joint.limited = 1
+                joint.range = [max(float(lower[dof]), -1e10), min(float(upper[dof]), 1e10)]
+        bodies.append(body)
+    for k, link in enumerate(model.link_names):
+        at = Pose(model.link_rotation[k], model.link_position[k])
+        bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(at))
+    _add_geometry(spec, model, bodies, shapes, own, surface_friction, self_collision, contact or {})
+    _add_mimics(spec, model, h)
+    if constraints is not None:
+        _add_constraints(spec, model, bodies, constraints, h)
+    return spec
+
+
+def _link_of(model: RobotModel, body: int) -> str:
+    return model.joint(model.moving_joint_names[body]).child
+
+
+def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
+    moments, axes = np.linalg.eigh(model.body_inertia[i])
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    return np.maximum(moments, AT_LEAST), axes
+
+
+def _set_inertia(body: Any, model: RobotModel, i: int) -> None:
+    moments, axes = _principal(model, i)
+    if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; set_exact_inertias sets it
+        moments = np.full(3, moments[2])
+    at = placed(Pose(axes, model.body_com[i]))
+    body.explicitinertial = True
+    body.mass = max(float(model.body_mass[i]), AT_LEAST)
+    body.ipos, body.iquat, body.inertia = at["pos"], at["quat"], moments.tolist()
+
+
+def set_exact_inertias(m: Any, data: Any, model: RobotModel) -> None:
+    """Give a compiled model the moments of inertia of the URDF where they break the triangle inequality, as many vendors'
+    do: the dynamics is sound as long as the mass matrix is positive definite."""
+    mujoco = mujoco_or_error()
+    for i in range(model.nb):
+        moments, _ = _principal(model, i)
+        if moments[2] > moments[0] + moments[1]:
+            m.body_inertia[m.body(PREFIX + _link_of(model, i)).id] = moments
+    mujoco.mj_setConst(m, data)
+
+
+def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, Any, int]]:
+    """Name, kind, axis and entry in ``v`` (−1: it counts elsewhere, or not at all) of MuJoCo's joints for joint i."""
+    name, axis = model.moving_joint_names[i], model.joint_axis[i].tolist()
+    kind, dof = JointType(int(model.joint_type[i])), int(model.v_index[i])
+    if model.mimic_master[i] >= 0:
+        dof = -1
+    if kind is JointType.FLOATING:
+        for k in range(3):
+            yield f"{name}/{'xyz'[k]}", "SLIDE", np.eye(3)[k].tolist(), dof + 3 + k
+        yield name, "BALL", None, dof
+    elif kind is JointType.PLANAR:
+        for k, along in enumerate(plane_axes(model.joint_axis[i])):
+            yield f"{name}/{'xy'[k]}", "SLIDE", along.tolist(), dof + k
+        yield name, "HINGE", axis, dof + 2
+    else:
+        yield name, "SLIDE" if kind is JointType.PRISMATIC else "HINGE", axis, dof
+
+
+def _add_geometry(
+    spec: Any,
+    model: RobotModel,
+    bodies: Sequence[Any],
+    shapes: Sequence[Shape],
+    own: Sequence[WorldShape],
+    surface_friction: float,
+    self_collision: bool,
+    contact: dict[str, Any],
+) -> None:
+    # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other only if asked for
+    sides = {"contype": 3, "conaffinity": 3} if self_collision else {"contype": 2, "conaffinity": 1}
+    number = dict.fromkeys(model.link_names, 0)
+    for shape in shapes:
+        k = model.link_index(shape.link)
+        body = bodies[int(model.link_body[k]) + 1]
+        pose = Pose(model.link_rotation[k], model.link_position[k]) @ shape.pose
+        for geom in _geoms_of(spec, shape):
+            number[shape.link] += 1
+            body.add_geom(
+                name=f"{shape.link}/{number[shape.link]}",
+                friction=friction(surface_friction),
+                mass=0.0,
+                condim=4,
+                **placed(pose),
+                **sides,
+                **contact,
+                **geom,
+            )
+    for piece in own:
+        k = model.link_index(piece.link)
+        pose = Pose(model.link_rotation[k], model.link_position[k]) @ piece.pose
+        add_primitive(bodies[int(model.link_body[k]) + 1], piece, pose, {**contact, **sides}, mass=0.0)
+
+
+def _geoms_of(spec: Any, shape: Shape) -> Iterator[dict[str, Any]]:
+    if shape.kind != "mesh":
+        yield {"type": geom_type(shape.kind), "size": geom_size(shape.kind, shape.size)}
+        return
+    from robot_dynamics_ros.model.meshes import read_mesh
+
+    assert isinstance(shape.file, Path)
+    for part in read_mesh(shape.file):
+        name = f"mesh{len(spec.meshes)}"
+        try:
+            hull = part.convex_hull
+            vertices, faces = np.asarray(hull.vertices) * shape.size, np.asarray(hull.faces)
+        except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
+            raise ArgumentError(
+                f"it has no convex hull ({type(error).__name__})",
+                where=f"mesh {shape.file}",
+                got=str(shape.file),
+                remedy=f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box.",
+            ) from None
+        if np.prod(shape.size) < 0.0:
+            faces = faces[:, ::-1]  # a mirrored mesh is inside out
+        mesh = spec.add_mesh(name=name)
+        mesh.uservert, mesh.userface = vertices.ravel().tolist(), faces.ravel().tolist()
+        yield {"type": geom_type("mesh"), "meshname": name}
+
+
+def _add_mimics(spec: Any, model: RobotModel, h: float) -> None:
+    mujoco = mujoco_or_error()
+    for i in np.flatnonzero(model.mimic_master >= 0):
+        master = model.moving_joint_names[int(model.mimic_master[i])]
+        _couple(
+            spec, mujoco, model.moving_joint_names[i], master,
+            float(model.mimic_multiplier[i]), float(model.mimic_offset[i]), h,
+        )  # fmt: skip
+
+
+def _couple(spec: Any, mujoco: Any, follower: str, leader: str, ratio: float, offset: float, h: float) -> Any:
+    """q_follower = ratio · q_leader + offset."""
+    joined = spec.add_equality(name=f"{follower}={leader}", type=mujoco.mjtEq.mjEQ_JOINT)
+    joined.name1, joined.name2, joined.objtype = follower, leader, mujoco.mjtObj.mjOBJ_JOINT
+    joined.data = [offset, ratio, *[0.0] * (len(joined.data) - 2)]
+    joined.solref, joined.solimp = [2.0 * h, 1.0], STIFF
+    return joined
+
+
+def _add_constraints(spec: Any, model: RobotModel, bodies: Sequence[Any], loops: Constraints, h: float) -> None:
+    mujoco = mujoco_or_error()
+
+    def site(name: str, link: int, point: Array, rotation: Array | None = None) -> str:
+        body, at = spec.worldbody, Pose(np.eye(3) if rotation is None else rotation, point)
+        if link >= 0:
+            body = bodies[int(model.link_body[link]) + 1]
+            at = Pose(model.link_rotation[link], model.link_position[link]) @ at
+        body.add_site(name=name, **placed(at))
+        return name
+
+    def tie(name: str, kind: Any, one: str, other: str) -> None:
+        tied = spec.add_equality(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE)
+        tied.name1, tied.name2 = one, other
+        tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
+        if kind == mujoco.mjtEq.mjEQ_WELD:
+            data = np.zeros(len(tied.data))
+            data[10] = 1.0  # torques weigh as much as forces at 1 m
+            tied.data = data
+
+    for c, (kind, a, b, numbers) in zip(loops.constraints, loops.specs, strict=True):
+        n = np.array(numbers)
+        loop = f"loop/{c.name}"
+        if kind == "gear":
+            names = [model.moving_joint_names[model.body_index(joint)] for joint in (c.a, c.b)]
+            _couple(spec, mujoco, names[1], names[0], float(n[0]), float(n[1]), h).name = loop
+        elif kind == "point":
+            tie(loop, mujoco.mjtEq.mjEQ_CONNECT, site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]))
+        elif kind == "hinge":  # two points of the axis
+            axis_a, axis_b = np.cross(n[6:9], n[9:12]), n[-3:]
+            for k in range(2):
+                one = site(f"{loop}/a{k}", a, n[:3] + 0.1 * k * axis_a)
+                other = site(f"{loop}/b{k}", b, n[3:6] + 0.1 * k * axis_b)
+                tie(f"{loop}/{k}" if k else loop, mujoco.mjtEq.mjEQ_CONNECT, one, other)
+        elif kind == "weld":
+            R_a, R_b = n[6:15].reshape(3, 3).T, n[15:24].reshape(3, 3).T
+            one, other = site(f"{loop}/a", a, n[:3], R_a), site(f"{loop}/b", b, n[3:6], R_b)
+            tie(loop, mujoco.mjtEq.mjEQ_WELD, one, other)
+        elif kind == "distance":
+            tendon = spec.add_tendon(name=loop)
+            tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
+            tendon.wrap_site(site(f"{loop}/b", b, n[3:6]))
+            tendon.springlength = [float(n[6])] * 2
+            tied = spec.add_equality(name=loop, type=mujoco.mjtEq.mjEQ_TENDON, objtype=mujoco.mjtObj.mjOBJ_TENDON)
+            tied.name1 = loop
+            tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
+        else:
+            raise ArgumentError(
+                f"MuJoCo has no {kind} constraint",
+                where=f"constraint {c.name!r}",
+                got=kind,
+                remedy="Give the wheel a collision shape instead, or use the engine 'robot_dynamics'.",
+            )
+
+
+class CoordinateMap:
+    """Where the coordinates of a robot are in a MuJoCo model.
+
+    Attributes:
+        q_at, v_at: (nq,), (nv,) addresses in ``qpos`` and ``qvel``.
+        body: (nb + 1,) numbers of the bodies, the robot's base first.
+    """
+
+    def __init__(self, m: Any, model: RobotModel) -> None:
+        self.model = model
+        self.q_at, self.v_at = np.empty(model.nq, dtype=np.intp), np.empty(model.nv, dtype=np.intp)
+        self.body = np.array(
+            [m.body(PREFIX + n).id for n in (model.root_link, *(_link_of(model, i) for i in range(model.nb)))]
+        )
+        self._floating: list[tuple[int, int]] = []
+        mimics = []
+        for i in range(model.nb):
+            iq, iv, name = int(model.q_index[i]), int(model.v_index[i]), PREFIX + model.moving_joint_names[i]
+            kind, joint = JointType(int(model.joint_type[i])), m.joint(name)
+            q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
+            if model.mimic_master[i] >= 0:
+                mimics.append((q, v, iq, iv, float(model.mimic_multiplier[i]), float(model.mimic_offset[i])))
+            elif kind is JointType.FLOATING:
+                self.q_at[iq : iq + 7] = [q - 3, q - 2, q - 1, q + 1, q + 2, q + 3, q]
+                self.v_at[iv : iv + 6] = [v, v + 1, v + 2, v - 3, v - 2, v - 1]
+                self._floating.append((iq, iv))
+            else:
+                self.q_at[iq : iq + kind.nq] = range(q - kind.nq + 1, q + 1)
+                self.v_at[iv : iv + kind.nv] = range(v - kind.nv + 1, v + 1)
+        rows = np.array(mimics).reshape(-1, 6)
+        self._mimic_at = rows[:, :4].astype(np.intp)
+        self._ratio, self._offset = rows[:, 4], rows[:, 5]
+
+    def read(self, data: Any) -> tuple[Array, Array]:
+        """(nq,) configuration and (nv,) velocity."""
+        q, v = data.qpos[self.q_at], data.qvel[self.v_at]
+        for iq, iv in self._floating:
+            v[iv + 3 : iv + 6] = v[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
+        return q, v
+
+    def write(self, data: Any, q: Array, v: Array) -> None:
+        """Set the robot's part of ``qpos`` and ``qvel``, joints that mimic others included."""
+        data.qpos[self.q_at], data.qvel[self.v_at] = q, self._turned(q, v)
+        for (q_at, v_at, iq, iv), ratio, offset in zip(self._mimic_at, self._ratio, self._offset, strict=True):
+            data.qpos[q_at], data.qvel[v_at] = ratio * q[iq] + offset, ratio * v[iv]
+
+    def efforts(self, q: Array, tau: Array, out: Array) -> None:
+        """Write (nv,) efforts to their entries of ``qfrc_applied``."""
+        out[self.v_at] = self._turned(q, tau)
+
+    def _turned(self, q: Array, values: Array) -> Array:
+        """Linear parts of floating joints in the joint's frame instead of the child's."""
+        if not self._floating:
+            return values
+        values = values.copy()
+        for iq, iv in self._floating:
+            values[iv + 3 : iv + 6] = rotation_of_quaternion(q[iq + 3 : iq + 7]) @ values[iv + 3 : iv + 6]
+        return values
+
+    def acceleration(self, data: Any, q: Array, v: Array) -> Array:
+        """(nv,) of ``qacc``."""
+        a: Array = data.qacc[self.v_at]
+        for iq, iv in self._floating:
+            a[iv + 3 : iv + 6] = a[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
+            a[iv + 3 : iv + 6] -= np.cross(v[iv : iv + 3], v[iv + 3 : iv + 6])
+        return a
+
+    def forces(self, values: Array, q: Array) -> Array:
+        """(nv,) of generalised forces in MuJoCo's coordinates, those on mimic joints brought to their masters."""
+        tau: Array = values[self.v_at]
+        for iq, iv in self._floating:
+            tau[iv + 3 : iv + 6] = tau[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
+        for (_, v_at, _, iv), ratio in zip(self._mimic_at, self._ratio, strict=True):
+            tau[iv] += ratio * values[v_at]
+        return tau

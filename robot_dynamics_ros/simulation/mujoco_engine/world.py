@@ -1,0 +1,211 @@
+"""The world around a robot: an MJCF scene, and primitive shapes."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.model.description import Pose
+
+__all__ = ["PRIMITIVES", "WorldShape", "add_shapes", "mujoco_or_error", "read_scene"]
+
+PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0}
+"""Kind of primitive → how many numbers its size has."""
+
+_LOG = logging.getLogger("robot_dynamics_ros.mujoco")
+
+
+def mujoco_or_error() -> Any:
+    """The package mujoco, its warnings sent to Python's ``logging`` instead of a file in the current directory.
+
+    A handler that the program has set itself stays.
+
+    Raises:
+        BackendError: it is not installed, or too old.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise BackendError(
+            "MuJoCo is not installed", where="engine 'mujoco'", remedy="pip install 'robot_dynamics_ros[mujoco]'."
+        ) from None
+    if not hasattr(getattr(mujoco, "MjSpec", None), "attach"):
+        raise BackendError(
+            f"MuJoCo {mujoco.__version__} is too old",
+            where="engine 'mujoco'",
+            remedy="pip install -U 'robot_dynamics_ros[mujoco]'.",
+        )
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_LOG.info)
+    return mujoco
+
+
+@dataclass(frozen=True, slots=True)
+class WorldShape:
+    """A primitive in the world, or fixed to a link of the robot.
+
+    Attributes:
+        name: unique in the world; for reports and topics.
+        kind: one of :data:`PRIMITIVES`.
+        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
+            between the centres of its ends); ellipsoid: three semi-axes; plane: none, it is infinite and its normal is z.
+        position, rpy: (3,) m, (3,) rad: where it is in the world, or in the frame of ``link``; of a body that moves, where
+            it starts.
+        mass: kg, spread evenly; such a body moves freely.  0: it stands still, or is part of its link.
+        friction: Coulomb's coefficient against whatever touches it.
+        link: the robot's link that it is fixed to; ``""``: none.
+
+    Raises:
+        ArgumentError: a kind, size or number that makes no sense.
+    """
+
+    name: str
+    kind: str
+    size: Sequence[float] = ()
+    position: Sequence[float] = (0.0, 0.0, 0.0)
+    rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    mass: float = 0.0
+    friction: float = 0.8
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        where = f"shape {self.name!r}"
+        if not isinstance(self.name, str) or not self.name:
+            raise ArgumentError("a shape needs a name", where="shape", got=self.name)
+        if self.kind not in PRIMITIVES:
+            raise ArgumentError(
+                f"there is no kind {self.kind!r}",
+                where=where,
+                got=self.kind,
+                remedy=f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more.",
+            )
+        for field, length in (("size", PRIMITIVES[self.kind]), ("position", 3), ("rpy", 3)):
+            object.__setattr__(self, field, _numbers(getattr(self, field), length, f"{where}, {field}"))
+        if any(edge <= 0.0 for edge in self.size):
+            raise ArgumentError("lengths must be positive", where=f"{where}, size", got=self.size)
+        for field in ("mass", "friction"):
+            (value,) = _numbers([getattr(self, field)], 1, f"{where}, {field}")
+            if value < 0.0:
+                raise ArgumentError("must not be negative", where=f"{where}, {field}", got=value)
+            object.__setattr__(self, field, value)
+        if self.mass and (self.kind == "plane" or self.link):
+            raise ArgumentError(
+                "a plane does not move" if self.kind == "plane" else "what is part of a link has no mass of its own",
+                where=f"{where}, mass",
+                got=self.mass,
+                remedy="Leave mass at 0; the mass of a link is in the robot's description.",
+            )
+
+    @property
+    def pose(self) -> Pose:
+        """Where it is, or starts."""
+        return Pose.from_rpy(self.position, self.rpy)
+
+
+def _numbers(values: Any, length: int, where: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        numbers = (math.nan,) * (length + 1)
+    if len(numbers) != length or not all(map(math.isfinite, numbers)):
+        many = {0: "no numbers", 1: "one finite number"}.get(length, f"{length} finite numbers")
+        raise ArgumentError(f"expected {many}, got {values!r}", where=where, got=values)
+    return numbers
+
+
+def read_scene(scene: str | os.PathLike[str] | None) -> Any:
+    """The ``mujoco.MjSpec`` of a scene.
+
+    Args:
+        scene: path of an MJCF file, or its text (which begins with ``<``); ``None``: empty space.
+
+    Raises:
+        ArgumentError: no such file, or MuJoCo cannot read it; the message names file, element and line.
+    """
+    mujoco = mujoco_or_error()
+    if scene is None:
+        return mujoco.MjSpec()
+    text = scene if isinstance(scene, str) and scene.lstrip().startswith("<") else None
+    where = "MJCF text" if text is not None else f"scene {os.fspath(scene)!r}"
+    if text is None and not Path(scene).is_file():
+        raise ArgumentError(
+            "it does not exist",
+            where=where,
+            got=scene,
+            remedy=f"Check the path (the current directory is {os.getcwd()}).",
+        )
+    try:
+        return mujoco.MjSpec.from_string(text) if text is not None else mujoco.MjSpec.from_file(os.fspath(scene))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise unreadable(where, error) from None
+
+
+def unreadable(where: str, error: Exception) -> ArgumentError:
+    """MuJoCo's complaint about a document, in one sentence."""
+    said = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return ArgumentError(f"MuJoCo cannot use it: {said}", where=where, got=None, remedy="Correct the element named.")
+
+
+def add_shapes(spec: Any, shapes: Sequence[WorldShape], contact: dict[str, Any]) -> None:
+    """Put the shapes that are no part of a link into a scene, under their names."""
+    for shape in shapes:
+        if shape.link:
+            continue
+        body = spec.worldbody
+        if shape.mass:
+            body = spec.worldbody.add_body(name=shape.name, **placed(shape.pose))
+            body.add_freejoint()
+            add_primitive(body, shape, Pose(), contact, mass=shape.mass)
+        else:
+            add_primitive(body, shape, shape.pose, contact)
+
+
+def add_primitive(body: Any, shape: WorldShape, pose: Pose, contact: dict[str, Any], **more: Any) -> None:
+    """One geom.  Its friction is the one that counts: its priority is above that of the robot's links and of scenes."""
+    body.add_geom(
+        name=shape.name,
+        type=geom_type(shape.kind),
+        size=geom_size(shape.kind, shape.size),
+        friction=friction(shape.friction),
+        priority=1,
+        **placed(pose),
+        **contact,
+        **more,
+    )
+
+
+def geom_type(kind: str) -> Any:
+    """MuJoCo's number of a kind of shape."""
+    return getattr(mujoco_or_error().mjtGeom, f"mjGEOM_{kind.upper()}")
+
+
+def geom_size(kind: str, size: Sequence[float]) -> list[float]:
+    """(3,) half lengths and radii, as MuJoCo takes them."""
+    if kind == "box":
+        return [0.5 * edge for edge in size]
+    if kind in ("cylinder", "capsule"):
+        return [size[0], 0.5 * size[1], 0.0]
+    if kind == "plane":
+        return [0.0, 0.0, 1.0]
+    return [*size, 0.0, 0.0][:3]
+
+
+def friction(sliding: float) -> list[float]:
+    """(3,) sliding, torsional (m) and rolling (m) friction: that of a contact a few millimetres wide."""
+    return [sliding, 0.005 * sliding, 0.0001 * sliding]
+
+
+def placed(pose: Pose) -> dict[str, Any]:
+    """``pos`` and ``quat`` (scalar first) of a pose."""
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(np.array(pose.rotation)).as_quat()
+    return {"pos": pose.position.tolist(), "quat": [w, x, y, z]}

@@ -48,6 +48,7 @@ XACRO = ["xacro>=2.0"]
 BAGS = ["rosbags>=0.9.16"]
 SYMBOLIC = ["sympy>=1.10"]
 MJCF = ["mujoco>=3.1"]
+MUJOCO = ["mujoco>=4.0", "trimesh>=4.5", "pycollada>=0.8"]
 COMPLETION = ["argcomplete>=3.0"]
 CONSTRAINTS = ["pyyaml>=5.1"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
@@ -78,6 +79,7 @@ setup(
         "symbolic": SYMBOLIC,
         "constraints": CONSTRAINTS,
         "mjcf": MJCF,
+        "mujoco": MUJOCO,
         "completion": COMPLETION,
         "docs": DOCS,
         "lint": LINT,
@@ -98,6 +100,7 @@ setup(
             *BAGS,
             *SYMBOLIC,
             *MJCF,
+            *MUJOCO,
             *COMPLETION,
             *DOCS,
         ],

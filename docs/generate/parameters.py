@@ -9,6 +9,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import PARAMETERS as PAYLOAD_PARAMETERS
+from robot_dynamics_ros.ros.simulator.engine import shape_parameters
 from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
@@ -95,6 +96,8 @@ def page() -> str:
         lines += [f"## {title}", "", f"Executable `{executable}`.", "", *table(params)]
         if per_joint:
             lines += ["For each joint:", "", *table(per_joint)]
+        if executable == "simulator":
+            lines += ["For each name in `mujoco.shapes`:", "", *table(shape_parameters("<shape>"))]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Pose
@@ -21,8 +22,8 @@ __all__ = ["SHAPE_KINDS", "Looks", "Shape", "read_looks"]
 
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
-_GEOMETRY: dict[str, dict] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
-_PIECE: dict[str, dict] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
+_GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
+_PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
 _SCHEMA = {"robot": {"material": {"color": {}}, "link": {"visual": _PIECE, "collision": _PIECE}}}
 Colour = tuple[float, float, float, float]
 

@@ -7,6 +7,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 __all__ = ["ConstraintTopics"]
 
@@ -17,8 +18,9 @@ class ConstraintTopics:
     ``header.frame_id`` names the link.  Gears exert efforts and have no topic.  Each only while somebody listens.
     """
 
-    def __init__(self, node: Node, plant: ConstrainedPlant, divisor: int) -> None:
+    def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant, divisor: int) -> None:
         self._plant, self._divisor, self._countdown = plant, divisor, 1
+        assert plant.constraints is not None
         constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
         prefix = "~/constraint_wrenches/"
         tokens = distinct_tokens([c.name for c in constraints], prefix)

@@ -17,6 +17,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, Simulat
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
+from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
 from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.set_state import state_from_message
@@ -87,7 +88,10 @@ class SimulatorNode(Node):
             raise ArgumentError("has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate.")
         settings.check_initial_positions(self._parameter_overrides, model)
         values.declare(settings.initial_position_parameters(model))
-        self._plant = settings.make_plant(values, model)
+        check_shapes(self._parameter_overrides, values["mujoco.shapes"])
+        for shape in values["mujoco.shapes"]:
+            values.declare(shape_parameters(shape))
+        self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"

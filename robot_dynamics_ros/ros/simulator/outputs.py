@@ -12,12 +12,14 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.constraint_topics import ConstraintTopics
+from robot_dynamics_ros.ros.simulator.contact_topics import ContactTopics
 from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
 from robot_dynamics_ros.ros.simulator.sensors import sensors
 from robot_dynamics_ros.ros.transport.cdr import Template
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 
@@ -38,16 +40,19 @@ class SimulatorOutputs:
         told: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | ConstrainedPlant, values: Mapping[str, Any]) -> None:
+    def __init__(self, node: Node, plant: Plant | ConstrainedPlant | MujocoPlant, values: Mapping[str, Any]) -> None:
         model: RobotModel = plant.model
         self._plant = plant
         self._states = JointStatePublisher(node, model, values["joints"])
         self.joints = self._states.joints
         self.v_index = np.array(self._states.v_index, dtype=np.intp)
-        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=values["joint_wrenches.rate_divisor"])
-        self._loops: ConstraintTopics | None = None
-        if isinstance(plant, ConstrainedPlant):
-            self._loops = ConstraintTopics(node, plant, values["joint_wrenches.rate_divisor"])
+        divisor = values["joint_wrenches.rate_divisor"]
+        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=divisor)
+        self._further: list[ConstraintTopics | ContactTopics] = []
+        if not isinstance(plant, Plant) and plant.constraints is not None:
+            self._further.append(ConstraintTopics(node, plant, divisor))
+        if isinstance(plant, MujocoPlant):
+            self._further.append(ContactTopics(node, plant, divisor))
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)
         self._last: JointReading | None = None
@@ -75,8 +80,8 @@ class SimulatorOutputs:
             self._clock.publish(self._clock_message.bytes())
         if self._wrenches.wanted:
             self._wrenches.publish(plant.joint_wrenches(), stamp)
-        if self._loops is not None:
-            self._loops.publish(stamp)
+        for topics in self._further:
+            topics.publish(stamp)
         if self._sensors is None:
             self._send(stamp, plant.q, plant.v, plant.tau)
             return True
@@ -104,8 +109,8 @@ class SimulatorOutputs:
     def look_for_listeners(self) -> None:
         """To be called a few times a second."""
         self._wrenches.look_for_listeners()
-        if self._loops is not None:
-            self._loops.look_for_listeners()
+        for topics in self._further:
+            topics.look_for_listeners()
 
     def _tell(self, reading: JointReading, origin: int) -> None:
         self._last = reading

@@ -13,6 +13,7 @@ from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
@@ -23,6 +24,7 @@ from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = [
@@ -42,6 +44,7 @@ SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
+    *ENGINE_PARAMETERS,
     *SENSOR_PARAMETERS,
     *MODEL_ERROR_PARAMETERS,
     Param(
@@ -220,6 +223,7 @@ def validate(values: Mapping[str, Any]) -> None:
         ArgumentError: values that do not fit together.
     """
     check_joints(values["joints"])
+    check_engine(values)
     if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
         raise ArgumentError(
             f"has no meaning with time_mode {values['time_mode']!r}",
@@ -246,13 +250,20 @@ def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | b
     return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
 
 
-def make_plant(values: Mapping[str, Any], model: RobotModel) -> Plant | ConstrainedPlant:
+def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant | ConstrainedPlant | MujocoPlant:
     """The simulated robot, with the errors that it is to have.
+
+    Args:
+        urdf: the text of the description.
 
     Raises:
         SimulationError: the step is too large for the damping.
         ArgumentError, ConstraintError: a file of constraints that does not fit the robot or the other parameters.
+        BackendError: the engine is not installed.
     """
+    if values["engine"] == "mujoco":
+        model = with_model_error(values, model)
+        return make_mujoco_plant(values, model, urdf, _friction(values, model), initial_positions(values, model))
     if values["constraints_file"]:
         return _constrained(values, with_model_error(values, model))
     return Plant(

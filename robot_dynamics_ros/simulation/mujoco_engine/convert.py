@@ -28,6 +28,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.geometry import Shape, read_looks
 from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quaternion
+from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import position_bounds
@@ -41,7 +42,7 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
     placed,
 )
 
-__all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "robot_geometry", "robot_spec", "set_exact_inertias"]
+__all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "finish", "robot_geometry", "robot_spec"]
 
 PREFIX = "robot/"
 """Before the name of every element of the robot, so that a scene cannot have the same."""
@@ -67,6 +68,8 @@ def robot_geometry(
         raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")
     if geometry == "none":
         return ()
+    if isinstance(urdf, (str, bytes)) and is_mjcf(urdf):
+        urdf = None  # the shapes of a robot in MJCF are not read
     looks = read_looks(model, urdf, directory)
     if geometry == "visual":
         return looks.visuals
@@ -106,10 +109,10 @@ def robot_spec(
     spec = mujoco.MjSpec()
     spec.modelname = model.name
     spec.compiler.degree, spec.compiler.balanceinertia = False, False
-    base = spec.worldbody.add_body(name=model.root_link, **placed(model.base))
+    names = body_names(model)
+    base = spec.worldbody.add_body(name=names[0], **placed(model.base))
     bodies = [base]
     lower, upper = position_bounds(model)
-    names = [model.root_link, *(_link_of(model, i) for i in range(model.nb))]
     for i in range(model.nb):
         pose = Pose(model.joint_rotation[i], model.joint_position[i])
         body = bodies[int(model.parent[i]) + 1].add_body(name=names[i + 1], **placed(pose))
@@ -138,6 +141,12 @@ def robot_spec(
     return spec
 
 
+def body_names(model: RobotModel) -> list[str]:
+    """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base first."""
+    base = "root" if model.root_link == "world" else model.root_link  # MuJoCo has a world of its own
+    return [base, *(_link_of(model, i) for i in range(model.nb))]
+
+
 def _link_of(model: RobotModel, body: int) -> str:
     return model.joint(model.moving_joint_names[body]).child
 
@@ -151,7 +160,7 @@ def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
 
 def _set_inertia(body: Any, model: RobotModel, i: int) -> None:
     moments, axes = _principal(model, i)
-    if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; set_exact_inertias sets it
+    if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; finish() sets it
         moments = np.full(3, moments[2])
     at = placed(Pose(axes, model.body_com[i]))
     body.explicitinertial = True
@@ -159,15 +168,24 @@ def _set_inertia(body: Any, model: RobotModel, i: int) -> None:
     body.ipos, body.iquat, body.inertia = at["pos"], at["quat"], moments.tolist()
 
 
-def set_exact_inertias(m: Any, data: Any, model: RobotModel) -> None:
-    """Give a compiled model the moments of inertia of the URDF where they break the triangle inequality, as many vendors'
-    do: the dynamics is sound as long as the mass matrix is positive definite."""
+def finish(m: Any, data: Any, model: RobotModel, constraints: Constraints | None) -> None:
+    """Write to a compiled model what its source cannot say.
+
+    Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics is sound as long as
+    the mass matrix is positive definite.  Lengths of rods, which MuJoCo counts from their length at zero.
+    """
     mujoco = mujoco_or_error()
     for i in range(model.nb):
         moments, _ = _principal(model, i)
         if moments[2] > moments[0] + moments[1]:
             m.body_inertia[m.body(PREFIX + _link_of(model, i)).id] = moments
     mujoco.mj_setConst(m, data)
+    for c, (kind, _, _, numbers) in zip(
+        *((constraints.constraints, constraints.specs) if constraints else ((), ())), strict=True
+    ):
+        if kind == "distance":
+            name = f"{PREFIX}loop/{c.name}"
+            m.eq_data[m.equality(name).id, 0] = numbers[6] - m.tendon_length0[m.tendon(name).id]
 
 
 def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, Any, int]]:
@@ -310,7 +328,6 @@ def _add_constraints(spec: Any, model: RobotModel, bodies: Sequence[Any], loops:
             tendon = spec.add_tendon(name=loop)
             tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
             tendon.wrap_site(site(f"{loop}/b", b, n[3:6]))
-            tendon.springlength = [float(n[6])] * 2
             tied = spec.add_equality(name=loop, type=mujoco.mjtEq.mjEQ_TENDON, objtype=mujoco.mjtObj.mjOBJ_TENDON)
             tied.name1 = loop
             tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
@@ -334,9 +351,7 @@ class CoordinateMap:
     def __init__(self, m: Any, model: RobotModel) -> None:
         self.model = model
         self.q_at, self.v_at = np.empty(model.nq, dtype=np.intp), np.empty(model.nv, dtype=np.intp)
-        self.body = np.array(
-            [m.body(PREFIX + n).id for n in (model.root_link, *(_link_of(model, i) for i in range(model.nb)))]
-        )
+        self.body = np.array([m.body(PREFIX + name).id for name in body_names(model)])
         self._floating: list[tuple[int, int]] = []
         mimics = []
         for i in range(model.nb):

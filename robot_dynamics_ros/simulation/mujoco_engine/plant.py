@@ -23,9 +23,9 @@ from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, Contac
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     PREFIX,
     CoordinateMap,
+    finish,
     robot_geometry,
     robot_spec,
-    set_exact_inertias,
 )
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     WorldShape,
@@ -231,7 +231,7 @@ class MujocoPlant:
             except ValueError as error:
                 raise unreadable("shapes" if scene is None else f"scene {str(scene)[:200]!r}", error) from None
             self.data = mujoco.MjData(self.m)
-            set_exact_inertias(self.m, self.data, model)
+            finish(self.m, self.data, model, self.constraints)
             self.map = CoordinateMap(self.m, model)
             owners = {shape.name: shape.link for shape in own}
             owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(self.m.ngeom)}
@@ -262,12 +262,13 @@ class MujocoPlant:
 
     def _touching_itself(self) -> set[tuple[str, str]]:
         """Pairs of the robot's bodies in contact now."""
-        found = set()
+        found: set[tuple[str, str]] = set()
         for k in range(self.data.ncon):
             names = [self.m.body(int(self.m.geom_bodyid[g])).name for g in self.data.contact[k].geom]
             if all(name.startswith(PREFIX) for name in names):
-                found.add(tuple(sorted(name.removeprefix(PREFIX) for name in names)))
-        return found  # type: ignore[return-value]
+                one, other = sorted(name.removeprefix(PREFIX) for name in names)
+                found.add((one, other))
+        return found
 
     def _dof_names(self) -> list[str]:
         names = [f"body {self.m.body(int(b)).name!r}" for b in self.m.dof_bodyid]
@@ -556,22 +557,7 @@ class MujocoPlant:
             center = ask.subtree_com[m.body_rootid[body]]
             wrenches[i, :3] = (moment + np.cross(center - ask.xpos[body], force)) @ R
             wrenches[i, 3:] = force @ R
-        if self.constraints is not None and any(c.kind == "distance" for c in self.constraints.constraints):
-            wrenches += self._rods()
         return wrenches
-
-    def _rods(self) -> Array:
-        """(nb, 6) of the loops that MuJoCo closes by tendons, which are not in its forces on bodies."""
-        from robot_dynamics_ros.dynamics.external_wrenches import body_wrenches
-
-        assert self.constraints is not None
-        total: dict[str, Array] = {}
-        for c in self.constraints.constraints:
-            if c.kind == "distance":
-                for link, wrench in zip((c.a, c.b), self.constraint_wrenches()[c.name], strict=True):
-                    if link in self.model.link_names:
-                        total[link] = total.get(link, np.zeros(6)) + wrench
-        return body_wrenches(self.model, total, self.q)
 
     def reactions(self) -> Array:
         """(nc,) λ of the constraints now: of the forces of MuJoCo, the share that least-norm reactions explain.

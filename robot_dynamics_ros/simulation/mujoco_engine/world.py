@@ -20,6 +20,7 @@ __all__ = ["PRIMITIVES", "WorldShape", "add_shapes", "mujoco_or_error", "read_sc
 PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0}
 """Kind of primitive → how many numbers its size has."""
 
+OLDEST = 4  # major version of MuJoCo; those before leave tendons out of the forces on bodies
 _LOG = logging.getLogger("robot_dynamics_ros.mujoco")
 
 
@@ -37,7 +38,7 @@ def mujoco_or_error() -> Any:
         raise BackendError(
             "MuJoCo is not installed", where="engine 'mujoco'", remedy="pip install 'robot_dynamics_ros[mujoco]'."
         ) from None
-    if not hasattr(getattr(mujoco, "MjSpec", None), "attach"):
+    if int(mujoco.__version__.split(".")[0]) < OLDEST:
         raise BackendError(
             f"MuJoCo {mujoco.__version__} is too old",
             where="engine 'mujoco'",

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive
 from robot_dynamics_ros.cli.output import print_table
-from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.sources import add_recordings, bad_row_lines, given_recordings, is_bag, read_recording
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification import (
     FrictionTerms,
     IdentificationSettings,
     friction_file,
-    identify,
+    identify_recordings,
     report_json,
     report_text,
     validate,
@@ -23,9 +23,7 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.read_bag import read_bag
-from robot_dynamics_ros.recordings.read_csv import read_csv
-from robot_dynamics_ros.recordings.recording import CHOICES, Recording
+from robot_dynamics_ros.recordings.recording import Recording
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,18 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = parser.add_argument
     add_robot(parser)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--bag", type=input_path, metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states"
-    )
-    source.add_argument("--csv", type=input_path, metavar="FILE", help="columns t, <joint>.position and <joint>.effort")
-    add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
     add(
         "--validate",
         type=input_path,
-        default=None,
+        action="extend",
+        nargs="+",
+        default=[],
         metavar="FILE",
-        help="another bag or CSV file whose efforts are to be predicted",
+        help="other bags or tables, whose efforts are to be predicted (repeatable)",
     )
     add(
         "--output",
@@ -105,12 +100,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to do with a recording that does not fit the robot, or a result that no robot has "
         "(default: %(default)s)",
     )
-    add(
-        "--bad-rows",
-        choices=CHOICES,
-        default="skip",
-        help="what to do with rows that cannot be used (default: %(default)s)",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -147,19 +136,22 @@ def run(options: argparse.Namespace) -> int:
         )
     whole = load_model(options)
     model = _locked(whole, options.lock)
-    recording = _read(options.bag or options.csv, bool(options.bag), model, options)
-    if 4.0 * options.block > recording.t[-1] - recording.t[0]:
-        raise ArgumentError(
-            f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
-            where="--block",
-            got=options.block,
-            remedy="Give a fraction of a second; 0.05 is the default.",
-        )
-    unseen = _read(options.validate, _is_bag(options.validate), model, options) if options.validate else None
-    found = identify(model, recording.t, recording.q, recording.effort, settings)
-    text = report_text(found)
-    if unseen is not None:
-        check = validate(found, unseen.t, unseen.q, unseen.effort, block=options.block)
+    recordings = [_read(path, bag, model, options) for path, bag in given_recordings(options)]
+    for recording in recordings:
+        if 4.0 * options.block > recording.t[-1] - recording.t[0]:
+            raise ArgumentError(
+                f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
+                where="--block",
+                got=options.block,
+                remedy="Give a fraction of a second; 0.05 is the default.",
+            )
+    unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
+    found = identify_recordings(model, recordings, settings)
+    text = report_text(found, recordings)
+    if unseen:
+        text += "\n## Validation\n"
+    for other in unseen:
+        check = validate(found, other.t, other.q, other.effort, v=other.v, block=options.block)
         rows = [
             [name, *(f"{x:.4g}" for x in row)]
             for name, *row in zip(
@@ -167,8 +159,8 @@ def run(options: argparse.Namespace) -> int:
             )
         ]
         head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
-        checked = "\n".join([f"Prediction of {options.validate} (root mean squares, N m or N):", "", table(head, rows)])
-        text += f"\n## Validation\n\n```\n{checked}\n```\n"
+        checked = f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
+        text += f"\n```\n{checked}\n```\n"
         print(checked + "\n")
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
@@ -182,11 +174,11 @@ def run(options: argparse.Namespace) -> int:
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     print_table(options, head, rows, files=[str(directory / name) for name in FILES], unseen=found.base.unseen)
-    if recording.bad:
-        print(
-            f"\n{len(recording.bad)} rows were left out; the first: row {recording.bad[0].number}: {recording.bad[0].why}"
-        )
-    for note in (*recording.notes, *found.notes):
+    for recording in (*recordings, *unseen):
+        said = [*recording.notes, *bad_row_lines(recording.bad)]
+        if said:
+            print("\n" + "\n".join([f"{recording.source}:", *said]))
+    for note in found.notes:
         print(f"\n{note}")
     if found.base.unseen:
         print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
@@ -205,16 +197,8 @@ def _locked(model: RobotModel, given: list[str]) -> RobotModel:
     return model.lock(list(at), at) if at else model
 
 
-def _is_bag(path: str) -> bool:
-    return Path(path).suffix.lower() not in (".csv", ".txt", ".tsv")
-
-
 def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    with Progress("reading", 1.0) as bar:
-        if bag:
-            recording = read_bag(path, model, topic=options.topic, on_bad=options.bad_rows, progress=bar.update)
-        else:
-            recording = read_csv(path, model, on_bad=options.bad_rows, progress=bar.update)
+    recording = read_recording(path, bag, model, options)
     if recording.effort is None:
         raise ArgumentError(
             "not every row has the efforts of all joints",

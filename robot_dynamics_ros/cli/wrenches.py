@@ -6,22 +6,22 @@ import argparse
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, input_path, output_path
+from robot_dynamics_ros.cli.arguments import at_least_one, output_path, positive
 from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.sources import add_recordings, bad_row_lines, given_recordings, read_recording
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.recordings.compute import ACCELERATIONS, VELOCITIES, Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
-from robot_dynamics_ros.recordings.read_bag import read_bag
-from robot_dynamics_ros.recordings.read_csv import read_csv
-from robot_dynamics_ros.recordings.recording import CHOICES, BadRow, Recording
+from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.write import write_bag, write_csv
 
 __all__ = ["add_arguments", "run"]
@@ -30,26 +30,18 @@ _T = TypeVar("_T")
 
 _FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
 FORMATS = tuple(_FILES)
-_SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--bag", type=input_path, metavar="FILE", help="mcap file, rosbag2 directory or ROS 1 bag with joint states"
-    )
-    source.add_argument(
-        "--csv", type=input_path, metavar="FILE", help="columns t, <joint>.position, and .velocity and .effort if known"
-    )
-    parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
+    add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
     parser.add_argument(
         "--output",
         type=output_path,
         default="wrenches",
         metavar="DIRECTORY",
-        help="where to write (default: %(default)s)",
+        help="where to write; of several recordings, each into a directory of its name there (default: %(default)s)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run has written there")
     parser.add_argument("--formats", default=",".join(FORMATS), help="what to write (default: %(default)s)")
@@ -69,14 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="link or world from which the parts are seen (default: the link before the joint)",
     )
     parser.add_argument(
-        "--window", type=at_least_one, default=21, help="samples in a Savitzky-Golay window, odd (default: %(default)s)"
+        "--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)"
     )
-    parser.add_argument("--order", type=at_least_one, default=3, help="order of its polynomials (default: %(default)s)")
+    parser.add_argument(
+        "--order", type=at_least_one, default=ORDER, help="order of the local polynomials (default: %(default)s)"
+    )
     parser.add_argument(
         "--velocity",
         choices=VELOCITIES,
         default="auto",
-        help="where velocities are from (default: recorded ones, if any)",
+        help="where velocities are from (default: recorded ones, if they are better)",
     )
     parser.add_argument(
         "--acceleration",
@@ -87,12 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--friction", action="store_true", help="add the friction of the URDF to efforts")
     parser.add_argument(
         "--friction-file", default="", metavar="FILE", help="add the friction of this file, as identify writes it"
-    )
-    parser.add_argument(
-        "--bad-rows",
-        choices=CHOICES,
-        default="skip",
-        help="what to do with rows that cannot be used (default: %(default)s)",
     )
 
 
@@ -127,33 +115,44 @@ def run(options: argparse.Namespace) -> int:
         balance=options.balance,
         observer=options.observer,
     )
-    directory, earlier = _directory(Path(options.output), options.overwrite, formats)
-    if options.bag:
-        recording = _with_progress(
-            "reading",
-            lambda tell: read_bag(options.bag, model, topic=options.topic, on_bad=options.bad_rows, progress=tell),
-        )
+    given = given_recordings(options)
+    places = [_directory(path, options.overwrite, formats) for path in _outputs(given, Path(options.output))]
+    told = []
+    for (path, bag), (directory, earlier) in zip(given, places, strict=True):
+        recording = read_recording(path, bag, model, options)
+        history = _with_progress("computing", lambda tell, r=recording: compute(model, r, settings, tell))  # type: ignore[misc]
+        if history.bad and options.bad_rows == "refuse":
+            raise ArgumentError(
+                f"row {history.bad[0].number}: {history.bad[0].why}",
+                where=recording.source,
+                remedy="Correct the recording, or have bad rows skipped.",
+            )
+        for old in earlier:
+            if old.is_dir():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
+        directory.mkdir(parents=True, exist_ok=True)
+        _write(history, directory, formats)
+        told.append(_report(recording, history, directory))
+    if len(told) == 1:
+        result(options, *told[0])
     else:
-        recording = _with_progress(
-            "reading", lambda tell: read_csv(options.csv, model, on_bad=options.bad_rows, progress=tell)
-        )
-    history = _with_progress("computing", lambda tell: compute(model, recording, settings, tell))
-    if history.bad and options.bad_rows == "refuse":
-        raise ArgumentError(
-            f"row {history.bad[0].number}: {history.bad[0].why}",
-            where=recording.source,
-            remedy="Correct the recording, or have bad rows skipped.",
-        )
-    for path in earlier:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    directory.mkdir(parents=True, exist_ok=True)
-    _write(history, directory, formats)
-    _report(options, recording, history, directory)
-    print(f"\nwritten to {directory}/")
+        result(options, {"recordings": [data for data, _ in told]}, "\n\n".join(text for _, text in told))
     return 0
+
+
+def _outputs(given: list[tuple[str, bool]], output: Path) -> list[Path]:
+    """A directory for each recording: ``output`` for one, directories of their names in it for several."""
+    if len(given) == 1:
+        return [output]
+    names: list[str] = []
+    for path, _ in given:
+        name, k = Path(path).resolve().stem, 2
+        while name in names:
+            name, k = f"{Path(path).resolve().stem}_{k}", k + 1
+        names.append(name)
+    return [output / name for name in names]
 
 
 def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:
@@ -195,18 +194,14 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
             draw_parts(history, directory / "parts.png")
 
 
-def _report(options: argparse.Namespace, recording: Recording, history: WrenchHistory, directory: Path) -> None:
-    bad: list[BadRow] = [*recording.bad, *history.bad]
+def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tuple[dict[str, Any], str]:
+    """What came out, as data and as text."""
+    bad = sorted([*recording.bad, *history.bad])
     lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
-    lines += recording.notes
+    lines += [*recording.notes, *history.notes]
     if recording.other:
         lines.append(f"{recording.other} rows about joints of other robots")
-    if bad:
-        lines.append(f"{len(bad)} bad rows left out:")
-        lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
-        if len(bad) > _SHOWN:
-            rest = ", ".join(str(row.number) for row in bad[_SHOWN : _SHOWN + 100])
-            lines.append(f"  and rows {rest}" + (", …" if len(bad) > _SHOWN + 100 else ""))
+    lines += bad_row_lines(bad)
     forces = np.linalg.norm(history.wrenches[:, :, 3:], axis=2)
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)
@@ -225,6 +220,9 @@ def _report(options: argparse.Namespace, recording: Recording, history: WrenchHi
         "source": str(recording.source),
         "samples": len(history.t),
         "bad_rows": [[row.number, row.why] for row in bad],
+        "notes": [*recording.notes, *history.notes],
+        "window": history.window,
+        "directory": str(directory),
+        "rows": rows_as_data(head, rows),
     }
-    data |= {"directory": str(directory), "rows": rows_as_data(head, rows)}
-    result(options, data, "\n".join([*lines, "", table(head, rows)]))
+    return data, "\n".join([*lines, "", table(head, rows), "", f"written to {directory}/"])

@@ -3,7 +3,12 @@
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.excitation import Excitation
-from robot_dynamics_ros.identification.identify import Identification, IdentificationSettings, identify
+from robot_dynamics_ros.identification.identify import (
+    Identification,
+    IdentificationSettings,
+    identify,
+    identify_recordings,
+)
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,
@@ -31,6 +36,7 @@ __all__ = [
     "estimate_payload_at_rest",
     "friction_file",
     "identify",
+    "identify_recordings",
     "payload_motion",
     "report_json",
     "report_text",

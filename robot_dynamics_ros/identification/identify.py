@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,20 @@ from robot_dynamics_ros.identification.consistent import ConsistentEstimate, con
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
-from robot_dynamics_ros.identification.plausibility import check_recording, check_result, one_way_joints
+from robot_dynamics_ros.identification.plausibility import (
+    check_positions,
+    check_recording,
+    check_result,
+    one_way_joints,
+)
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.smoothing import derivatives
+from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["Identification", "IdentificationSettings", "identify"]
+__all__ = ["Identification", "IdentificationSettings", "identify", "identify_recordings"]
 
 _STILL = 0.2  # of the usual smoothing speed
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
@@ -185,25 +192,60 @@ class Identification:
 
 
 def identify(
-    model: RobotModel, t: Any, q: Any, effort: Any, settings: IdentificationSettings | None = None
+    model: RobotModel,
+    t: Any,
+    q: Any,
+    effort: Any,
+    settings: IdentificationSettings | None = None,
+    *,
+    v: Any = None,
 ) -> Identification:
     """Identify inertial parameters and friction from recorded motion.
 
     Args:
         model: the robot as far as it is known: its kinematics are taken for true, its inertias as a start.
-        t: (n,) times, s.
+        t: (n,) times, s, at which the robot was in these states.  Stamps of a logger tell them less well:
+            :func:`identify_recordings` repairs them.
         q: (n, nv) recorded positions.
         effort: (n, nv) recorded motor efforts, gravity included, N m or N.
         settings: the default ones if not given.
+        v: (n, nv) recorded velocities, used where they are better than those of the positions.
 
     Raises:
         PoorExcitation: the motion does not show some base parameters; they are named.
         ArgumentError: data of the wrong shape, not finite, too few; or settings that do not fit.
     """
     s = settings or IdentificationSettings()
+    EffortParameters(model, s.terms)  # refuses robots that cannot be identified before it looks at the data
+    return _identify(model, Motion.of(model, t, q, effort, v, window=s.window, check=_check(model, s)), s)
+
+
+def identify_recordings(
+    model: RobotModel, recordings: Recording | Sequence[Recording], settings: IdentificationSettings | None = None
+) -> Identification:
+    """The same from one recording or several, each at its own rate.
+
+    Args:
+        recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
+            times repaired.
+
+    Raises:
+        PoorExcitation: the motions do not show some base parameters; they are named.
+        ArgumentError: a recording without efforts, with too few rows; or settings that do not fit.
+    """
+    s = settings or IdentificationSettings()
+    EffortParameters(model, s.terms)
+    given = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    return _identify(model, Motion.of_recordings(model, given, window=s.window, check=_check(model, s)), s)
+
+
+def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Array], None] | None:
+    return partial(check_positions, model) if s.plausibility == "refuse" else None
+
+
+def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> Identification:
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
-    motion = Motion.of(model, t, q, effort, window=s.window)
     if s.plausibility == "refuse":
         check_recording(model, motion, s.block)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
@@ -215,8 +257,7 @@ def identify(
         return weighted_least_squares(known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
 
     delay = s.delay if s.delay is not None else 0.0
-    rate = derivatives(motion.t, motion.effort, window=motion.samples, order=4, up_to=1)[1]
-    rate = motion.mean(rate, s.block)
+    rate = motion.mean(motion.effort_rate(), s.block)
 
     def aligned(
         known: Identifiable, delay: float, unseen: str, times: int
@@ -265,15 +306,16 @@ def identify(
         parameters,
         known,
         float(delay),
-        motion.samples * motion.step,
+        motion.window,
         rms(data.effort - data.Y @ values),
         rms(data.effort - data.Y @ prior),
         rms(data.effort),
         selection.error,
         selection.simple_error,
         data.use.mean(axis=0),
-        float(motion.t[-1] - motion.t[0]),
-        tuple(
+        motion.duration,
+        motion.notes
+        + tuple(
             f"joint {name} moved one way only: its Coulomb friction and its offset cannot be told apart"
             for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
         ),

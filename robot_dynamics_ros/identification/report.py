@@ -12,12 +12,17 @@ import numpy as np
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.recordings.recording import Recording
 
 __all__ = ["friction_file", "report_json", "report_text"]
 
 
-def report_text(found: Identification) -> str:
-    """A report in plain text (Markdown tables): fit, friction, base parameters with intervals, bodies."""
+def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> str:
+    """A report in plain text (Markdown tables): fit, friction, base parameters with intervals, bodies.
+
+    Args:
+        recordings: what it was identified from, to say what was done to them.
+    """
     base = found.base
     seen = np.isfinite(base.standard_error)
     lines = [
@@ -27,6 +32,7 @@ def report_text(found: Identification) -> str:
         f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
         f"{found.window:.3g} s; bodies may well be {found.full.spread:.2g} from what was known.",
         "",
+        *_recordings(recordings),
         "## What remains unexplained",
         "",
         'Root mean squares over blocks, N m or N; "used": share of the time in which the joint was fast enough.',
@@ -111,6 +117,16 @@ def report_text(found: Identification) -> str:
     if not found.full.converged:
         lines += ["", "The search for the bodies did not converge."]
     return "\n".join(lines) + "\n"
+
+
+def _recordings(recordings: Sequence[Recording]) -> list[str]:
+    if not recordings:
+        return []
+    lines = ["## Recordings", ""]
+    for r in recordings:
+        rows = f"{len(r)} rows over {r.t[-1] - r.t[0]:.4g} s" + (f", {len(r.bad)} bad ones left out" if r.bad else "")
+        lines.append(f"- {'; '.join([f'{r.source}: {rows}', *r.notes])}.")
+    return [*lines, ""]
 
 
 def report_json(found: Identification) -> str:

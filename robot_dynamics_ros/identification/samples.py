@@ -7,6 +7,7 @@ over blocks, both alike, so that white noise of the efforts stays white from blo
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.smoothing import choose_window, derivatives, segments
+from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
+from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.smoothing import derivatives
 
 __all__ = ["Blocks", "Motion", "blocks"]
 
@@ -27,14 +30,15 @@ _CHUNK = 1000
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Smoothed motion at the times of the samples, without the stretches that are too short for a polynomial.
+    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on.
 
     Attributes:
-        t: (n,) s.
+        t: (n,) s, increasing within a stretch.
         q, v, a: (n, nv) position, velocity, acceleration.
         effort: (n, nv) as recorded.
         parts: stretches without gaps.
-        samples: number of samples in a local polynomial.
+        window: s, length of the local polynomials.
+        notes: what was done to the recording, in sentences.
     """
 
     t: Array
@@ -43,20 +47,30 @@ class Motion:
     a: Array
     effort: Array
     parts: tuple[slice, ...]
-    samples: int = 0
+    window: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, model: RobotModel, t: Any, q: Any, effort: Any, *, window: float | None = None, order: int = 4
+        cls,
+        model: RobotModel,
+        t: Any,
+        q: Any,
+        effort: Any,
+        v: Any = None,
+        *,
+        window: float | None = None,
+        order: int = ORDER,
+        check: Callable[[Array, Array], None] | None = None,
     ) -> Motion:
         """Smooth and differentiate.
 
         Args:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
-            window: s, length of the local polynomials, of which at least ``order`` + 2 samples are taken; ``None``:
-                chosen from the data.
-            order: of the polynomials.
+            v: (n, nv) recorded velocities, used where they are better than those of the positions.
+            window, order: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
+            check: called with times and positions before anything is made of them.
 
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
@@ -82,26 +96,94 @@ class Motion:
             raise ArgumentError(
                 f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
             )
-        if window is None:
-            window = choose_window(model, t, q, effort, order=order)
-        if not (window > 0.0 and np.isfinite(window)):
-            raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window", got=window)
-        step = float(np.median(np.diff(t)))
-        samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
-        samples = min(samples, (n - 1) | 1)
-        q, v, a = derivatives(t, q, window=samples, order=order, up_to=2)
-        long = [p for p in segments(t) if p.stop - p.start > 2 * (order + 2)]
+        given = None if v is None else np.asarray(v, dtype=np.float64)
+        if given is not None and (given.shape != q.shape or not np.isfinite(given).all()):
+            raise ArgumentError(f"expected finite numbers, (n, {model.nv})", where="v", got=given.shape)
+        if check is not None:
+            check(t, q)
+        smooth = smooth_motion(model, t, q, given, effort, window=window, order=order)
+        kept = [part for stretch in smooth.parts for part in _runs(smooth.good, stretch)]
+        long = [p for p in kept if p.stop - p.start > 2 * (order + 2)]
         if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
         ends = np.cumsum([p.stop - p.start for p in long])
         parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
-        return cls(t[rows], q[rows], v[rows], a[rows], effort[rows], parts, samples)
+        notes = list(smooth.notes)
+        if smooth.bridged or len(smooth.parts) > 1:
+            notes.append(f"{smooth.bridged} short gaps bridged, {len(smooth.parts) - 1} longer ones left open")
+        return cls(
+            t[rows],
+            smooth.q[rows],
+            smooth.v[rows],
+            smooth.a[rows],
+            effort[rows],
+            parts,
+            smooth.window,
+            tuple(notes),
+        )
+
+    @classmethod
+    def of_recordings(
+        cls,
+        model: RobotModel,
+        recordings: Sequence[Recording],
+        *,
+        window: float | None = None,
+        check: Callable[[Array, Array], None] | None = None,
+    ) -> Motion:
+        """One motion of several recordings, each a stretch or several of its own.
+
+        Raises:
+            ArgumentError: none, one without efforts, or one that :meth:`of` refuses.
+        """
+        motions = []
+        for recording in recordings:
+            if recording.effort is None:
+                raise ArgumentError(
+                    "not every row has the efforts of all joints",
+                    where=recording.source,
+                    remedy="Identification needs measured motor efforts beside the positions.",
+                )
+            motions.append(
+                cls.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
+            )
+        if not motions:
+            raise ArgumentError("expected at least one", where="recordings", got=recordings)
+        if len(motions) == 1:
+            return motions[0]
+        starts = np.cumsum([0, *(len(m.t) for m in motions)])
+        many = [f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes]
+        t, q, v, a, effort = (np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort"))
+        return cls(
+            t,
+            q,
+            v,
+            a,
+            effort,
+            tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts),
+            max(motions, key=lambda m: len(m.t)).window,
+            tuple(many),
+        )
 
     @property
-    def step(self) -> float:
-        """Usual time between two samples, s."""
-        return float(np.median(np.diff(self.t)))
+    def duration(self) -> float:
+        """s in all stretches."""
+        return float(sum(self.t[p.stop - 1] - self.t[p.start] for p in self.parts))
+
+    def effort_rate(self) -> Array:
+        """(n, nv) how fast efforts change, by local polynomials of the same length."""
+        out = np.full(self.effort.shape, np.nan)
+        for part in self.parts:
+            n, step = part.stop - part.start, self._step(part)
+            samples = min(max(round(self.window / step), ORDER + 2) | 1, (n - 1) | 1)
+            out[part] = derivatives(
+                self.t[part], self.effort[part], window=samples, order=ORDER, up_to=1, bridge=self.window
+            )[1]
+        return out
+
+    def _step(self, part: slice) -> float:
+        return float(np.median(np.diff(self.t[part])))
 
     def earlier(self, delay: float) -> Motion:
         """The same efforts with the motion ``delay`` s before them."""
@@ -116,28 +198,31 @@ class Motion:
             q[part] = CubicHermiteSpline(t, self.q[part], self.v[part])(at)
             v[part] = CubicHermiteSpline(t, self.v[part], self.a[part])(at)
             a[part] = interp1d(t, self.a[part], axis=0)(at)
-        return Motion(self.t, q, v, a, self.effort, self.parts, self.samples)
+        return dataclasses.replace(self, q=q, v=v, a=a)
 
     def mean(self, x: Array, length: float) -> Array:
         """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows that fill no block are
         left out."""
-        D = self._rows(length)
-        parts = [x[p.start : p.start + (p.stop - p.start) // D * D] for p in self.parts]
-        return np.concatenate([rows.reshape(-1, D, *x.shape[1:]).mean(axis=1) for rows in parts])
+        out = []
+        for p in self.parts:
+            D = self._rows(p, length)
+            rows = x[p.start : p.start + (p.stop - p.start) // D * D]
+            out.append(rows.reshape(-1, D, *x.shape[1:]).mean(axis=1))
+        return np.concatenate(out)
 
     def block_parts(self, length: float) -> NDArray[np.int64]:
         """(m,) number of the stretch each block is from."""
-        D = self._rows(length)
-        return np.repeat(np.arange(len(self.parts)), [(p.stop - p.start) // D for p in self.parts])
+        counts = [(p.stop - p.start) // self._rows(p, length) for p in self.parts]
+        return np.repeat(np.arange(len(self.parts)), counts)
 
-    def _rows(self, length: float) -> int:
-        return max(1, round(length / self.step))
+    def _rows(self, part: slice, length: float) -> int:
+        return max(1, round(length / self._step(part)))
 
     def mean_regressor(self, model: RobotModel, length: float) -> Array:
         """(m, nv, 10 nb) block averages of the regressor of the bodies."""
-        D = self._rows(length)
         out = []
         for part in self.parts:
+            D = self._rows(part, length)
             count = (part.stop - part.start) // D
             per = max(1, _CHUNK // D)
             for first in range(0, count, per):
@@ -145,6 +230,12 @@ class Motion:
                 Y = np.asarray(joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows]))
                 out.append(Y.reshape(-1, D, *Y.shape[1:]).mean(axis=1))
         return np.concatenate(out)
+
+
+def _runs(good: NDArray[np.bool_], part: slice) -> list[slice]:
+    """Runs of good rows within a stretch."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], good[part], [False]]).astype(np.int8)))
+    return [slice(part.start + int(a), part.start + int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,18 +32,18 @@ class Validation:
     noise: Array
 
 
-def validate(found: Identification, t: Any, q: Any, effort: Any, *, block: float = 0.05) -> Validation:
+def validate(found: Identification, t: Any, q: Any, effort: Any, *, v: Any = None, block: float = 0.05) -> Validation:
     """Compare predicted with recorded efforts.
 
     Args:
-        t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
+        t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.  v: (n, nv) velocities, if recorded.
         block: s, over which efforts are averaged.
 
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
     parameters = found.parameters
-    motion = Motion.of(found.prior, t, q, effort, window=found.window).earlier(found.delay)
+    motion = Motion.of(found.prior, t, q, effort, v, window=found.window).earlier(found.delay)
     slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
     count = np.maximum(data.use.sum(axis=0), 1)

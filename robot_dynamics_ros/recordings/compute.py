@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,13 +24,13 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives, segments
+from robot_dynamics_ros.recordings.smoothing import segments
 
 __all__ = ["Settings", "WrenchHistory", "compute"]
 
 ACCELERATIONS = ("differentiated", "model")
-VELOCITIES = ("auto", "recorded", "positions")
 _CHUNK = 4096
 
 
@@ -40,8 +41,9 @@ class Settings:
     Attributes:
         joints: ``"all"``, or names of joints, fixed ones too; the moving ones if empty.
         expressed_in: ``"child"``, ``"parent"``, a link or ``"world"``.
-        window, order: of the Savitzky-Golay polynomials.
-        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where there are any.
+        window: s, length of the local polynomials; ``None``: chosen from the data.
+        order: of the polynomials.
+        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where they are better.
         acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort
             gives by the ``"model"``.
         friction: whether efforts hold the friction of the URDF as well, or the friction file that they hold.
@@ -51,8 +53,8 @@ class Settings:
 
     joints: str | Sequence[str] = ()
     expressed_in: str = "child"
-    window: int = 21
-    order: int = 3
+    window: float | None = None
+    order: int = ORDER
     velocity: str = "auto"
     acceleration: str = "differentiated"
     friction: bool | FrictionFile = False
@@ -81,6 +83,8 @@ class WrenchHistory:
         speeds: likewise (n,) their speeds.
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
+        window: s, of the local polynomials.
+        notes: what was done to the recording, in sentences.
     """
 
     model: RobotModel
@@ -99,6 +103,8 @@ class WrenchHistory:
     paths: Mapping[str, Array] = field(default_factory=dict)
     speeds: Mapping[str, Array] = field(default_factory=dict)
     bad: tuple[BadRow, ...] = ()
+    window: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def compute(
@@ -127,11 +133,14 @@ def compute(
         raise UnknownNameError("joint", s.balance, every, where="balance")
     observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
     t, q = recording.t, _unwrapped(model, recording.q)
-    v, a = _motion(model, recording, q, s)
-    good = np.isfinite(v).all(axis=1) & np.isfinite(a).all(axis=1)
+    motion = _motion(model, recording, q, s)
+    v, a, good = motion.v, motion.a, motion.good
+    none = ~(np.isfinite(v).all(axis=1) & np.isfinite(a).all(axis=1))
     bad = tuple(
-        BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[~good]
+        BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[none]
     )
+    edges = int((~good & ~none).sum())
+    notes = motion.notes + ((f"{edges} rows at the ends of stretches left out: no acceleration",) if edges else ())
     if not good.any():
         raise ArgumentError(
             f"{len(t)} rows are too few for derivatives",
@@ -158,7 +167,24 @@ def compute(
     elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
     return WrenchHistory(
-        model, joints, frames, t, q, v, a, efforts, wrenches, rows, parts, s.balance, observer, paths, speeds, bad
+        model,
+        joints,
+        frames,
+        t,
+        q,
+        v,
+        a,
+        efforts,
+        wrenches,
+        rows,
+        parts,
+        s.balance,
+        observer,
+        paths,
+        speeds,
+        bad,
+        motion.window,
+        notes,
     )
 
 
@@ -181,31 +207,32 @@ def _unwrapped(model: RobotModel, q: Array) -> Array:
     return q
 
 
-def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> tuple[Array, Array]:
-    window = {"window": s.window, "order": s.order}
-    if s.velocity == "recorded" and recording.v is None:
+def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
+    if s.acceleration == "model" and recording.effort is None:
         raise ArgumentError(
-            "not every row holds velocities",
+            "not every row holds efforts",
             where=recording.source,
-            got=s.velocity,
-            remedy="Have them made from positions.",
+            got=s.acceleration,
+            remedy="Use differentiated velocities.",
         )
-    if recording.v is not None and s.velocity != "positions":
-        v = recording.v
-        a = derivatives(recording.t, v, up_to=1, **window)[1]
-    else:
-        _, v, a = derivatives(recording.t, q, up_to=2, **window)
-    if s.acceleration == "model":
-        if recording.effort is None:
-            raise ArgumentError(
-                "not every row holds efforts",
-                where=recording.source,
-                got=s.acceleration,
-                remedy="Use differentiated velocities.",
-            )
-        net = recording.effort - np.nan_to_num(model.damping * v + model.friction * np.sign(v))
-        a = forward_dynamics(model, q, np.nan_to_num(v), net) + 0.0 * v
-    return v, a
+    motion = smooth_motion(
+        model,
+        recording.t,
+        q,
+        recording.v,
+        recording.effort,
+        window=s.window,
+        order=s.order,
+        velocity="recorded" if s.acceleration == "model" and recording.v is not None else s.velocity,
+    )
+    if motion.velocity == "recorded" and recording.v is not None:
+        motion = dataclasses.replace(motion, v=recording.v)
+    if s.acceleration == "model" and recording.effort is not None:  # no row needs its neighbours
+        good = np.asarray(np.isfinite(motion.v).all(axis=1))
+        net = recording.effort - np.nan_to_num(model.damping * motion.v + model.friction * np.sign(motion.v))
+        a = forward_dynamics(model, q, np.nan_to_num(motion.v), net) + 0.0 * motion.v
+        motion = dataclasses.replace(motion, a=a, good=good if motion.velocity == "recorded" else motion.good)
+    return motion
 
 
 def _tracked(model: RobotModel) -> dict[str, int]:

@@ -41,6 +41,7 @@ def read_bag(
     *,
     topic: str = "",
     on_bad: str = "skip",
+    times: str = "repair",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Read joint states from a bag: an ``.mcap`` or ``.db3`` file, the directory of one, or a ROS 1 ``.bag``.
@@ -50,6 +51,8 @@ def read_bag(
     Args:
         topic: the topic; if not given, the only one of joint states, or else ``/joint_states``.
         on_bad: ``"skip"`` or ``"refuse"`` messages that cannot be used.
+        times: ``"repair"`` times that jitter and rows written twice, or ``"keep"`` them; see
+            :meth:`~robot_dynamics_ros.recordings.recording.Recording.repaired`.
         progress: called with the share of messages that has been read.
 
     Raises:
@@ -59,7 +62,7 @@ def read_bag(
     """
     rosbags = need_rosbags()
     path = Path(path)
-    collector = RowCollector(model, str(path), on_bad)
+    collector = RowCollector(model, str(path), on_bad, times=times)
     if not path.exists():
         raise ArgumentError("there is no such file or directory", where=str(path), remedy="Check the path.")
     try:

@@ -19,7 +19,12 @@ SHORT = {"position": ("q", "pos"), "velocity": ("v", "vel", "qd"), "effort": ("t
 
 
 def read_csv(
-    path: str | Path, model: RobotModel, *, on_bad: str = "skip", progress: Callable[[float], None] | None = None
+    path: str | Path,
+    model: RobotModel,
+    *,
+    on_bad: str = "skip",
+    times: str = "repair",
+    progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Read joint states from a CSV file with a head line.
 
@@ -30,13 +35,15 @@ def read_csv(
 
     Args:
         on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.
+        times: ``"repair"`` times that jitter and rows written twice, or ``"keep"`` them; see
+            :meth:`~robot_dynamics_ros.recordings.recording.Recording.repaired`.
         progress: called with the share of the file that has been read.
 
     Raises:
         ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
     """
     path = Path(path)
-    collector = RowCollector(model, str(path), on_bad, integer_units=True)
+    collector = RowCollector(model, str(path), on_bad, integer_units=True, times=times)
     try:
         size = max(path.stat().st_size, 1)
         with open(path, newline="", encoding="utf-8-sig") as file:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
 __all__ = ["BadRow", "Recording", "RowCollector"]
 
@@ -59,6 +61,72 @@ class Recording:
     def __len__(self) -> int:
         return len(self.t)
 
+    @classmethod
+    def of(
+        cls, model: RobotModel, t: Any, q: Any, v: Any = None, effort: Any = None, *, source: str = "arrays"
+    ) -> Recording:
+        """A recording from arrays, its times and repeated rows repaired as those of a file; see :meth:`repaired`.
+
+        Args:
+            t: (n,) times, s, that do not decrease.  q: (n, nq).  v, effort: (n, nv), or ``None``.
+
+        Raises:
+            ArgumentError: wrong shapes, numbers that are not finite, or times that decrease.
+        """
+        t = np.asarray(t, dtype=np.float64)
+        tables = [None if x is None else np.asarray(x, dtype=np.float64) for x in (q, v, effort)]
+        for name, table in zip(("q", "v", "effort"), tables, strict=True):
+            if table is not None and (table.shape != (len(t), model.nv) or not np.isfinite(table).all()):
+                raise ArgumentError(
+                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name, got=table
+                )
+        if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
+            raise ArgumentError("expected times that do not decrease", where="t", got=t)
+        return cls(source, model.joint_names, t, *tables, np.arange(1, len(t) + 1)).repaired()  # type: ignore[arg-type]
+
+    def repaired(self) -> Recording:
+        """The same without rows that were written twice, and with steady times where those tell better when a row was
+        sampled; ``notes`` say what was done.  Rows whose times still do not increase are bad."""
+        keep = np.ones(len(self.t), dtype=bool)
+        notes = list(self.notes)
+        twice = frozen_rows(self.t, self.q)
+        twice[1:] |= (np.diff(self.t) <= 0.0) & (np.diff(self.q, axis=0) == 0.0).all(axis=1)
+        if twice.any():
+            keep &= ~twice
+            notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
+        found = repair_times(self.t[keep], self.q[keep])
+        if found.steady:
+            late = (
+                f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times"
+            )
+            lost = f", {found.lost} samples were not recorded" if found.lost else ""
+            notes.append(f"{late}, {1e3 * found.step:.4g} ms apart{lost}")
+        t = self.t.copy()
+        t[keep] = found.t
+        bad = list(self.bad)
+        last = -math.inf
+        for k in np.flatnonzero(keep):
+            if t[k] <= last:
+                keep[k] = False
+                bad.append(BadRow(int(self.rows[k]), _not_after(t[k], last)))
+            else:
+                last = t[k]
+        bad.sort(key=lambda row: row.number)
+        return dataclasses.replace(
+            self,
+            t=t[keep],
+            q=self.q[keep],
+            v=None if self.v is None else self.v[keep],
+            effort=None if self.effort is None else self.effort[keep],
+            rows=self.rows[keep],
+            bad=tuple(bad),
+            notes=tuple(notes),
+        )
+
+
+def _not_after(t: float, last: float) -> str:
+    return f"the time {t:.9f} s does not come after {last:.9f} s"
+
 
 @dataclass
 class RowCollector:
@@ -69,23 +137,24 @@ class RowCollector:
         source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         integer_units: whether times that are whole numbers are ms, µs or ns, by their steps.
+        times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.
 
     Raises:
-        ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad`` is neither.
+        ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad`` or ``times`` is neither.
     """
 
     model: RobotModel
     source: str
     on_bad: str = "skip"
     integer_units: bool = False
+    times: str = "repair"
     bad: list[BadRow] = field(default_factory=list)
     other: int = 0
 
     def __post_init__(self) -> None:
-        if self.on_bad not in CHOICES:
-            raise ArgumentError(
-                f"expected one of {', '.join(CHOICES)}, got {self.on_bad!r}", where="bad rows", got=self.on_bad
-            )
+        for where, value, choices in (("bad rows", self.on_bad, CHOICES), ("times", self.times, REPAIRS)):
+            if value not in choices:
+                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where, got=value)
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
@@ -103,6 +172,11 @@ class RowCollector:
             [],
         )
         self._last = -math.inf
+
+    @property
+    def repairs(self) -> bool:
+        """Whether times and repeated rows are repaired."""
+        return self.times == "repair"
 
     def add(
         self,
@@ -172,8 +246,8 @@ class RowCollector:
             return "some of the velocities are missing"
         if any(map(math.isinf, (*rows[1], *rows[2]))):
             return "a velocity or effort is infinite"
-        if t <= self._last:
-            return f"the time {t:.9f} s does not come after {self._last:.9f} s"
+        if t < self._last or (t == self._last and not self.repairs):
+            return _not_after(t, self._last)
         self._last = t
         times, *columns, numbers = self._columns
         times.append(t)
@@ -223,7 +297,7 @@ class RowCollector:
         if self.integer_units:
             t, unit = _in_seconds(t)
             notes += [f"times taken as {unit}"] if unit else []
-        return Recording(
+        found = Recording(
             self.source,
             self.model.joint_names,
             t[good],
@@ -235,6 +309,12 @@ class RowCollector:
             self.other,
             tuple(notes),
         )
+        if self.repairs:
+            before = len(found.bad)
+            found = found.repaired()
+            if self.on_bad == "refuse" and len(found.bad) > before:
+                self.reject(*found.bad[-1])
+        return found
 
 
 def _in_seconds(t: Array) -> tuple[Array, str]:

@@ -16,7 +16,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["choose_window", "derivatives", "segments"]
 
 GAP = 5.0
-"""Steps longer than this many median ones part a recording: no polynomial reaches across."""
+"""Steps longer than this many median ones are gaps."""
 _CHUNK = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
@@ -24,23 +24,24 @@ _TRIED = 120  # blocks
 _ALIKE = 0.15  # of the logarithm of a joint's squared error
 
 
-def segments(t: Array) -> list[slice]:
+def segments(t: Array, bridge: float = 0.0) -> list[slice]:
     """Stretches of a recording without gaps.
 
     Args:
         t: (n,) strictly increasing times.
+        bridge: s, gaps up to which are none.
     """
     if len(t) < 3:
         return [slice(0, len(t))]
     steps = np.diff(t)
-    ends = np.flatnonzero(steps > GAP * np.median(steps)) + 1
+    ends = np.flatnonzero(steps > max(GAP * float(np.median(steps)), bridge)) + 1
     return [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
 
 
-def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2) -> Array:
+def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0) -> Array:
     """Value and derivatives of polynomials fitted to the ``window`` samples around each.
 
-    At both ends, and at those of gaps, the last full window serves.
+    At both ends, and at those of gaps that are not bridged, the last full window serves.
 
     Args:
         t: (n,) strictly increasing times.
@@ -48,6 +49,7 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
         window: number of samples, odd; fewer where a stretch is shorter.
         order: of the polynomials, less than ``window``.
         up_to: the highest derivative.
+        bridge: s, gaps up to which polynomials reach across.
 
     Returns:
         (up_to + 1, n, m); NaN in stretches with fewer than ``up_to`` + 1 samples.
@@ -74,7 +76,7 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
             remedy="Sort the samples, and leave out repeated ones.",
         )
     out = np.full((up_to + 1, *x.shape), np.nan)
-    for part in segments(t):
+    for part in segments(t, bridge):
         n = part.stop - part.start
         if n > up_to:
             w = min(window, n)

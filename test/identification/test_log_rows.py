@@ -1,10 +1,12 @@
 """Logs as people have them: a missing cell costs its row, and whole numbers of milliseconds are no seconds."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings import Recording, read_csv
 
 
 def log(path, times, hole="", row=20):
@@ -37,3 +39,28 @@ def test_whole_numbers_are_taken_in_the_unit_that_their_step_shows(tmp_path, uni
     assert any(unit in note for note in found.notes)
     plain = read_csv(log(tmp_path / "plain.csv", seconds.tolist(), "3"), model)
     assert not plain.notes
+
+
+def test_several_recordings_each_at_its_own_rate():
+    prior = rd.load_robot("two_link")
+    truth = rd.random_model_error(prior, 3, mass=0.3, com=0.2)
+    rng = np.random.default_rng(0)
+
+    def run(rate, duration, w, start):
+        t = start + np.arange(0.0, duration, 1.0 / rate)
+        x = t[:, None] * np.array(w)
+        q, v, a = np.sin(x), np.array(w) * np.cos(x), -(np.array(w) ** 2) * np.sin(x)
+        effort = rd.inverse_dynamics(truth, q, v, a) + truth.damping * v + truth.friction * np.tanh(v / 0.01)
+        return Recording.of(truth, t, q, None, effort + 0.02 * rng.standard_normal(q.shape))
+
+    runs = [run(1000.0, 3.0, (2.3, 3.1), 5.0), run(200.0, 8.0, (1.1, 2.9), 0.0), run(500.0, 4.0, (3.7, 1.3), 2.0)]
+    settings = rd.IdentificationSettings(friction="simple")
+    found = rd.identify_recordings(prior, runs, settings)
+    assert found.duration == pytest.approx(15.0, rel=0.1)
+    q = rd.random_configuration(prior, rng, size=100)
+    error, wrong = (np.abs(rd.gravity_forces(m, q) - rd.gravity_forces(truth, q)).max() for m in (found.model, prior))
+    assert error < 0.05 * wrong
+    one = rd.identify_recordings(prior, runs[0], settings)
+    assert np.nanmean(found.base.half_width) < np.nanmean(one.base.half_width)
+    with pytest.raises(rd.ArgumentError, match="efforts"):
+        rd.identify_recordings(prior, [runs[0], dataclasses.replace(runs[1], effort=None)])

@@ -1,0 +1,92 @@
+"""Recordings on the command line: any number of bags and tables, read alike by every command that takes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from robot_dynamics_ros.cli.arguments import input_path
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.read_bag import read_bag
+from robot_dynamics_ros.recordings.read_csv import read_csv
+from robot_dynamics_ros.recordings.recording import CHOICES, BadRow, Recording
+from robot_dynamics_ros.recordings.times import REPAIRS
+
+__all__ = ["add_recordings", "bad_row_lines", "given_recordings", "is_bag", "read_recording"]
+
+_SHOWN = 10
+
+
+def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
+    """The options ``--bag --csv --topic --bad-rows --times``; see :func:`given_recordings`."""
+    add = parser.add_argument
+    add(
+        "--bag",
+        type=input_path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="mcap files, rosbag2 directories or ROS 1 bags with joint states (repeatable)",
+    )
+    add(
+        "--csv",
+        type=input_path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help=f"tables with columns {columns} (repeatable)",
+    )
+    add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add(
+        "--bad-rows",
+        choices=CHOICES,
+        default="skip",
+        help="what to do with rows that cannot be used (default: %(default)s)",
+    )
+    add(
+        "--times",
+        choices=REPAIRS,
+        default="repair",
+        help="what to do with time stamps that jitter and rows written twice (default: %(default)s)",
+    )
+
+
+def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
+    """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    given = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
+    if not given:
+        raise ArgumentError("there is no recording", where="--bag, --csv", remedy="Give one or several of either.")
+    return given
+
+
+def is_bag(path: str) -> bool:
+    """Whether a path without an option before it is taken for a bag."""
+    return Path(path).suffix.lower() not in (".csv", ".txt", ".tsv")
+
+
+def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
+    """Read one, with a progress bar."""
+    with Progress("reading", 1.0) as bar:
+        how = {"on_bad": options.bad_rows, "times": options.times, "progress": bar.update}
+        recording = read_bag(path, model, topic=options.topic, **how) if bag else read_csv(path, model, **how)
+        bar.update(1.0)
+    return recording
+
+
+def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
+    """What to print about rows that were left out."""
+    lines = [f"{len(bad)} bad rows left out:"] if bad else []
+    lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
+    if len(bad) > _SHOWN:
+        rest = ", ".join(str(row.number) for row in bad[_SHOWN : _SHOWN + 100])
+        lines.append(f"  and rows {rest}" + (", …" if len(bad) > _SHOWN + 100 else ""))
+    return lines

@@ -1,0 +1,226 @@
+"""Times of a recording as loggers write them: stamps that jitter, rows written twice, rows that never arrived.
+
+A robot is sampled by its own clock, at a steady rate.  A logger on another computer stamps rows when it gets to them:
+late by some of a sample, in bursts after a pause, or in steps of its clock; or it asks for the newest state at a rate of
+its own, and gets some twice and some never.  The steady times are found again from the numbers of the samples, which the
+least late stamps tell, or how far the joints have moved.  They are taken only if the positions are smoother on them than
+on the times as recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["REPAIRS", "RepairedTimes", "frozen_rows", "repair_times"]
+
+#: what to do with times that jitter and rows that are repeated
+REPAIRS = ("repair", "keep")
+_FEWEST = 50  # rows from which a rate can be told
+_PAUSE = 0.25  # s: what is recorded after a longer pause may have another phase
+_AHEAD = 50  # rows among which one is stamped without delay
+_LOST = 0.6  # of a step: stamps late by more for that long mean that rows were lost
+_FOLLOW = 0.02  # of a row's lateness: the clocks run at rates of their own
+_WHOLE = 0.2  # how far from a whole number of steps a motion may be
+_KNOT = 2.0  # s, over which the two clocks run at constant rates
+_JITTER = 0.01  # of a step: less is no jitter
+_SMOOTHER = 0.95  # residual of the positions on steady times, as a share of the one on recorded times
+_FIT, _ORDER = 15, 4  # samples and order of the polynomials that smoothness is judged by
+_JUDGED = 2000  # rows
+_CLEAR = 5.0  # noises of a position in a step, from which it tells how many steps there were
+_FINEST = 1e-8  # rad or m: no position is read more finely
+_MOVES_ON = 0.15  # of the way at the speed before and after that a joint is further after rows that are equal
+
+
+@dataclass(frozen=True, eq=False)
+class RepairedTimes:
+    """Times after repair.
+
+    Attributes:
+        t: (n,) s.
+        steady: whether they are steady times; otherwise as given.
+        jitter: s, root mean square difference of given and steady times; 0 where they are as given.
+        step: s between two samples.
+        lost: rows that are missing between those that are there.
+    """
+
+    t: Array
+    steady: bool
+    jitter: float
+    step: float
+    lost: int
+
+
+def repair_times(t: Array, q: Array) -> RepairedTimes:
+    """Times at which a robot was sampled, from the stamps that a logger gave.
+
+    Args:
+        t: (n,) stamps, s, that do not decrease; several rows may have the same.
+        q: (n, m) positions.
+
+    Returns:
+        steady times where positions are smoother on them, or where stamps repeat; otherwise the times as given.
+    """
+    t = np.asarray(t, dtype=np.float64)
+    as_given = RepairedTimes(t, False, 0.0, float(np.median(np.diff(t))) if len(t) > 1 else 0.0, 0)
+    step = _step(t)
+    if len(t) < _FEWEST or not step > 0.0:
+        return as_given
+    ends = np.flatnonzero(np.diff(t) > max(_PAUSE, 20.0 * step)) + 1
+    repeated = bool((np.diff(t) <= 0.0).any())
+    best, least, like = as_given, np.inf if repeated else _SMOOTHER * _roughness(t, q), t
+    for by_motion in (False, True):
+        steady, lost = np.empty(len(t)), 0
+        for a, b in zip([0, *ends], [*ends, len(t)], strict=True):
+            part = slice(int(a), int(b))
+            if b - a < _FEWEST:
+                steady[part] = t[part]
+                continue
+            if by_motion:
+                number = _numbers_by_motion(like[part], q[part], step)
+            else:
+                number = np.arange(b - a) + _lost(t[part], step)
+            steady[part] = _line(number, t[part], step)
+            lost += int(number[-1]) - (b - a - 1)
+        if (np.diff(steady) <= 0.0).any():
+            continue
+        jitter = float(np.sqrt(np.mean((steady - t) ** 2)))
+        rough = _roughness(steady, q)
+        if jitter > _JITTER * step and rough < least:
+            best, least = (
+                RepairedTimes(steady, True, jitter, float(np.median(np.diff(steady))), lost),
+                _SMOOTHER * rough,
+            )
+            like = steady
+    return best
+
+
+def _step(t: Array) -> float:
+    """Usual step, s."""
+    if len(t) < 2:
+        return 0.0
+    steps = np.diff(t)
+    one = float(np.median(steps))
+    over = min(_AHEAD, len(t) - 1)
+    many = float(np.median(t[over:] - t[:-over])) / over  # stamps may repeat, or have few digits
+    return one if one > 0.0 and 0.8 < many / one < 1.2 and (steps == 0.0).mean() < 0.01 else many
+
+
+def _lost(t: Array, step: float) -> np.ndarray:
+    """(n,) rows lost before each.
+
+    A stamp is late, never early: of some tens of rows the one least late tells how many rows are missing.
+    """
+    from scipy.ndimage import minimum_filter1d
+
+    late = t - step * np.arange(len(t))
+    ahead = min(_AHEAD, len(t))
+    least = minimum_filter1d(late, ahead, origin=-((ahead - 1) // 2), mode="nearest")  # of this row and those after it
+    if ahead % 2 == 0:
+        least = np.minimum(least, late)
+    out, lost, base = np.zeros(len(t), dtype=np.int64), 0, float(least[0])
+    for k, x in enumerate(least.tolist()):
+        if x - base > _LOST * step:
+            more = max(1, round((x - base) / step))
+            lost, base = lost + more, base + more * step
+        base += _FOLLOW * (x - base)
+        out[k] = lost
+    return out
+
+
+def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
+    """(n,) number of each row's sample: by how far the joints moved where that is clear, else by its stamp."""
+    passed = _passed(t, q, step)
+    whole = np.round(passed)
+    clear = (np.abs(passed - whole) < _WHOLE) & (whole >= 1)
+    out, last, base = np.zeros(len(t), dtype=np.int64), 0, float(t[0])  # base: the stamp of sample 0 by rows so far
+    for k, (time, steps, sure) in enumerate(zip(t[1:].tolist(), whole.tolist(), clear.tolist(), strict=True), start=1):
+        last += int(steps) if sure else max(1, round((time - base) / step) - last)
+        if sure:
+            base += _FOLLOW * (time - step * last - base)
+        out[k] = last
+    return out
+
+
+def _passed(t: Array, q: Array, step: float) -> Array:
+    """(n − 1,) steps between neighbouring rows by how far the joints moved; NaN where they are too slow to tell."""
+    n = len(t)
+    w = min(2 * _FIT + 1, n)
+    first = np.clip(np.arange(n - 1) + 1 - w // 2, 0, n - w)
+    speed = np.empty((n - 1, q.shape[1]))
+    for start in range(0, n - 1, _JUDGED):
+        k = np.arange(start, min(start + _JUDGED, n - 1))
+        rows = first[k][:, None] + np.arange(w)
+        x = (t[rows] - 0.5 * (t[k] + t[k + 1])[:, None]) / (w * step)
+        A = x[..., None] ** np.arange(4)
+        At = A.transpose(0, 2, 1)
+        speed[k] = np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w  # a step, at the middle
+    moved = np.diff(q, axis=0)
+    slow = np.abs(speed[1:]) <= np.median(np.abs(speed), axis=0)  # where acceleration and times matter least
+    second = np.abs(np.diff(moved, axis=0))
+    noise = np.array([1.5 * np.median(x[s]) if s.any() else 0.0 for x, s in zip(second.T, slow.T, strict=True)])
+    noise = np.maximum(noise, _FINEST)
+    ahead = np.sum((speed / noise) ** 2, axis=1)
+    passed = np.sum(moved * speed / noise**2, axis=1) / np.maximum(ahead, 1e-300)
+    return np.where(ahead > _CLEAR**2, passed, np.nan)
+
+
+def _line(number: np.ndarray, t: Array, step: float) -> Array:
+    """Times as a function of the numbers of the samples, straight between knots, by the rows that are not late."""
+    from scipy.interpolate import make_lsq_spline
+
+    x = number.astype(np.float64)
+    pieces = max(1, int((x[-1] - x[0]) * step / _KNOT))
+    inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
+    knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
+    weight = np.ones(len(t))
+    out = t
+    for _ in range(5):
+        out = make_lsq_spline(x, t, knots, k=1, w=weight)(x)
+        left = t - out
+        scale = max(1.5 * float(np.median(np.abs(left))), 1e-3 * step)
+        weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(left) / scale))  # Huber
+    return np.asarray(out)
+
+
+def _roughness(t: Array, q: Array) -> float:
+    """Geometric mean over joints of what local polynomials leave of the positions."""
+    n = len(t)
+    starts = np.unique(np.linspace(0, n - _FIT, min(_JUDGED, n - _FIT + 1)).astype(int))
+    rows = starts[:, None] + np.arange(_FIT)
+    dt = t[rows] - t[starts + _FIT // 2][:, None]
+    x = dt / np.maximum(np.abs(dt).max(axis=1, keepdims=True), 1e-300)
+    Q, _ = np.linalg.qr(x[..., None] ** np.arange(_ORDER + 1))
+    y = q[rows]
+    left = y - Q @ (Q.transpose(0, 2, 1) @ y)
+    usual = np.mean(np.sqrt(np.sum(left**2, axis=1)), axis=0)[np.ptp(q, axis=0) > 0.0]
+    return float(np.exp(np.mean(np.log(usual + 1e-15)))) if len(usual) else 1.0
+
+
+def frozen_rows(t: Array, q: Array) -> np.ndarray:
+    """(n,) bool: rows that repeat the positions of the one before them although the robot moves on.
+
+    A logger that asks faster than the robot answers writes states several times.  A robot that stands repeats its
+    positions as well; those that count as repeated are made up for by the first row after them.
+
+    Args:
+        t: (n,) s.  q: (n, m) positions.
+    """
+    n = len(t)
+    out = np.zeros(n, dtype=bool)
+    if n < _FEWEST:
+        return out
+    same = (np.diff(q, axis=0) == 0.0).all(axis=1)
+    if not same.any():
+        return out
+    first = np.flatnonzero(np.concatenate([[True], ~same, [True]]))  # of each run of equal rows, and the end
+    step = _step(t)
+    passed = np.nan_to_num(_passed(t, q, step)) if step > 0.0 else np.ones(n - 1)
+    for k in np.flatnonzero(np.diff(first) > 1):
+        a, b = int(first[k]), int(first[k + 1])
+        if b < n and passed[a:b].sum() > _MOVES_ON * (b - a):
+            out[a + 1 : b] = True
+    return out

@@ -82,7 +82,10 @@ class Recording:
                 )
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise ArgumentError("expected times that do not decrease", where="t", got=t)
-        return cls(source, model.joint_names, t, *tables, np.arange(1, len(t) + 1)).repaired()  # type: ignore[arg-type]
+        positions, velocities, efforts = tables
+        assert positions is not None
+        rows = np.arange(1, len(t) + 1)
+        return cls(source, model.joint_names, t, positions, velocities, efforts, rows).repaired()
 
     def repaired(self) -> Recording:
         """The same without rows that were written twice, and with steady times where those tell better when a row was

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive
 from robot_dynamics_ros.cli.output import print_table
+from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_recordings, bad_row_lines, given_recordings, is_bag, read_recording
 from robot_dynamics_ros.cli.table import table
@@ -14,11 +15,12 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification import (
     FrictionTerms,
     IdentificationSettings,
+    compare,
     friction_file,
     identify_recordings,
+    report_html,
     report_json,
     report_text,
-    validate,
 )
 from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.robot import released, urdf_of
@@ -28,7 +30,7 @@ from robot_dynamics_ros.recordings.recording import Recording
 __all__ = ["add_arguments", "run"]
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
-FILES = ("identified.urdf", "report.md", "report.json", "friction.json")
+FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="identified",
         metavar="DIRECTORY",
         help="where to write (default: %(default)s)",
+    )
+    add(
+        "--page",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="write report.html, with pictures of every joint",
     )
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
     add(
@@ -150,8 +158,9 @@ def run(options: argparse.Namespace) -> int:
     text = report_text(found, recordings)
     if unseen:
         text += "\n## Validation\n"
-    for other in unseen:
-        check = validate(found, other.t, other.q, other.effort, v=other.v, block=options.block)
+    checks = [compare(found, other, block=options.block) for other in unseen]
+    for other, comparison in zip(unseen, checks, strict=True):
+        check = comparison.check
         rows = [
             [name, *(f"{x:.4g}" for x in row)]
             for name, *row in zip(
@@ -165,15 +174,21 @@ def run(options: argparse.Namespace) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES, (urdf, text, report_json(found)), strict=False):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(found)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
-    friction_file(found).write(directory / FILES[-1])
+    friction_file(found).write(directory / "friction.json")
+    if options.page:
+        with Progress("pictures", 1.0) as bar:
+            drawn = [compare(found, recordings[0], block=options.block)]
+            page = report_html(found, drawn, checks, recordings, bar.update)
+        (directory / "report.html").write_text(page, encoding="utf-8")
+    files = [str(directory / name) for name in FILES if (directory / name).exists()]
     rows = [
         [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
         for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
-    print_table(options, head, rows, files=[str(directory / name) for name in FILES], unseen=found.base.unseen)
+    print_table(options, head, rows, files=files, unseen=found.base.unseen)
     for recording in (*recordings, *unseen):
         said = [*recording.notes, *bad_row_lines(recording.bad)]
         if said:
@@ -182,7 +197,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{note}")
     if found.base.unseen:
         print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
-    print(f"\nwritten: {', '.join(str(directory / name) for name in FILES)}")
+    print(f"\nwritten: {', '.join(files)}")
     return 0
 
 

@@ -1,5 +1,6 @@
 """Identification: from recorded motion to inertias that can exist, friction, and how sure of them one may be."""
 
+from robot_dynamics_ros.identification.comparison import Comparison, compare
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.excitation import Excitation
@@ -10,6 +11,7 @@ from robot_dynamics_ros.identification.identify import (
     identify_recordings,
 )
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
+from robot_dynamics_ros.identification.page import findings, report_html
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,
     estimate_payload,
@@ -17,10 +19,12 @@ from robot_dynamics_ros.identification.payload import (
     payload_motion,
 )
 from robot_dynamics_ros.identification.plausibility import Implausible
+from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
 from robot_dynamics_ros.identification.validate import Validation, validate
 
 __all__ = [
+    "Comparison",
     "DesignSettings",
     "Excitation",
     "FrictionTerms",
@@ -30,14 +34,19 @@ __all__ = [
     "PayloadEstimate",
     "PoorExcitation",
     "Validation",
+    "compare",
     "design_excitation",
     "effort_regressor",
     "estimate_payload",
     "estimate_payload_at_rest",
+    "findings",
     "friction_file",
     "identify",
     "identify_recordings",
     "payload_motion",
+    "plot_identification",
+    "plot_joint",
+    "report_html",
     "report_json",
     "report_text",
     "validate",

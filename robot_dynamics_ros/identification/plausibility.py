@@ -22,6 +22,7 @@ _OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
 _SHARE = 0.05  # of the rows
 _ALIKE = 0.8  # correlation of recorded and expected efforts from which their ratio means something
 _FACTOR = 5.0
+_FEWEST = 10  # blocks from which a correlation means something
 _OVER = 10  # rows over which speed is taken
 _WORSE, _UNEXPLAINED = 4.0, 0.15
 _ONE_WAY = 0.01
@@ -40,6 +41,8 @@ def check_recording(model: RobotModel, motion: Motion, block: float) -> None:
     expected = np.asarray(inverse_dynamics(model, motion.q, motion.v, motion.a))
     expected, recorded = motion.mean(expected, block), motion.mean(motion.effort, block)
     v = motion.mean(motion.v, block)
+    if len(v) < _FEWEST:
+        return
     width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
     negated, scaled = [], []
     for j, name in enumerate(model.joint_names):

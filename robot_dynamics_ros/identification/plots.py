@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.figures import SERIES, STYLE, joint_kinds, legend, pyplot, save, unit_of
 
 if TYPE_CHECKING:
+    from robot_dynamics_ros.identification.comparison import Comparison
     from robot_dynamics_ros.identification.identify import Identification
 
-__all__ = ["plot_identification"]
+__all__ = ["plot_identification", "plot_joint"]
 
 _MOST_ROWS = 40
+_MOST_POINTS = 4000
+_BEFORE, _AFTER = SERIES[1], SERIES[0]
 
 
 def plot_identification(found: Identification, path: str | Path | None = None) -> Any:
@@ -51,6 +55,107 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
         axes.append(axis)
         legend(figure, axes)
         return save(figure, path)
+
+
+def plot_joint(found: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Any:
+    """Draw one joint of a recording: measured and predicted efforts, what is left of them, its spectrum, the motion that
+    it was seen in, and friction, all before and after the identification.
+
+    Args:
+        comparison: see :func:`~robot_dynamics_ros.identification.comparison.compare`.
+        path: file to write, too; its ending chooses the format.
+
+    Returns:
+        the ``matplotlib`` figure.
+
+    Raises:
+        UnknownNameError: the robot has no such joint.
+        BackendError: matplotlib is not installed.
+        ArgumentError: the file cannot be written.
+    """
+    plt = pyplot()
+    model = found.prior
+    if joint not in model.joint_names:
+        raise UnknownNameError("joint", joint, model.joint_names)
+    j = model.joint_names.index(joint)
+    kind = next(kind for kind, joints in joint_kinds(model).items() if j in joints)
+    c = comparison
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(13.0, 7.6))
+        grid = figure.add_gridspec(3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22)
+        over, left = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        left.sharex(over)
+        spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
+        _over_time(over, left, c, j, unit_of("effort", kind)[0])
+        _spectrum(spectrum, c, j, unit_of("effort", kind)[0])
+        _excitation(seen, found, c, j, kind)
+        _friction(friction, c, j, kind)
+        over.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        return save(figure, path)
+
+
+def _over_time(over: Any, left: Any, c: Comparison, j: int, unit: str) -> None:
+    for part in c.parts:
+        k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
+        first = part is c.parts[0]
+        for axis, curves in (
+            (
+                over,
+                (
+                    (c.measured, "#999999", "measured"),
+                    (c.prior, _BEFORE, "before"),
+                    (c.identified, _AFTER, "identified"),
+                ),
+            ),
+            (left, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
+        ):
+            for values, colour, label in curves:
+                axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if first else None)
+    over.set_title(f"effort, measured and predicted [{unit}]")
+    left.set_title(f"what is left of it [{unit}]")
+    left.set_xlabel("time [s]")
+
+
+def _spectrum(axis: Any, c: Comparison, j: int, unit: str) -> None:
+    from scipy.signal import welch
+
+    part = max(c.parts, key=lambda p: p.stop - p.start)
+    t = c.t[part]
+    step = float(np.median(np.diff(t)))
+    grid = np.arange(t[0], t[-1], step)
+    for values, colour in (
+        (c.measured, "#999999"),
+        (c.measured - c.prior, _BEFORE),
+        (c.measured - c.identified, _AFTER),
+    ):
+        x = np.interp(grid, t, values[part, j])
+        frequency, power = welch(x, 1.0 / step, nperseg=min(len(x), max(64, round(2.0 / step))))
+        axis.loglog(frequency[1:], np.sqrt(power[1:]) + 1e-300, color=colour, lw=1.0)
+    axis.set_title(f"its spectrum [{unit}/√Hz]")
+    axis.set_xlabel("frequency [Hz]")
+
+
+def _excitation(axis: Any, found: Identification, c: Comparison, j: int, kind: str) -> None:
+    k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
+    (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
+    axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
+    for limit in (found.prior.lower[j], found.prior.upper[j]):
+        if np.isfinite(limit):
+            axis.axvline(factor * limit, color="#bbbbbb", lw=0.8)
+    for sign in (-1.0, 1.0):
+        if 0.0 < found.prior.velocity_limit[j] < np.inf:
+            axis.axhline(sign * factor * found.prior.velocity_limit[j], color="#bbbbbb", lw=0.8)
+    axis.set_title(f"motion: speed [{rate}] over position")
+    axis.set_xlabel(f"position [{unit}]")
+
+
+def _friction(axis: Any, c: Comparison, j: int, kind: str) -> None:
+    k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
+    rate, factor = unit_of("velocity", kind)
+    axis.plot(factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6)
+    axis.plot(factor * c.v[k, j], (c.identified - c.rigid)[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6)
+    axis.set_title(f"friction and offset [{unit_of('effort', kind)[0]}] over speed")
+    axis.set_xlabel(f"speed [{rate}]")
 
 
 def _bars(axis: Any, found: Identification, joints: list[int], unit: str) -> None:

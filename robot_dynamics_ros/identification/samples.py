@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives
+from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
 
 __all__ = ["Blocks", "Motion", "blocks"]
 
@@ -99,6 +99,7 @@ class Motion:
         given = None if v is None else np.asarray(v, dtype=np.float64)
         if given is not None and (given.shape != q.shape or not np.isfinite(given).all()):
             raise ArgumentError(f"expected finite numbers, (n, {model.nv})", where="v", got=given.shape)
+        require_increasing(t)
         if check is not None:
             check(t, q)
         smooth = smooth_motion(model, t, q, given, effort, window=window, order=order)

@@ -12,7 +12,7 @@ from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.samples import Motion, blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Validation", "validate"]
+__all__ = ["Validation", "validate", "validation_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,12 @@ def validate(found: Identification, t: Any, q: Any, effort: Any, *, v: Any = Non
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    parameters = found.parameters
-    motion = Motion.of(found.prior, t, q, effort, v, window=found.window).earlier(found.delay)
+    return validation_of(found, Motion.of(found.prior, t, q, effort, v, window=found.window), block)
+
+
+def validation_of(found: Identification, motion: Motion, block: float = 0.05) -> Validation:
+    """The same of a motion that is smoothed already."""
+    parameters, motion = found.parameters, motion.earlier(found.delay)
     slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
     count = np.maximum(data.use.sum(axis=0), 1)

@@ -13,7 +13,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["choose_window", "derivatives", "segments"]
+__all__ = ["choose_window", "derivatives", "require_increasing", "segments"]
 
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
@@ -22,6 +22,23 @@ _CHUNK = 500
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 _TRIED = 120  # blocks
 _ALIKE = 0.15  # of the logarithm of a joint's squared error
+
+
+def require_increasing(t: Array) -> None:
+    """See that times increase.
+
+    Raises:
+        ArgumentError: they do not; it says where.
+    """
+    bad = np.flatnonzero(~(np.diff(t) > 0.0))
+    if bad.size:
+        k = int(bad[0])
+        raise ArgumentError(
+            f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
+            where="t",
+            got=t[k + 1],
+            remedy="Sort the samples, and leave out repeated ones.",
+        )
 
 
 def segments(t: Array, bridge: float = 0.0) -> list[slice]:
@@ -66,15 +83,7 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
             got=order,
             remedy="The order is at least that of the derivative, and less than the window.",
         )
-    bad = np.flatnonzero(~(np.diff(t) > 0.0))
-    if bad.size:
-        k = int(bad[0])
-        raise ArgumentError(
-            f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
-            where="t",
-            got=t[k + 1],
-            remedy="Sort the samples, and leave out repeated ones.",
-        )
+    require_increasing(t)
     out = np.full((up_to + 1, *x.shape), np.nan)
     for part in segments(t, bridge):
         n = part.stop - part.start

@@ -84,7 +84,8 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     folder, prior, truth = recorded
     out = folder / f"from_{source}"
     path = folder / ("run.csv" if source == "csv" else "run")
-    arguments = ["identify", "two_link", f"--{source}", str(path), "--output", str(out)]
+    arguments = ["identify", "two_link", f"--{source}", str(path), "--output", str(out), "--friction", "simple"]
+    arguments += ["--no-page"] if source == "bag" else []
     assert main([*arguments, "--validate", str(folder / "run.csv")]) == 0
     text = capsys.readouterr().out
     assert "shoulder" in text and "identified leaves" in text and "Prediction" in text
@@ -93,6 +94,7 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     error, wrong = (np.abs(rd.gravity_forces(m, q) - rd.gravity_forces(truth, q)).max() for m in (model, prior))
     assert error < 0.05 * wrong
     assert "Validation" in (out / "report.md").read_text()
+    assert (out / "report.html").exists() == (source == "csv")
     assert json.loads((out / "report.json").read_text())["robot"] == prior.name
     assert main(arguments) == 2
     assert "exists" in capsys.readouterr().err
@@ -132,6 +134,7 @@ def test_a_locked_joint_stays_a_joint_in_the_urdf(recorded, tmp_path):
                 "elbow=0.3",
                 "--output",
                 str(tmp_path / "out"),
+                "--no-page",
             ]
         )
         == 0

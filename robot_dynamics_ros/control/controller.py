@@ -17,12 +17,14 @@ import numpy as np
 
 from robot_dynamics_ros.control.bumpless import Blend
 from robot_dynamics_ros.control.changes import Changes
+from robot_dynamics_ros.control.compiled_cycle import CompiledCycle
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.external import ExternalWrenches
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.integral import advance_integral
 from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.law_code import LawCode
 from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
@@ -155,12 +157,18 @@ class JointController:
         self.reference = self._work.reference
         self.error = self._work.error
         self.wrenches = self._work.wrenches
-        self.effort, self.command = np.zeros(n), np.zeros(n)
-        self._previous, self._gravity, self._bias, self._feedforward, self._way = (np.zeros(n) for _ in range(5))
+        self.effort, self.command, self._previous = (self._work.memory[x] for x in ("effort", "command", "previous"))
+        self._gravity, self._bias, self._feedforward, self._way = (np.zeros(n) for _ in range(4))
         self._inertia = np.zeros((n, n))
         self._fresh_start = True
         self._robot_gravity = self.options.gravity_compensated_by == "robot"
         self._integrates = self.law.integrates
+        self._compiled: CompiledCycle | None = None
+        if self._work.compiled and self._idle is None:
+            self._compiled = CompiledCycle(self._work)
+            self._compiled.use_law(self.law, LawCode.of(self.law, n))
+            self._compiled.use_kernels(self._base)
+            self._compiled.use_guards(self.guards)
 
     # -- what the last cycle worked with -------------------------------------------------------------------------
 
@@ -225,7 +233,8 @@ class JointController:
 
         def job() -> Callable[[], None]:
             law.prepare(self._work.kernels)
-            return lambda: self._use_law(law)
+            code = LawCode.of(law, self.model.nv) if self._compiled is not None else None
+            return lambda: self._use_law(law, code)
 
         if background:
             self.prepare("law", job)
@@ -233,7 +242,7 @@ class JointController:
             self._changes.supersede("law")
             job()()
 
-    def _use_law(self, law: Law) -> None:
+    def _use_law(self, law: Law, code: LawCode | None) -> None:
         law.prepare(self._work.kernels)  # nothing to do but after a change of payload at the same time
         if type(law) is not type(self.law):
             self._work.z[:] = 0.0
@@ -252,6 +261,8 @@ class JointController:
                 self._work.z *= np.where(new > 0.0, old / new, 0.0)
         self.law = law
         self._integrates = law.integrates
+        if self._compiled is not None:
+            self._compiled.use_law(law, code)
         self._blend.start()
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
@@ -290,6 +301,8 @@ class JointController:
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         kernels.include(self._work.kernels)  # nothing to do but after another change at the same time
         self._work.kernels = kernels
+        if self._compiled is not None:
+            self._compiled.use_kernels(kernels)
         self.payload = payload
         if self.observer is not None:
             self.observer.rebase()
@@ -316,6 +329,8 @@ class JointController:
         """
         self.guards = Guards(self.model, settings, self.counts, self._idle)
         self._reference.deceleration = self.guards.deceleration
+        if self._compiled is not None:
+            self._compiled.use_guards(self.guards)
 
     @property
     def tolerances(self) -> Tolerances:
@@ -420,6 +435,8 @@ class JointController:
         dt = 0.0 if self._fresh_start or before is None else (t - before) / NANOSECONDS
         w.q[:] = q
         w.v[:] = v
+        if self._ordinary(t, dt):
+            return self._observe(t, dt, self.effort, effort, altered=False)
         self._follow(t)
         if self._integrates:
             law: Any = self.law
@@ -476,11 +493,45 @@ class JointController:
         self.guards.limit_effort(tau, tau if self._fresh_start else self._previous, dt)
         self.guards.finish(tau)
         np.copyto(self.command, tau)
+        self._leave_out_gravity()
+        return self._observe(t, dt, tau, measured, altered)
+
+    def _leave_out_gravity(self) -> None:
+        """Take from the command what the robot adds itself."""
         if self._robot_gravity:
-            self._base.gravity_forces(w.q, self._gravity)
+            self._base.gravity_forces(self._work.q, self._gravity)
             self.command -= self._gravity
             if self._idle is not None:
                 self.command[self._idle] = 0.0
+
+    def _ordinary(self, t: int, dt: float) -> bool:
+        """The cycle up to the command in machine code; False, and nothing done, if it is out of the ordinary."""
+        compiled, reference, w = self._compiled, self._reference, self._work
+        if compiled is None or not compiled.ready or self._fresh_start or self._blend.active or self._external:
+            return False
+        watched, tolerances = reference.watched(t)
+        path = reference.path
+        if not watched or not self.guards.pass_uncut():
+            return False
+        if path.effort_coefficients is not None and self.options.trajectory_effort == "add":
+            return False
+        compiled.watch(tolerances)
+        wanted = self.want_wrenches and self.options.wrench_acceleration == "commanded"
+        if not compiled.run(t, path, dt, wanted):
+            return False
+        w.wrenches_current = wanted and compiled.gives_wrenches
+        self._leave_out_gravity()
+        if not self.law.tracks:
+            self.mode = Mode.FREE
+        elif reference.streaming and reference.moving(t):
+            self.mode = Mode.STREAM
+        else:
+            self.mode = Mode.HOLD if tolerances is None else Mode.TRAJECTORY
+        return True
+
+    def _observe(self, t: int, dt: float, tau: Array, measured: Array | None, altered: bool) -> Array:
+        """What is known besides the command: external efforts, wrenches, the load at the flange."""
+        w = self._work
         applied = measured if measured is not None else self._previous  # what acted until this state
         if self.observer is not None and not self._estimates():
             if self._observes:

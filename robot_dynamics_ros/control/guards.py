@@ -238,6 +238,22 @@ class Guards:
         self.near |= speed > self._half
         return any_of(self.near)
 
+    def thresholds(self) -> dict[str, Array]:
+        """(n,) each: where :meth:`near_limits` and :meth:`limit_effort` begin to matter; names of the cycle's memory."""
+        return {
+            "near_speed": self._near_speed,
+            "reach": self._reach,
+            "centre": self._centre,
+            "half": self._half,
+            "effort_limit": self.effort_limit,
+            "effort_rate": self.effort_rate,
+        }
+
+    def pass_uncut(self) -> bool:
+        """Note that an effort is let through as it is; False, and nothing noted, where the last one was not."""
+        self.cut = False
+        return self._clear
+
     def limit_motion(self, tau: Array, q: Array, v: Array, bias: Array, inertia: Array) -> None:
         """Keep ``tau`` (n,), in place, from driving joints that are ``near`` a limit on towards it.
 

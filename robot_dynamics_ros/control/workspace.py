@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle_memory import cycle_memory
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels, check_controllable
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -24,18 +25,21 @@ class Workspace:
         wrenches: (joints, 6) [moment; force] of the joints for ``a``.
         wrenches_current: whether ``wrenches`` were computed in the present evaluation.
         want_wrenches: whether :meth:`inverse_dynamics` computes them on its way.
+        memory: the block that all these arrays lie in.
+        compiled: whether compiled code can work on it.
     """
 
     def __init__(self, model: RobotModel) -> None:
         check_controllable(model)
         n = self.n = model.nv
         self.kernels = Kernels(model)
-        self.q, self.v, self.z, self.a = (np.zeros(n) for _ in range(4))
-        self.reference = np.zeros((3, n))
+        self.memory, self.compiled = memory, _ = cycle_memory(model)
+        self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
+        self.reference = memory["reference"]
         self.q_d, self.v_d, self.a_d = self.reference
-        self.error = np.zeros((2, n))
+        self.error = memory["error"]
         self.e, self.ed = self.error
-        self.wrenches = np.zeros((len(model.joint_names), 6))
+        self.wrenches = memory["wrenches"]
         self._tau, self._g, self._M = np.zeros(n), np.zeros(n), np.zeros((n, n))
         self._continuous = np.flatnonzero(
             [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]

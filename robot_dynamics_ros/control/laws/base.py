@@ -38,9 +38,13 @@ class Law:
 
     Attributes:
         integrates: whether it uses the integral of the error.
+        straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
+            NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
+            symbols and compiled.  A subclass says so anew.
         tracks: whether the law drives the arm to its reference; one that does not leaves the arm to be led by hand.
     """
 
+    straight_line: ClassVar[bool] = False
     tracks: ClassVar[bool] = True
     integrates: ClassVar[bool]  # set by each instance
 

@@ -38,6 +38,8 @@ class ComputedTorque(Law):
     Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics control).
     """
 
+    straight_line: ClassVar[bool] = True
+
     kp: Gain = gain(100.0)
     kd: Gain = gain(20.0)
     ki: Gain = gain(0.0)
@@ -67,6 +69,8 @@ class PDGravity(Law):
     Source: Takegaki and Arimoto, J. Dyn. Syst. Meas. Control 103 (1981).
     """
 
+    straight_line: ClassVar[bool] = True
+
     kp: Gain = gain()
     kd: Gain = gain()
     ki: Gain = gain(0.0)
@@ -91,6 +95,7 @@ class GravityCompensation(Law):
         friction: help against friction, at the measured speed.
     """
 
+    straight_line: ClassVar[bool] = True
     tracks: ClassVar[bool] = False
 
     friction_at: ClassVar[str] = "measured"
@@ -113,6 +118,8 @@ class FeedforwardPD(Law):
         kp, kd, ki, i_clamp: as in :class:`PDGravity`.
         friction: compensated at the reference speed if given.
     """
+
+    straight_line: ClassVar[bool] = True
 
     kp: Gain = gain()
     kd: Gain = gain()
@@ -140,6 +147,8 @@ class JointImpedance(Law):
 
     Source: Hogan, J. Dyn. Syst. Meas. Control 107 (1985).
     """
+
+    straight_line: ClassVar[bool] = True
 
     stiffness: Gain = gain()
     damping: Gain = gain(None, optional=True)

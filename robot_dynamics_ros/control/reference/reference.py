@@ -151,6 +151,13 @@ class ReferenceGenerator:
         self._close(GoalStatus.PREEMPTED, text="replaced by a streamed set-point")
         self.streaming = True
 
+    def watched(self, t: int) -> tuple[bool, Tolerances | None]:
+        """Whether :meth:`monitor` has nothing to do at ``t`` but to compare with the path's tolerances, and with which."""
+        if self._waiting:
+            return False, None
+        goal = self._active
+        return (True, None) if goal is None else (t < goal.end, goal.tolerances)
+
     def monitor(self, t: int, e: Array, ed: Array) -> bool:
         """Compare the errors (n,) with the active goal's tolerances and close it if it is due.
 

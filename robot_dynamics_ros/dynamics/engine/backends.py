@@ -298,7 +298,8 @@ def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngi
     code = compile(source, f"<{name} of {model.name}>", "exec")
 
     def bound(module: Any) -> Any:
-        space = {"sin": module.sin, "cos": module.cos, "sqrt": module.sqrt, "minimum": minimum, "maximum": maximum}
+        space = {name: getattr(module, name) for name in ("sin", "cos", "sqrt", "exp", "tanh")}
+        space |= {"minimum": minimum, "maximum": maximum}
         exec(code, space)
         return space["evaluate"]
 

@@ -11,7 +11,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,13 @@ Vector: TypeAlias = Any
 Matrix: TypeAlias = Any
 Integers: TypeAlias = Any
 """Parameters of routines: arrays of doubles in one and two dimensions, and of integers."""
+
+
+class Callee(Protocol):
+    """Compiled code that routines may call."""
+
+    def callee(self) -> tuple[int, list[np.ndarray]]:
+        """Its address, and arrays to hand on after its arguments."""
 
 
 _ALIGNMENT = 8  # numbers: 64 bytes
@@ -45,7 +52,7 @@ class Memory:
         arrays: name → shape of an array of doubles; zero at first.
         integers: name → shape of an array of integers; zero at first.
         kernels: name → function of a robot, called with its inputs and outputs; or several, of which the first argument
-            of a call chooses one.
+            of a call chooses one; or ``None`` for one that :meth:`exchange` will give.
         compiled: whether compiled code will use it; needs kernels of a compiling backend.
     """
 
@@ -54,7 +61,7 @@ class Memory:
         constants: Mapping[str, int | float | bool],
         arrays: Mapping[str, tuple[int, ...]],
         integers: Mapping[str, tuple[int, ...]],
-        kernels: Mapping[str, Evaluator | Sequence[Evaluator]],
+        kernels: Mapping[str, Evaluator | Sequence[Evaluator] | None],
         *,
         compiled: bool,
     ) -> None:
@@ -64,10 +71,10 @@ class Memory:
         pointers: list[int] = []
         if compiled:
             for name, given in kernels.items():
-                several = [given] if isinstance(given, Evaluator) else list(given)
-                callees = [evaluator.engine.callee() for evaluator in several]  # type: ignore[attr-defined]
+                one = given is None or isinstance(given, Evaluator)
+                callees = [_callee(x) for x in ([given] if one else given)]  # type: ignore[union-attr, list-item]
                 wide = max((len(further) for _, further in callees), default=0)
-                called[name] = Kernel(len(pointers), wide, -1 if isinstance(given, Evaluator) else len(several))
+                called[name] = Kernel(len(pointers), wide, -1 if one else len(callees))
                 for address, further in callees:
                     room = [0] * (wide - len(further))
                     pointers += [address, *(x.ctypes.data for x in further), *room]
@@ -82,15 +89,39 @@ class Memory:
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
         views = {name: array.data for name, array in self._arrays.items()}
-        self.python = SimpleNamespace(**dict(constants), **views, **{n: _interpreted(e) for n, e in kernels.items()})
+        interpreted = {name: _interpreted(given) for name, given in kernels.items() if given is not None}
+        self.python = SimpleNamespace(**dict(constants), **views, **interpreted)
+        self._exchanged: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Array:
         """The array of that name: a view."""
         return self._arrays[name]
 
+    def exchange(self, name: str, given: Evaluator | Callee) -> bool:
+        """Have compiled routines call another function under this name from now on; its arguments must be the same.
+
+        Returns:
+            False, and nothing is changed, where there is no room for what this one needs besides its arguments.
+        """
+        kernel = dict(self.layout.kernels)[name]
+        address, further = callee = _callee(given)
+        if len(further) > kernel.further:
+            return False
+        words = self.block[kernel.offset : kernel.offset + kernel.further + 1].view(np.uint64)
+        words[0] = address
+        words[1 : 1 + len(further)] = [x.ctypes.data for x in further]
+        self._exchanged[name] = (given, callee)
+        return True
+
     def _view(self, slot: Slot) -> Array:
         part = self.block[slot.offset : slot.offset + slot.size]
         return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)  # type: ignore[return-value]
+
+
+def _callee(given: Evaluator | Callee | None) -> tuple[int, list[np.ndarray]]:
+    if given is None:
+        return 0, []
+    return given.engine.callee() if isinstance(given, Evaluator) else given.callee()  # type: ignore[attr-defined]
 
 
 def _aligned(size: int) -> Array:

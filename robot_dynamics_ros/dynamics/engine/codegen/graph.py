@@ -52,6 +52,11 @@ class Expr:
     def __rtruediv__(self, other: Any) -> Expr:
         return self.graph.div(self.graph.lift(other), self)
 
+    def __pow__(self, power: int) -> Expr:
+        if not isinstance(power, int) or power < 1:
+            return NotImplemented
+        return self if power == 1 else self * self ** (power - 1)
+
     def __neg__(self) -> Expr:
         return self.graph.neg(self)
 
@@ -66,6 +71,12 @@ class Expr:
 
     def sqrt(self) -> Expr:
         return self.graph.unary("sqrt", self, math.sqrt)
+
+    def exp(self) -> Expr:
+        return self.graph.unary("exp", self, math.exp)
+
+    def tanh(self) -> Expr:
+        return self.graph.odd("tanh", self)
 
     def minimum(self, other: Any) -> Expr:
         return self.graph.extremum("min", self, self.graph.lift(other))

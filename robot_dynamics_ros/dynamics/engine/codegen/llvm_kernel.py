@@ -8,7 +8,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 
-__all__ = ["batch_function", "kernel_module", "wide_module"]
+__all__ = ["batch_function", "callee_module", "kernel_module", "wide_module"]
 
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
@@ -23,6 +23,11 @@ def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
     """
     parts = [DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments), python_entry(arguments)]
     return "\n".join(parts)
+
+
+def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
+    """The same without the Python entry: for compiled code to call."""
+    return "\n".join([DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments)])
 
 
 def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:

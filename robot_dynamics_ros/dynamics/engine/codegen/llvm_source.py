@@ -16,6 +16,8 @@ __all__ = ["DECLARATIONS", "TRIG_LIMIT", "Emitter", "double"]
 DECLARATIONS = """\
 declare double @sin(double)
 declare double @cos(double)
+declare double @exp(double)
+declare double @tanh(double)
 declare double @llvm.sqrt.f64(double)
 declare double @llvm.rint.f64(double)
 declare double @llvm.fabs.f64(double)
@@ -117,7 +119,7 @@ class Emitter:
                 name = self.extremum(node.op, self.text(node.a), self.text(node.b))
             elif node.op == "sqrt":
                 name = self.put(f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {self.text(node.a)})")
-            else:  # sine or cosine of something that was not foreseen as an angle
+            else:  # exp, tanh, or sine or cosine of something that was not foreseen as an angle
                 name = self._library(node.op, self.text(node.a))
             self.names[node.id] = name
 

@@ -54,7 +54,7 @@ def _llvm() -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         library = ctypes.CDLL(ctypes.util.find_library("m") or None)
-        for name in ("sin", "cos", "exp", "expm1", "pow"):
+        for name in ("sin", "cos", "exp", "expm1", "tanh", "pow"):
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)

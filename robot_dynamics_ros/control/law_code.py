@@ -1,0 +1,104 @@
+"""A control law as machine code: its statement is run once on symbols, and what it did is compiled.
+
+The law stays what it is, a function of state and reference.  What it asks of the robot (M, g, inverse dynamics) is left
+out: the functions of the robot that the cycle has anyway are called between the law's own two straight lines.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.cycle_memory import GAINS, law_inputs
+from robot_dynamics_ros.control.laws import Law
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
+from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
+
+__all__ = ["LawCode"]
+
+
+class _NotStraightError(Exception):
+    """The law does what has no code here."""
+
+
+class _Symbols:
+    """Stands for the :class:`~robot_dynamics_ros.control.workspace.Workspace` while a law is run on symbols."""
+
+    def __init__(self, n: int, graph: Graph) -> None:
+        self.n = n
+        self._made = made = symbols(graph, law_inputs(n))
+        self.q, self.v, self.z, self.gains = made["q"], made["v"], made["z_next"], made["gains"]
+        self.q_d, self.v_d, self.a_d = made["reference"]
+        self.e, self.ed = made["error"]
+        self.asked: Any = None
+        self.used: set[str] = set()
+
+    def _use(self, name: str) -> np.ndarray:
+        self.used.add(name)
+        return self._made[name]
+
+    def inverse_dynamics(self, a: Any) -> np.ndarray:
+        if self.asked is not None:
+            raise _NotStraightError
+        self.asked = a
+        return self._use("motion")
+
+    def inverse_dynamics_of_reference(self) -> np.ndarray:
+        return self._use("motion_of_reference")
+
+    def gravity_forces(self) -> np.ndarray:
+        return self._use("gravity")
+
+    def mass_matrix(self) -> np.ndarray:
+        return self._use("inertia")
+
+    def link(self, _name: str) -> Any:
+        raise _NotStraightError
+
+
+@dataclasses.dataclass(frozen=True)
+class LawCode:
+    """Machine code of one law.
+
+    Attributes:
+        before: the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
+        after: the efforts.
+        used: which of "gravity", "inertia", "motion", "motion_of_reference" the law asks for.
+    """
+
+    before: TracedFunction | None
+    after: TracedFunction
+    used: frozenset[str]
+
+    @classmethod
+    def of(cls, law: Law, n: int) -> LawCode | None:
+        """The code of a law for n joints; ``None`` if it does not say that it is ``straight_line``, or is not."""
+        if not type(law).__dict__.get("straight_line", False) or len(law.gain_names) > GAINS:
+            return None
+        graph = Graph()
+        x = _Symbols(n, graph)
+        symbolic = copy.copy(law)
+        for name, row in zip(law.gain_names, x.gains, strict=False):
+            value = getattr(law, name)
+            if value is not None:
+                if value.shape not in ((), (n,)):
+                    return None
+                object.__setattr__(symbolic, name, row)
+        try:
+            efforts = _entries(graph, symbolic.effort(x), n)  # type: ignore[arg-type]
+            asked = None if x.asked is None else _entries(graph, x.asked, n)
+        except (_NotStraightError, TypeError, AttributeError):
+            return None
+        inputs = law_inputs(n)
+        results = [list(inputs).index(name) for name in ("motion", "motion_of_reference")]
+        if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
+            return None
+        before = None if asked is None else TracedFunction(inputs, [asked])
+        return cls(before, TracedFunction(inputs, [efforts]), frozenset(x.used))
+
+
+def _entries(graph: Graph, value: Any, n: int) -> list[Expr]:
+    return [graph.lift(entry) for entry in np.broadcast_to(np.asarray(value, dtype=object), (n,))]

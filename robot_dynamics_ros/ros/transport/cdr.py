@@ -103,16 +103,27 @@ class JointStateLayout:
             self._data.append(offset)
             offset += 8 * count
         self._size = offset
+        self._start = min(self._data)
+        self._doubles = (offset - self._start) // 8
         self._match = re.compile(bytes(pattern), re.DOTALL).match
-        #: bytes 12 to the first number of the message seen last, padding included: one publisher's hardly ever change
-        self._head_end = min(self._data) if self.position else 12
-        self._head = raw[12 : self._head_end]
+        # names and lengths as in the message seen last, what pads the names included: one publisher's hardly ever changes
+        words, cursor = ["=2s10x"], 12
+        for (at, count), data in zip(self._counts, self._data, strict=True):
+            words.append(f"{at + 4 - cursor}s")
+            cursor = at + 4
+            if count:
+                words.append(f"{data + 8 * count - cursor}x")
+                cursor = data + 8 * count
+        self._frame = struct.Struct("".join(words))
+        self._seen = self._frame.unpack_from(raw)
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this very layout."""
-        if raw[:2] != _NATIVE or len(raw) < self._size:
+        if len(raw) < self._size:
             return False
-        if raw[12 : self._head_end] != self._head and self._match(raw, 12) is None:
+        if self._frame.unpack_from(raw) == self._seen:
+            return True
+        if raw[:2] != _NATIVE or self._match(raw, 12) is None:
             return False
         return all(_uint32.unpack_from(raw, offset)[0] == count for offset, count in self._counts)
 
@@ -124,8 +135,7 @@ class JointStateLayout:
 
     def values(self, raw: bytes) -> Array:
         """All doubles from the first position to the last effort as one read-only view; see :meth:`places`."""
-        start = min(self._data)
-        return np.frombuffer(raw, np.float64, (self._size - start) // 8, start)
+        return np.frombuffer(raw, np.float64, self._doubles, self._start)
 
     def places(self, field: int) -> int:
         """Index in :meth:`values` of the first value of a field: 0 position, 1 velocity, 2 effort."""

@@ -171,7 +171,7 @@ class CompiledCycle:
             for name in ("gravity", "inertia", "motion", "motion_of_reference")
         }
         self._numbers, self._block = np.zeros(3), memory.block
-        self._given = self._numbers.data
+        self._given: Any = self._numbers.data
         self._status, self._moves = memory.python.status, memory.python.moves
         routines = make_routines(
             memory, (ordinary_cycle,), compiled=True, entry="ordinary_cycle", entry_size=len(self._numbers)

@@ -78,6 +78,8 @@ class JointController:
         wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
             in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
         current: whether the last :meth:`update` was a cycle (not a state that was dropped, or a safe command).
+        compiled: whether the last cycle ran in machine code (see
+            :class:`~robot_dynamics_ros.control.compiled_cycle.CompiledCycle`) and not statement by statement.
         want_wrenches: set to False to save computing them.
         want_efforts: set to False to save estimating external efforts where nothing here needs them (a collision flag,
             a contact); set again, the estimate starts afresh.
@@ -148,12 +150,12 @@ class JointController:
         self._flange_reads = False
         self.payload: Payload | None = None
         self._changes = Changes("controller changes")
-        self._wanted_law = self.law
+        self._wanted_law, self._coming = self.law, self._base
         self.mode = Mode.INACTIVE
         self.fault = self.safe_reason = self.jump = ""
         self.want_wrenches = self.want_efforts = True
         self._observes = False
-        self.current = False
+        self.current = self.compiled = False
         self.reference = self._work.reference
         self.error = self._work.error
         self.wrenches = self._work.wrenches
@@ -166,7 +168,7 @@ class JointController:
         self._compiled: CompiledCycle | None = None
         if self._work.compiled and self._idle is None:
             self._compiled = CompiledCycle(self._work)
-            self._compiled.use_law(self.law, LawCode.of(self.law, n))
+            self._compiled.use_law(self.law, self._code(self.law))
             self._compiled.use_kernels(self._base)
             self._compiled.use_guards(self.guards)
 
@@ -233,7 +235,8 @@ class JointController:
 
         def job() -> Callable[[], None]:
             law.prepare(self._work.kernels)
-            code = LawCode.of(law, self.model.nv) if self._compiled is not None else None
+            law.prepare(self._coming)  # a payload that is ready, but not carried yet
+            code = self._code(law)
             return lambda: self._use_law(law, code)
 
         if background:
@@ -241,6 +244,14 @@ class JointController:
         else:
             self._changes.supersede("law")
             job()()
+
+    def _code(self, law: Law) -> LawCode | None:
+        """Machine code for a law, and at hand for the one that a collision may call for."""
+        if self._compiled is None:
+            return None
+        if self.options.collision_reaction == "gravity":
+            LawCode.of(_giving_way(law), self.model.nv)
+        return LawCode.of(law, self.model.nv)
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
         law.prepare(self._work.kernels)  # nothing to do but after a change of payload at the same time
@@ -286,10 +297,10 @@ class JointController:
         loaded = self.model if payload is None else carrying(self.model, payload)
 
         def job() -> Callable[[], None]:
-            kernels = self._base
-            if loaded is not self.model:
-                kernels = self._work.kernels.same_for(loaded)
-                self._wanted_law.prepare(kernels)
+            kernels = self._base if loaded is self.model else Kernels(loaded)
+            kernels.include(self._work.kernels)
+            self._wanted_law.prepare(kernels)
+            self._coming = kernels
             return lambda: self._carry(payload, kernels)
 
         if background:
@@ -405,7 +416,7 @@ class JointController:
         Returns:
             (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
         """
-        self.current = False
+        self.current = self.compiled = False
         if self.mode is Mode.INACTIVE:
             return self.safe_command()
         if not math.isfinite(q.dot(q) + v.dot(v)):
@@ -435,7 +446,8 @@ class JointController:
         dt = 0.0 if self._fresh_start or before is None else (t - before) / NANOSECONDS
         w.q[:] = q
         w.v[:] = v
-        if self._ordinary(t, dt):
+        self.compiled = self._ordinary(t, dt)
+        if self.compiled:
             return self._observe(t, dt, self.effort, effort, altered=False)
         self._follow(t)
         if self._integrates:
@@ -611,7 +623,7 @@ class JointController:
             self._blend.start()
         elif reaction == "gravity" and self.law.tracks:
             self._abort_goals("collision: giving way")
-            self.set_law(GravityCompensation(friction=getattr(self.law, "friction", None)))
+            self.set_law(_giving_way(self.law))
 
     def _fail(self, why: str) -> Array:
         self.fault = self.safe_reason = why
@@ -797,3 +809,8 @@ class JointController:
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
+
+
+def _giving_way(law: Law) -> Law:
+    """The law in which an arm under ``law`` lets itself be pushed away."""
+    return GravityCompensation(friction=getattr(law, "friction", None))

@@ -209,13 +209,7 @@ class Kernels:
         found: BalanceKernel = self._get(BalanceKernel, joint, observer)
         return found
 
-    def same_for(self, model: RobotModel) -> Kernels:
-        """The same functions for another model of this robot, e.g. with a payload.  Compiles; not for the cycle."""
-        other = Kernels(model)
-        other.include(self)
-        return other
-
     def include(self, other: Kernels) -> None:
-        """Make whatever ``other`` has and these do not."""
+        """Make whatever ``other``, of the same robot with another payload, has and these do not.  Not for the cycle."""
         for make, *key in list(other._made):
             self._get(make, *key)

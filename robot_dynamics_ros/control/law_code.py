@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -75,29 +76,52 @@ class LawCode:
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
-        """The code of a law for n joints; ``None`` if it does not say that it is ``straight_line``, or is not."""
+        """The code of a law for n joints; ``None`` if it does not say that it is ``straight_line``, or is not.
+
+        Made once for all values of the gains.
+        """
         if not type(law).__dict__.get("straight_line", False) or len(law.gain_names) > GAINS:
             return None
-        graph = Graph()
-        x = _Symbols(n, graph)
-        symbolic = copy.copy(law)
-        for name, row in zip(law.gain_names, x.gains, strict=False):
-            value = getattr(law, name)
-            if value is not None:
-                if value.shape not in ((), (n,)):
-                    return None
-                object.__setattr__(symbolic, name, row)
-        try:
-            efforts = _entries(graph, symbolic.effort(x), n)  # type: ignore[arg-type]
-            asked = None if x.asked is None else _entries(graph, x.asked, n)
-        except (_NotStraightError, TypeError, AttributeError):
+        gains = {name: getattr(law, name) for name in law.gain_names}
+        if any(value is not None and value.shape not in ((), (n,)) for value in gains.values()):
             return None
-        inputs = law_inputs(n)
-        results = [list(inputs).index(name) for name in ("motion", "motion_of_reference")]
-        if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
-            return None
-        before = None if asked is None else TracedFunction(inputs, [asked])
-        return cls(before, TracedFunction(inputs, [efforts]), frozenset(x.used))
+        others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
+        given = tuple(name for name, value in gains.items() if value is not None)
+        return _code(_Statement(law, (type(law), others, given, n)))
+
+
+class _Statement:
+    """A law, compared with others by what its code depends on."""
+
+    def __init__(self, law: Law, key: tuple[Any, ...]) -> None:
+        self.law, self.key, self.n = law, key, key[-1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Statement) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@functools.lru_cache(maxsize=64)
+def _code(statement: _Statement) -> LawCode | None:
+    n, law = statement.n, copy.copy(statement.law)
+    graph = Graph()
+    x = _Symbols(n, graph)
+    for name, row in zip(law.gain_names, x.gains, strict=False):
+        if getattr(law, name) is not None:
+            object.__setattr__(law, name, row)
+    try:
+        efforts = _entries(graph, law.effort(x), n)  # type: ignore[arg-type]
+        asked = None if x.asked is None else _entries(graph, x.asked, n)
+    except (_NotStraightError, TypeError, AttributeError):
+        return None
+    inputs = law_inputs(n)
+    results = [list(inputs).index(name) for name in ("motion", "motion_of_reference")]
+    if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
+        return None
+    before = None if asked is None else TracedFunction(inputs, [asked])
+    return LawCode(before, TracedFunction(inputs, [efforts]), frozenset(x.used))
 
 
 def _entries(graph: Graph, value: Any, n: int) -> list[Expr]:

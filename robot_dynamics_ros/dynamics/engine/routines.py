@@ -71,10 +71,10 @@ class Memory:
         pointers: list[int] = []
         if compiled:
             for name, given in kernels.items():
-                one = given is None or isinstance(given, Evaluator)
-                callees = [_callee(x) for x in ([given] if one else given)]  # type: ignore[union-attr, list-item]
+                several = isinstance(given, Sequence)
+                callees = [_callee(x) for x in (given if isinstance(given, Sequence) else [given])]
                 wide = max((len(further) for _, further in callees), default=0)
-                called[name] = Kernel(len(pointers), wide, -1 if one else len(callees))
+                called[name] = Kernel(len(pointers), wide, len(callees) if several else -1)
                 for address, further in callees:
                     room = [0] * (wide - len(further))
                     pointers += [address, *(x.ctypes.data for x in further), *room]

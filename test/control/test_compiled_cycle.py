@@ -75,7 +75,7 @@ def test_what_is_cut_is_left_to_the_statements():
     """Efforts at their limits and rates, joints near position and velocity limits, integrals that must not wind up."""
     settings = {
         "guards": GuardSettings(effort_scale=0.8, effort_rate=2e4),
-        "options": ControllerOptions(blend_time=0.0),
+        "options": ControllerOptions(blend_time=0.0, max_state_jump=0.0),
     }
     controllers = both(lambda: rd.ComputedTorque(ki=100.0), **settings)
     model = arm()
@@ -136,7 +136,10 @@ TURNTABLE = """<robot name="turntable"><link name="base"/>
 
 def test_continuous_joints_take_the_short_way_round():
     model = rd.load_urdf(TURNTABLE)
-    controllers = [rd.JointController(m) for m in (model, model.with_backend("numpy"))]
+    controllers = [
+        rd.JointController(m, options=ControllerOptions(max_state_jump=0.0))
+        for m in (model, model.with_backend("numpy"))
+    ]
     for controller in controllers:
         controller.activate(0, np.array([3.0]), np.zeros(1))
     angles = [3.1, -3.1, 3.0 - np.pi - 1e-9, 3.0 + np.pi + 1e-9, 3.0 + 14 * np.pi, -40.0, 1e6]

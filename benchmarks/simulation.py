@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks._mujoco_robot import mujoco_robot
 from benchmarks.dynamics import Call, least, straight_chain
 from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 from robot_dynamics_ros.model.library import robot_path
@@ -62,7 +61,8 @@ def contestants(model: rd.RobotModel) -> dict[str, tuple[Call, int]]:
                 plant.step(tau)
 
         calls[f"Plant, {name}"] = ours, STEPS
-    m, d = mujoco_robot(model, DT)
+    peer = rd.MujocoPlant(model, DT, geometry="none", integrator="euler")
+    m, d = peer.m, peer.data
 
     def start() -> None:
         mujoco.mj_resetData(m, d)

@@ -18,7 +18,6 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._exudyn_robot import exudyn_motion
-from benchmarks._mujoco_robot import mujoco_robot
 from robot_dynamics_ros.simulation import JointPD, Plant
 
 HERE = Path(__file__).parent
@@ -49,11 +48,10 @@ def ours(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str,
 
 
 def mujocos(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, p: float) -> np.ndarray:
-    m, d = mujoco_robot(model, DT)
-    m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    m.jnt_limited[:] = 0
+    peer = rd.MujocoPlant(model, DT, geometry="none", integrator="rk4", substeps=1, stops=None, q0=np.zeros(model.nq))
+    m, d = peer.m, peer.data
     m.jnt_stiffness[:] = p
-    index = [m.joint(name).dofadr[0] for name in model.joint_names]
+    index = peer.map.v_at
     d.qvel[index], d.qfrc_applied[index] = v0, tau
     rows = [d.qpos[index].copy()]
     for k in range(round(DURATION / DT)):

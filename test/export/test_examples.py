@@ -25,5 +25,12 @@ def test_the_simulation_in_c_overlays_ours(tmp_path, capsys):
     assert (tmp_path / "three_link.html").is_file() and (tmp_path / "three_link.tex").is_file()
 
 
+def test_what_an_arm_feels_on_a_table_is_the_contact_force(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr("sys.argv", ["press_on_table.py", str(tmp_path / "forces.png")])
+    assert loaded(EXAMPLES / "press_on_table.py").main() < 1.0  # of 29 N
+    assert (tmp_path / "forces.png").stat().st_size > 10_000
+
+
 def test_the_inverted_arm_is_balanced(capsys):
     assert loaded(EXAMPLES / "balance_acrobot.py").main() < 1e-6

@@ -7,6 +7,8 @@ ROBOT ?=
 ARGS ?=
 # tests side by side: more processes than this disturb the ones that drive real nodes
 WORKERS ?= 2
+N ?= 100000
+SECONDS ?= 3600
 
 BIN := $(VENV)/bin
 DEFINITION := setup.py pyproject.toml
@@ -18,13 +20,15 @@ NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
 	rollout.py identities.py compiler.py)
 
-.PHONY: help demo test test-faults test-matrix bench docs lint clean
+.PHONY: help demo test test-faults test-matrix fuzz soak bench docs lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
+	@echo "make fuzz [N=100000]                   N spoilt inputs of each kind: files, messages, parameters, command lines"
+	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make docs                              the documentation as a site, in build/site"
 	@echo "make lint                              ruff and mypy"
@@ -71,6 +75,14 @@ test-faults: $(VENV)/.test
 	@rm -f build/faults.md && mkdir -p build
 	FAULTS=all FAULT_REPORT=build/faults.md $(BIN)/python -m pytest test/ros/test_fault_matrix.py $(ARGS)
 	$(BIN)/python docs/make_fault_page.py build/faults.md
+
+# N inputs of each kind; what fails lands in build/fuzz
+fuzz: $(VENV)/.test
+	FUZZ=$(N) $(BIN)/python -m pytest test/fuzz -n $(WORKERS) $(ARGS)
+
+# an hour at each of two rates, with faults
+soak: $(VENV)/.test
+	$(BIN)/python -m benchmarks.soak --seconds $(SECONDS) --rate 500 1000 $(ARGS)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(ARGS)

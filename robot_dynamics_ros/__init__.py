@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.model import *  # noqa: F403
     from robot_dynamics_ros.view import draw as draw
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export", "view")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.resources import config_file, share_directory
 
@@ -44,50 +46,50 @@ def can_build() -> bool:
         return False
 
 
+def run(*words, **options):
+    """A Python module as a program; its output."""
+    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=240, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.skipif(not (ROOT / "setup.py").is_file(), reason="not a source checkout")
 @pytest.mark.skipif(not can_build(), reason="needs setuptools 70.1 or newer")
-def test_an_installation_elsewhere_finds_its_files(tmp_path):
-    """pip install --target, from a copy, so that the source checkout is out of reach."""
+def test_a_released_wheel_installs_with_its_files(tmp_path):
+    """Source archive, wheel made from the archive, pip install of the wheel; the checkout is out of reach."""
     copy = tmp_path / "checkout"
     shutil.copytree(
-        ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "demo_output", "*.egg-info", "__pycache__")
+        ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "demo_output", "*.egg-info", "__pycache__", "test")
     )
-    target = tmp_path / "target"
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--no-build-isolation",
-            "--target",
-            target,
-            copy,
-        ],
-        check=True,
-        capture_output=True,
-        timeout=240,
-    )
+    run("-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", copy)
     shutil.rmtree(copy)
-    found = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from robot_dynamics_ros.resources import share_directory, config_file\n"
-            "import robot_dynamics_ros as rd\n"
-            "print(share_directory()); config_file('simulator.yaml'); print(rd.load_robot('six_axis').nv)",
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    archive, wheel = sorted((tmp_path / "dist").iterdir(), key=lambda path: path.suffix)
+    assert archive.name == f"robot_dynamics_ros-{rd.__version__}.tar.gz"
+    run("-m", "twine", "check", "--strict", archive, wheel)
+    target = tmp_path / "target"
+    run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target, wheel)
+    share = target / "share" / "robot_dynamics_ros"
+    for path in [path for folder in ("launch", "config", "urdf") for path in (ROOT / folder).rglob("*")]:
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert (share / path.relative_to(ROOT)).is_file(), path
+    found = run(
+        "-c",
+        "from robot_dynamics_ros.resources import share_directory, config_file\n"
+        "import robot_dynamics_ros as rd\n"
+        "print(share_directory()); config_file('simulator.yaml'); print(rd.load_robot('six_axis').nv)",
         cwd=tmp_path,
         env={"PYTHONPATH": str(target)},
-    ).stdout.split()
+    ).split()
     assert Path(found[0]).is_relative_to(target)
     assert found[1] == "6"
+
+
+@pytest.mark.skipif(not (ROOT / "package.xml").is_file(), reason="not a source checkout")
+def test_one_version_everywhere():
+    assert ElementTree.parse(ROOT / "package.xml").getroot().findtext("version") == rd.__version__
+    changelog = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
+    versions = re.findall(r"^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)\n-+$", changelog, re.MULTILINE)
+    assert versions[0] == rd.__version__
 
 
 @pytest.mark.skipif(not (ROOT / "package.xml").is_file(), reason="not a source checkout")

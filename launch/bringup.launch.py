@@ -1,4 +1,4 @@
-"""Bring up the controller with a robot: simulated, behind ros2_control, topic-based, or one that is already there.
+"""Bring up the controller with a robot: simulated, in ros2_control, topic-based, or one that is already there.
 
 ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axis
 """

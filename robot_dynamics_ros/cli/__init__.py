@@ -1,1 +1,1 @@
-"""What a person types: the ``robot_dynamics`` command."""
+"""The ``robot_dynamics`` command."""

@@ -184,7 +184,7 @@ def fixed_base(model: RobotModel) -> RobotModel:
 
 
 def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[str]:
-    """What both nodes need to load the same robot; their gravity is in the root link's frame."""
+    """Parameters with which both nodes load the same robot; their gravity is in the root link's frame."""
     gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
     return ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
 

@@ -1,4 +1,4 @@
-"""What the demonstration shows in a browser: live while it runs, and a page that replays it."""
+"""The demonstration in a browser: live while it runs, and a page that replays it."""
 
 from __future__ import annotations
 

@@ -33,10 +33,13 @@ COMMANDS = {
         "robot_dynamics_ros.cli.excite",
         "a motion that shows a robot's inertias and friction, within its limits",
     ),
-    "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that depends on nothing of ours"),
+    "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that needs no library of this package"),
     "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
     "info": ("robot_dynamics_ros.cli.info", "links, masses, inertias, joints, axes and limits of a robot"),
-    "monte_carlo": ("robot_dynamics_ros.cli.monte_carlo", "a motion on many robots that are not quite as drawn"),
+    "monte_carlo": (
+        "robot_dynamics_ros.cli.monte_carlo",
+        "a motion on many robots that differ at random from their description",
+    ),
     "simulate": (
         "robot_dynamics_ros.cli.simulate",
         "a robot falling or led along a motion, as fast as it can be computed",

@@ -1,4 +1,4 @@
-"""``robot_dynamics monte_carlo``: a motion under a law, on many robots that are not quite as drawn."""
+"""``robot_dynamics monte_carlo``: a motion under a law, on many robots that differ at random from their description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, as text or JSON; remarks, warnings and errors on standard error."""
+"""Output of the commands: results on standard output, as text or JSON; remarks, warnings and errors on standard error."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class NodeProcess:
         return self._process.poll()
 
     def output(self) -> str:
-        """What it has written so far."""
+        """Everything that it has written so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def send(self, number: int) -> None:

@@ -27,7 +27,7 @@ SETTLING = 1.0  # s after the motion
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """What came out.
+    """Result of a rehearsal.
 
     Attributes:
         run: the recorded simulation.

@@ -112,7 +112,7 @@ class NamedRobot:
     plain: bool
 
     def file_for_nodes(self, directory: Path) -> str:
-        """What a node can load the same robot from: its file, or a URDF written to ``directory``."""
+        """A file from which a node can load the same robot: its own, or a URDF written to ``directory``."""
         if self.plain and self.named:
             return self.named
         path = directory / "robot.urdf"

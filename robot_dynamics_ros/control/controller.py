@@ -51,7 +51,7 @@ _ROOM = 2.0
 
 
 class Mode(enum.Enum):
-    """What the controller is doing."""
+    """Mode of operation of the controller."""
 
     INACTIVE = "inactive"
     HOLD = "hold"
@@ -286,7 +286,7 @@ class JointController:
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_payload(self, payload: Payload | None, *, background: bool = False) -> None:
-        """Carry a payload from the next cycle on, or with ``None`` none: the very functions of before are used again.
+        """Carry a payload from the next cycle on, or with ``None`` none: the functions of the robot without payload are used again.
 
         Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
         ``background`` in a thread of its own, after which a later cycle takes the payload over.

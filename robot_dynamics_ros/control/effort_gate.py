@@ -24,7 +24,7 @@ NANOSECONDS = 1_000_000_000
 
 
 class GateState(enum.Enum):
-    """What the gate does."""
+    """State of the gate."""
 
     WAITING = "waiting"
     """No good command has arrived yet: the safe command is sent."""

@@ -93,7 +93,7 @@ class FrictionFile:
         return np.array(values)
 
     def friction(self, model: RobotModel) -> Friction:
-        """What controllers compensate: the part that is a function of speed, and the offset.
+        """The friction that controllers compensate: the part that is a function of speed, and the offset.
 
         Raises:
             ArgumentError: a breakaway below the Coulomb friction.

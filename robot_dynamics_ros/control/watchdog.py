@@ -18,7 +18,7 @@ class Freshness(enum.Enum):
 
 
 class Arrival(enum.Enum):
-    """What an arriving stamp means."""
+    """Meaning of an arriving stamp."""
 
     FIRST = "first"
     NORMAL = "normal"

@@ -1,4 +1,4 @@
-"""What a control law sees: state, reference, errors, and the robot's dynamics at that state."""
+"""Arguments of a control law: state, reference, errors, and the robot's dynamics at that state."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def rolling_constraint(
 
 
 class ConstrainedMotion(NamedTuple):
-    """What constrained forward dynamics gives.
+    """Result of constrained forward dynamics.
 
     Attributes:
         a: (..., nv) accelerations.
@@ -481,7 +481,7 @@ class Constraints:
         )
 
     def wrenches(self, q: Any, reactions: Any) -> dict[str, tuple[Array, Array]]:
-        """What each constraint exerts on its two links, [moment; force] about the link's origin in its axes.
+        """Wrenches of each constraint on its two links, [moment; force] about the link's origin in its axes.
 
         Args:
             reactions: (..., nc) as :meth:`forward_dynamics` gives them.

@@ -23,7 +23,7 @@ _SMALLEST, _LARGEST = 1e-12, 1e6  # damping
 
 @dataclass(frozen=True, eq=False)
 class InverseKinematics:
-    """What was found; the leading dimensions are those of the poses asked for.
+    """Result of :func:`inverse_kinematics`; the leading dimensions are those of the poses asked for.
 
     Attributes:
         q: (..., nq) the configuration that comes nearest, within the limits.

@@ -1,4 +1,4 @@
-"""What is left over of the equations of motion."""
+"""Residual of the equations of motion."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def joint_wrenches(
     expressed_in: FrameLike = "child",
     reduced_at: PointLike = "joint",
 ) -> np.ndarray:
-    """What each joint carries: the wrench that the parent side exerts on the child link.
+    """Joint wrenches: the wrench that the parent side exerts on the child link.
 
     Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
     the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
@@ -90,7 +90,7 @@ def _wrenches_of_joints(
     expressed_in: FrameLike,
     reduced_at: PointLike,
 ) -> np.ndarray:
-    """What :func:`joint_wrenches` does beyond the joints' own frames."""
+    """:func:`joint_wrenches` in other frames than the joints' own."""
     options, more = axes_and_point(model, expressed_in, reduced_at)
     return call(
         model,

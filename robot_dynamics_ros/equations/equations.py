@@ -102,7 +102,7 @@ class Equations(SymbolicQuantities):
 
     @property
     def values(self) -> dict[Any, float]:
-        """What the chosen symbols stand for in this robot, to be substituted."""
+        """Values of the chosen symbols in this robot, to be substituted."""
         import sympy
 
         return {sympy.Symbol(d.symbol, real=True): d.value for d in self.definitions if d.value is not None}

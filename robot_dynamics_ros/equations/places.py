@@ -35,7 +35,7 @@ Symbols = Mapping[str, str] | str | None
 
 @dataclass(frozen=True)
 class Definition:
-    """What one symbol stands for.
+    """Meaning of one symbol.
 
     Attributes:
         symbol: its name.

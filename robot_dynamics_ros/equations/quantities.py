@@ -25,7 +25,7 @@ Observer = FrameLike | tuple[str, str]
 
 
 class SymbolicQuantities:
-    """What :class:`~robot_dynamics_ros.equations.Equations` can give beside the equations of motion."""
+    """Quantities of :class:`~robot_dynamics_ros.equations.Equations` beside the equations of motion."""
 
     model: RobotModel
     derivation: Derivation

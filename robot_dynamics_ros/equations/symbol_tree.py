@@ -1,6 +1,6 @@
 """The robot as the recursions see it, with constants that are symbols of a trace.
 
-The algorithms of :mod:`robot_dynamics_ros.dynamics` run on this tree as they do on numbers; what they leave behind in
+The algorithms of :mod:`robot_dynamics_ros.dynamics` run on this tree as they do on numbers; what they record in
 the graph has a leaf for every parameter.
 """
 
@@ -100,7 +100,7 @@ def _lifted(entries: Any, lift: Lift) -> np.ndarray:
 
 
 def _decimal(x: float) -> Fraction:
-    """The shortest decimal that is ``x`` within rounding: sums along fixed joints leave their last digit behind."""
+    """The shortest decimal that is ``x`` within rounding: sums along fixed joints lose their last digit."""
     return fraction_of(float(f"{float(x):.15g}"))
 
 

@@ -1,4 +1,4 @@
-"""What can be exported: functions of the table and a few more, traced for one robot."""
+"""Functions that can be exported: those of the table and a few more, traced for one robot."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def joint_lines(plan: Plan) -> list[str]:
 
 
 def head_lines(plan: Plan) -> list[str]:
-    """What the reader of an emitted file has to know."""
+    """Lines at the top of an emitted file, for its reader."""
     g = ", ".join(f"{x:g}" for x in plan.model.gravity)
     return [
         f"Rigid-body dynamics of the robot {plan.model.name}.",

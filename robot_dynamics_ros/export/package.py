@@ -69,7 +69,7 @@ def export_code(
     rename: Mapping[str, str] | None = None,
     max_operations: int = MAX_OPERATIONS,
 ) -> ExportedCode:
-    """Source code of a robot's dynamics that depends on nothing of this package.
+    """Source code of a robot's dynamics that needs no library of this package.
 
     The same arguments give the same bytes, on every run.
 

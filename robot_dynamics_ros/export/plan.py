@@ -1,4 +1,4 @@
-"""What is going to be emitted, checked and traced, independent of the language."""
+"""The functions to be emitted, checked and traced, independent of the language."""
 
 from __future__ import annotations
 

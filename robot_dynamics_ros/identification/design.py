@@ -37,7 +37,7 @@ _SPEED, _SPAN = 2.0, 2.0 * math.pi
 
 @dataclass(frozen=True, slots=True)
 class DesignSettings:
-    """What is asked of the motion.
+    """Requirements on the motion.
 
     Attributes:
         period: s.

@@ -110,7 +110,7 @@ class IdentificationSettings:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What was found.
+    """Result of :func:`identify`.
 
     Attributes:
         prior: the robot as it was known.
@@ -316,7 +316,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         motion.duration,
         motion.notes
         + tuple(
-            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be told apart"
+            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
             for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
         ),
     )

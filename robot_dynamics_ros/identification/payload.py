@@ -1,8 +1,8 @@
-"""What hangs at the flange, learnt on the arm: a gentle motion, or poses at rest, and the efforts that they take.
+"""Payload at the flange, identified on the arm: from a gentle motion, or from poses at rest, and their efforts.
 
 The efforts that the arm alone does not explain are those of the payload, linear in its mass, first moments and
 inertia, and of errors of the friction model, linear in these.  Friction errors are estimated with the payload: the
-motion passes every place in both directions, so that they can be told from weight.
+motion passes every position in both directions, so that they can be distinguished from weight.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, fri
 
 
 def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:
-    """Joints that moved one way only: their Coulomb friction cannot be told from an offset."""
+    """Joints that moved one way only: their Coulomb friction cannot be distinguished from an offset."""
     out = []
     for j, name in enumerate(model.joint_names):
         v = data.v[data.use[:, j], j]

@@ -1,4 +1,4 @@
-"""What an identification found, for people and for programs."""
+"""Reports of an identification, for people and for programs."""
 
 from __future__ import annotations
 

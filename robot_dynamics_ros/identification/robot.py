@@ -103,7 +103,7 @@ def _inertia(p: Array) -> Inertia:
 def released(model: RobotModel, original: RobotModel) -> RobotModel:
     """``original`` with the figures of ``model``, which is the same robot with some joints locked.
 
-    Where bodies cannot be told apart again, ``model`` itself: the locked joints are then fixed.
+    Where bodies cannot be distinguished again, ``model`` itself: the locked joints are then fixed.
     """
     links = {link.name: link for link in model.description.links}
     joints = {joint.name: joint for joint in model.description.joints}

@@ -1,7 +1,7 @@
-"""Which form of friction each joint has: the one that best predicts the part of a recording that it was not fitted to.
+"""Choice of a form of friction for each joint: the one that best predicts the part of a recording that it was not fitted to.
 
 The recording is cut into twelve stretches.  Each is predicted from the others, for every form that is tried: over
-which speed Coulomb friction is smoothed, or over which way it builds up (presliding), then, one after the other, the
+which speed Coulomb friction is smoothed, or over which distance it builds up (presliding), then, one after the other, the
 effects of :data:`~robot_dynamics_ros.control.joint_effects.EFFECTS`.  An effect is kept only if it predicts
 better.  All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
 trial costs one small linear solution per stretch.
@@ -36,7 +36,7 @@ _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain bey
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What was chosen.
+    """The chosen forms of friction.
 
     Attributes:
         effects: (nv,) the form of each joint's friction.

@@ -1,4 +1,4 @@
-"""What can be wrong with the numbers of a joint: axis, limits, frictions.
+"""Checks of the numbers of a joint: axis, limits, frictions.
 
 An axis may be off unit length by 1e-3 (rounded to three digits, as real files have it) and is then normalised; more
 is taken for a mistake.

@@ -55,7 +55,7 @@ class DHRow:
 
 @dataclass(frozen=True, eq=False)
 class DHTable:
-    """The table of a serial chain, and what lies before and behind it.
+    """The table of a serial chain, and the placements before its first and after its last frame.
 
     Attributes:
         rows: one for each joint.

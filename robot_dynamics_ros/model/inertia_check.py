@@ -60,7 +60,7 @@ _LIGHT = 1e-3  # of the robot's mass
 
 
 class InertiaFault(NamedTuple):
-    """What is wrong with mass properties.
+    """A fault of mass properties.
 
     Attributes:
         problem, remedy: for the message of an error.
@@ -87,12 +87,12 @@ def check_policy(policy: str) -> None:
 
 
 def inertial_place(link: str) -> str:
-    """What errors call the mass properties of a link."""
+    """Name of the mass properties of a link in errors."""
     return f"link {link!r} <inertial>"
 
 
 def inertia_fault(inertia: Inertia) -> InertiaFault | None:
-    """What makes these mass properties impossible or odd for a rigid body, and what to do; None if nothing does.
+    """The reason why no rigid body has these mass properties, and the remedy; None if there is none.
 
     A body without mass and rotational inertia is no fault (a frame, often), nor is a point mass.
     """
@@ -155,7 +155,7 @@ def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
 
 
 def small_ball(robot_mass: float) -> Inertia:
-    """What ``"repair"`` gives to a link without inertia that a joint must accelerate: a ball of water about the link's
+    """Inertia that ``"repair"`` gives to a link without inertia that a joint must accelerate: a ball of water about the link's
     origin with a thousandth of the robot's mass (1 g at least)."""
     mass = max(_LIGHT * robot_mass, 1e-3)
     radius = (3.0 * mass / (4.0 * np.pi * _WATER)) ** (1.0 / 3.0)

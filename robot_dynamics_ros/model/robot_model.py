@@ -73,7 +73,7 @@ class RobotModel:
             mimic joints are added to their master's, times the multiplier (twice for damping and armature).
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
-        backend: which way the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
+        backend: how the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
             variable ``ROBOT_DYNAMICS_BACKEND`` and to what is installed.  :func:`robot_dynamics_ros.backend_of` returns
             what is used.
     """

@@ -124,7 +124,7 @@ def parse_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> RobotDescription:
-    """What a URDF says, checked element by element but not yet as a whole tree.  Arguments as :func:`load_urdf`."""
+    """The content of a URDF, checked element by element but not yet as a whole tree.  Arguments as :func:`load_urdf`."""
     return _read(source, inertia_check, armature, xacro_arguments, max_bytes)[0]
 
 

@@ -191,7 +191,7 @@ class _Cleaner:
             ElementTree.SubElement(element, "inertia", dict.fromkeys(_INERTIA, "0"))
 
     def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
-        """What a missing attribute stands for, said; an error if nothing does."""
+        """Default of a missing attribute, reported; an error if there is none."""
         if node.tag == "limit":  # an effort or a velocity
             if parent.get("type") in ("revolute", "prismatic"):
                 self.out.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
@@ -203,7 +203,7 @@ class _Cleaner:
 
     @staticmethod
     def superfluous(joint: Node, child: Node) -> bool:
-        """What fixed and floating joints carry along without meaning; it need not even be well written."""
+        """Elements without meaning at fixed and floating joints; they need not be well formed."""
         kind = joint.attributes.get("type")
         return (kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic")) or (
             kind == "floating" and child.tag in ("axis", "mimic")

@@ -68,7 +68,7 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
     """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left arm'"``.
 
     Raises:
-        ArgumentError: the arguments cannot be told apart.
+        ArgumentError: the arguments are ambiguous.
     """
     found = _ARGUMENT.search(text)
     if found is None or not text[: found.start()].strip():

@@ -36,7 +36,7 @@ _CHUNK = 4096
 
 @dataclass(frozen=True)
 class Settings:
-    """What to compute, and how.
+    """Settings of :func:`compute`.
 
     Attributes:
         joints: ``"all"``, or names of joints, fixed ones too; the moving ones if empty.
@@ -236,7 +236,7 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
 
 
 def _tracked(model: RobotModel) -> dict[str, int]:
-    """Name → link whose origin is followed: the moving joints, and the ends of the tree behind fixed ones."""
+    """Name → link whose origin is followed: the moving joints, and the ends of the tree beyond fixed ones."""
     links = link_tree(model)
     found = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])

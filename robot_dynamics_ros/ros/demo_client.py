@@ -35,7 +35,7 @@ _CONTROLLER = "computed_torque_controller"
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What was heard; times in s after the start of the trajectory.
+    """Recorded messages; times in s after the start of the trajectory.
 
     Attributes:
         t: (k,) of joint states.
@@ -150,7 +150,7 @@ class DemoClient:
         self._trajectories.publish(message)
 
     def recording(self, start: int) -> Recording:
-        """What was heard since :meth:`send`, times counted from ``start``, ns."""
+        """The messages since :meth:`send`, times counted from ``start``, ns."""
         n = self._model.nv
         wrenches = [np.array(rows).reshape(-1, 7) for rows in self._wrenches]
         return Recording(

@@ -26,7 +26,7 @@ _SETTLED = 0.5  # s without anything new, after which a node has made all its to
 
 @dataclass(frozen=True, slots=True)
 class NodeAccess:
-    """What one node uses, by fully qualified names.
+    """Topics and services of one node, by fully qualified names.
 
     Attributes:
         node, namespace: its name and namespace.

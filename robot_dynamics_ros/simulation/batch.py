@@ -21,7 +21,7 @@ Experiment = Callable[[RobotModel, int], Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchResult:
-    """What came out.
+    """Result of :func:`monte_carlo`.
 
     Attributes:
         figures: name → (N,) values, NaN for runs that failed.
@@ -67,7 +67,7 @@ def monte_carlo(
     """Run an experiment on ``runs`` robots that differ from ``model`` by random errors.
 
     Args:
-        model: the robot as drawn.
+        model: the robot as described.
         experiment: ``experiment(robot, number) -> {figure: value}``; usually a simulation of ``robot`` under a control
             law made for ``model``.  Errors of this package it raises are recorded; others end the batch.
         runs: how many.

@@ -346,7 +346,7 @@ class ConstrainedPlant:
         return self._motion()[1]
 
     def constraint_wrenches(self) -> dict[str, tuple[Array, Array]]:
-        """What each constraint exerts on its links now; see :meth:`Constraints.wrenches`."""
+        """Wrenches of each constraint on its links now; see :meth:`Constraints.wrenches`."""
         return self.constraints.wrenches(self._q, self.reactions())
 
     def joint_effort(self) -> Array:

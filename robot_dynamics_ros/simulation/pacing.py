@@ -23,7 +23,7 @@ _SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What the pacer asks for.
+    """Steps that the pacer asks for.
 
     Attributes:
         steps: simulation steps to do now.
@@ -46,7 +46,7 @@ class RealTimePacer:
 
     Attributes:
         steps: steps handed out since :meth:`start`.
-        late_steps: steps that were handed out after the one behind them was already due.
+        late_steps: steps that were handed out after the next one was already due.
         lost_ns: clock time given up by the catch-up policy, ns.
         paused: whether the pacer is paused.
     """
@@ -166,7 +166,7 @@ class RealTimePacer:
 
 
 class Lockstep:
-    """One simulation step per command: the robot moves only when it is told to, so that runs repeat bit for bit.
+    """One simulation step per command: the robot moves only on a command, so that runs repeat bit for bit.
 
     Call :meth:`on_command` for every accepted command and do the number of steps it returns.
 

@@ -1,4 +1,4 @@
-"""What the plant accepts: states, commands and wrenches, checked and copied."""
+"""Arguments of the plant: states, commands and wrenches, checked and copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the robot's sensors tell about its state: never quite the truth, and never quite on time.
+"""Sensors of the robot: noise, resolution, delay and loss between its state and the joint states.
 
 Everything is off by default and everything random comes from one seeded generator, so that a run repeats exactly.
 """

@@ -272,7 +272,7 @@ class JointSystem:
     # -- locked joints -------------------------------------------------------------------------------------------
 
     def set_modes(self, slip: Array, locked: np.ndarray) -> None:
-        """Settle who slides, which way, and who is locked."""
+        """Decide which joints slide, in which direction, and which are locked."""
         self.slip[:] = slip
         self.locked = locked
         if len(locked):

@@ -132,7 +132,7 @@ def write_video(
 
 
 def _camera(position: Any, target: Any) -> dict[str, Any]:
-    """What ``get_render`` wants of a camera: z forward, x to the right, y down."""
+    """Orientation of a camera for ``get_render``: z forward, x to the right, y down."""
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)

@@ -1,4 +1,4 @@
-"""What a browser may say to the server: nothing that could reach a robot unchecked.
+"""Checks of all that a browser sends to the server, before it can reach a robot.
 
 viser passes on what arrives.  Here every message is looked at before: other kinds than the few that the page sends,
 numbers that are not finite or outside a slider's range, and long texts are dropped and reported, and connections that

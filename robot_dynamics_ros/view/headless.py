@@ -195,7 +195,7 @@ class Browser:
         self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
 
     def picture(self) -> bytes:
-        """What the page shows, as PNG."""
+        """Picture of the page, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 8, hold: float = 0.0) -> None:

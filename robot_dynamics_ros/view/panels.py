@@ -94,7 +94,7 @@ class JointSliders:
 
 
 class LayerPanel:
-    """What is shown, and how long arrows are."""
+    """Choice of what is shown, and of the length of arrows."""
 
     def __init__(self, gui: Any, nodes: RobotNodes, source: Source) -> None:
         self._nodes, self._model = nodes, source.model

@@ -42,7 +42,7 @@ def equivalent_box(link: str, inertia: Inertia, colour: tuple[float, float, floa
 
 
 def inertia_shapes(model: RobotModel, as_: str = "ellipsoid") -> tuple[Shape, ...]:
-    """What stands for the mass properties of every link that has any: ``"ellipsoid"`` or ``"box"``."""
+    """Shapes that show the mass properties of every link that has any: ``"ellipsoid"`` or ``"box"``."""
     make = equivalent_box if as_ == "box" else equivalent_ellipsoid
     links = (model.link(name) for name in model.link_names)
     return tuple(make(link.name, link.inertia) for link in links if link.inertia.mass > 0.0)

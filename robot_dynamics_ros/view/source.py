@@ -1,4 +1,4 @@
-"""Where the states that a viewer shows come from, and what a person can do to the robot behind them."""
+"""Sources of the states that a viewer shows, and actions on the robot that they belong to."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Adjustable:
 
 
 class Controls:
-    """What a person can do to a robot that moves.  Every method returns at once with a sentence for the person; what
+    """Actions of a person on a robot that moves.  Every method returns at once with a sentence for the person; what
     cannot be done says so, nothing is raised."""
 
     def hold(self) -> str:
@@ -115,7 +115,7 @@ class Controls:
         return _NOT_HERE
 
     def pull(self, link: str, wrench: Array | None) -> None:
-        """Exert a wrench (6,) [moment; force] in link axes on a link until told otherwise; ``None``: let go."""
+        """Exert a wrench (6,) [moment; force] in link axes on a link until another call; ``None``: release."""
 
     def adjustables(self) -> Sequence[Adjustable]:
         """Gains, payload and the like; empty while they are not known."""

@@ -179,7 +179,7 @@ class Viewer:
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """Address to open in a browser."""
         return self.window.address
 
     def update(self) -> None:

@@ -1,4 +1,4 @@
-"""The web server behind a view: on loopback unless asked otherwise, guarded, silent."""
+"""The web server of a view: on loopback unless asked otherwise, guarded, silent."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Window:
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """Address to open in a browser."""
         shown = self.host if self.host not in ("0.0.0.0", "::") else "localhost"
         return f"http://[{shown}]:{self.port}" if ":" in shown else f"http://{shown}:{self.port}"
 

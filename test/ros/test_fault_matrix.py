@@ -347,7 +347,7 @@ SIMULATOR_FAULTS = (
     Fault(
         "reset under way",
         lambda s: s.peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()),
-        "back to the start; time goes on",
+        "back to the start; time continues",
     ),
     Fault(
         "paused and resumed",

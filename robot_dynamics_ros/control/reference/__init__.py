@@ -1,1 +1,1 @@
-"""What the controller follows: trajectories, set-points, splicing, tolerances and results."""
+"""References of the controller: trajectories, set-points, splicing, tolerances and results."""

@@ -1,4 +1,4 @@
-"""Where the arm should be: the path being followed, the goals behind it, and what ends them."""
+"""The reference: the path being followed, its goals, and the events that end them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ __all__ = ["JointTable", "splice", "stream_path"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:
-    """What splicing has to know of the joints.
+    """Properties of the joints that splicing needs.
 
     Attributes:
         names: the n joints, in the order of the path.

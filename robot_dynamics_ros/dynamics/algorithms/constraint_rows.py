@@ -197,7 +197,7 @@ def constraint_rows(tree: Any, q: Any, v: Any, specs: tuple[Spec, ...]) -> list[
 
 
 def end_wrenches(tree: Any, q: Any, reactions: Any, specs: tuple[Spec, ...]) -> list[Any]:
-    """What each constraint exerts on its links a and b: [moment; force] about the link's origin in its axes, flat.
+    """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in its axes, flat.
 
     Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
     """

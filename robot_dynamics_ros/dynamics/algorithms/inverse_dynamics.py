@@ -28,7 +28,7 @@ Forces = Field[Force] | None
 
 @dataclass(frozen=True)
 class NewtonEuler(Generic[S]):
-    """What the algorithm finds: efforts, forces through the joints, motions of the bodies."""
+    """Result of the algorithm: efforts, forces through the joints, motions of the bodies."""
 
     tau: list[S]
     f: Field[Force]

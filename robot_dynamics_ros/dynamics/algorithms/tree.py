@@ -25,7 +25,7 @@ __all__ = ["Body", "Field", "Kind", "Matrix", "S", "Tree", "Vector"]
 
 
 class Arithmetic(Protocol):
-    """What an algorithm may do with scalars, beside the functions of :mod:`robot_dynamics_ros.spatial`."""
+    """Operations on scalars that an algorithm may use, beside the functions of :mod:`robot_dynamics_ros.spatial`."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: Any, /) -> Any: ...

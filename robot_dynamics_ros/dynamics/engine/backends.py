@@ -1,4 +1,4 @@
-"""Which way a function runs: chosen by the model's size and what is installed, or by name.
+"""Backends: how a function is computed, chosen by the model's size and by what is installed, or by name.
 
 =============  =====================================================================================================
 ``native``     traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is present
@@ -45,7 +45,7 @@ ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
 
 
 class _Made:
-    """What has been made for one model.
+    """Everything compiled for one model.
 
     Kept weakly by model, so it must not refer to that very model: a twin, which shares its arrays, stands in for it in
     everything made here.  Whoever holds a kernel holds the twin with it, so a kernel outlives its model.
@@ -84,7 +84,7 @@ def backend_of(model: RobotModel) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class BackendStatus:
-    """What computes a robot's dynamics, and why it is not machine code if it is not.
+    """The backend of a robot's dynamics, and the reason if it is not machine code.
 
     Attributes:
         backend: as of :func:`backend_of`.

@@ -80,7 +80,7 @@ def _remedy(
 
 @functools.cache
 def _os_release() -> dict[str, str]:
-    """What the distribution calls itself (the file os-release)."""
+    """Name of the distribution (from the file os-release)."""
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         try:
             text = Path(path).read_text(encoding="utf-8")

@@ -145,7 +145,7 @@ class BodyConstants(NamedTuple):
 
 
 class RootConstants(NamedTuple):
-    """What does not belong to a body: gravity and base placement in the world, rotor inertias, the root's mass properties.
+    """Constants of no single body: gravity and base placement in the world, rotor inertias, the root's mass properties.
 
     ``first_moment`` is m c, ``inertia`` about the origin, both in the root link's frame.
     """

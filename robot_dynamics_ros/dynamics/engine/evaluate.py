@@ -37,7 +37,7 @@ class Engine(Protocol):
         """N states: (N, size) contiguous arrays, flat in the robot's dimensions."""
 
     def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
-        """What does the same as the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
+        """A callable equal to the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
 
 
 class Evaluator:

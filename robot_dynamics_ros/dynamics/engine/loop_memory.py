@@ -1,4 +1,4 @@
-"""What an algorithm keeps in memory while it is recorded as loops: values by body, vectors and matrices by degree."""
+"""Memory of an algorithm while it is recorded as loops: values by body, vectors and matrices by degree."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class NativeEngine:
             return self._wide
 
     def _further(self) -> list[np.ndarray]:
-        """What loops need besides the arguments: their tables, and working memory of the caller's own."""
+        """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
         return [*self._tables, np.empty(self._workspace)] if self._workspace else []
 
     def _run(self, begin: int, end: int, addresses: Sequence[int]) -> None:
@@ -177,7 +177,7 @@ class NativeEngine:
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:
-    """What the compiled code must know of the arrays it is given."""
+    """Properties of the given arrays that the compiled code needs."""
     starts = tuple(quaternion_starts(model))
     return [
         ArrayArgument(shape, quaternions=starts if word in ("q", "q0", "q1") else ()) for word, shape in shapes.inputs

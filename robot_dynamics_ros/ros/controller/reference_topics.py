@@ -1,4 +1,4 @@
-"""What the controller wants and how far off it is, for plots: ``~/reference``, ``~/error``, ``~/controller_state``."""
+"""Reference and error of the controller, for plots: ``~/reference``, ``~/error``, ``~/controller_state``."""
 
 from __future__ import annotations
 

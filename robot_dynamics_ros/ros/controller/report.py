@@ -1,4 +1,4 @@
-"""What the controller tells about itself: once a second to `/diagnostics`, and a log line when something changes."""
+"""Reports of the controller: once a second to `/diagnostics`, and a log line when something changes."""
 
 from __future__ import annotations
 

@@ -80,14 +80,14 @@ WRENCH_PARAMETERS = (
     Param(
         "flange.subtract_gravity_and_inertia",
         False,
-        "Take weight and inertia of what hangs behind the joint off "
+        "Subtract weight and inertia of everything beyond the joint from "
         "~/wrench, so that what the surroundings press on it remains.",
         applies=_CONFIGURE,
     ),
     Param(
         "flange.contact",
         "estimated",
-        "Where contact behind the flange is known from: estimated from the efforts that the "
+        "Source of the contact beyond the flange: estimated from the efforts that the "
         "model does not explain, or the known external wrenches.",
         choices=CONTACTS,
         applies=_CONFIGURE,

@@ -1,4 +1,4 @@
-"""What the constraints of the simulated robot exert on its links, as ``geometry_msgs/WrenchStamped`` topics."""
+"""Wrenches of the simulated robot's constraints on its links, as ``geometry_msgs/WrenchStamped`` topics."""
 
 from __future__ import annotations
 

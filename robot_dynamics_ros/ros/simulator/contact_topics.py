@@ -1,4 +1,4 @@
-"""What touches the simulated robot, and where the bodies of its world are."""
+"""Contacts of the simulated robot, and poses of the bodies of its world."""
 
 from __future__ import annotations
 

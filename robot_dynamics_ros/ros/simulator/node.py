@@ -207,7 +207,7 @@ class SimulatorNode(Node):
         self._plant.brakes = self.parameters["holding_brakes"]
 
     def _origin(self) -> int:
-        """What simulated time is counted from, ns: zero, or so that stamps lie beside the ROS clock."""
+        """Origin of simulated time, ns: zero, or so that stamps lie beside the ROS clock."""
         if not self._owns_time:
             # missed steps that are being made up for carry the stamps they would have had
             now = self.get_clock().now().nanoseconds - self._pacer.lag(time.monotonic_ns())
@@ -245,7 +245,7 @@ class SimulatorNode(Node):
         self._tell_anew()
 
     def _tell_anew(self) -> None:
-        """The state has been set: tell it with the stamp of a period that has not been told yet."""
+        """The state has been set: publish it with the stamp of a period that has not been published yet."""
         self._diverged = ""
         if self._lockstep is None and not self._paused():
             self._outputs.forget(self._elapsed())
@@ -301,7 +301,7 @@ class SimulatorNode(Node):
         self._relax()
         self._pushes.clear()
         self._tell_anew()
-        response.success, response.message = True, "the robot is back where it started; time goes on"
+        response.success, response.message = True, "the robot is back at its start; time continues"
         return response
 
     # -- the rest ------------------------------------------------------------------------------------------------
@@ -356,4 +356,4 @@ class SimulatorNode(Node):
         return self._timers_of_cycle
 
     def finish(self) -> None:
-        """Nothing to leave behind: a robot that is not there needs no safe command."""
+        """No last message: a robot that is not there needs no safe command."""

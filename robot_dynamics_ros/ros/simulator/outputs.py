@@ -1,4 +1,4 @@
-"""What the simulated robot tells about itself: measured joint states, true wrenches, time."""
+"""Outputs of the simulated robot: measured joint states, true wrenches, time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SimulatorOutputs:
     Attributes:
         joints: the joints of ``joint_states``, in order.
         v_index: (n,) where they are in velocities and efforts.
-        told: whether a joint state has gone out since the start or the last :meth:`forget`.
+        published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
     def __init__(self, node: Node, plant: Plant | ConstrainedPlant | MujocoPlant, values: Mapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ class SimulatorOutputs:
         if values["publish_clock"]:
             self._clock = node.create_publisher(ClockMessage, "/clock", STATE, event_callbacks=QUIET_PUBLISHER)
             self._clock_message = Template(ClockMessage())
-        self.told = False
+        self.published = False
 
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
@@ -91,7 +91,7 @@ class SimulatorOutputs:
         return bool(arrived)
 
     def repeat(self, ns: int, origin: int) -> bool:
-        """Tell again what was told last."""
+        """Publish the last values again."""
         if self._sensors is None:
             return self.publish(ns, origin)
         if self._last is not None:
@@ -101,7 +101,7 @@ class SimulatorOutputs:
     def forget(self, ns: int) -> None:
         """The state has been set: nothing under way from the sensors is true any more."""
         self._last = None
-        self.told = False
+        self.published = False
         if self._sensors is not None:
             self._sensors.reset()
             self.measure(ns)
@@ -117,7 +117,7 @@ class SimulatorOutputs:
         self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
 
     def _send(self, stamp: int, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        self.told = True
+        self.published = True
         self._states.publish(
             stamp,
             q if self._q_off is None else self._q_off,

@@ -56,7 +56,7 @@ SIMULATOR_PARAMETERS = (
     Param(
         "state_interfaces",
         STATE_INTERFACES,
-        "Interfaces that joint_states tells; the others are NaN, at full length.",
+        "Interfaces that joint_states publishes; the others are NaN, at full length.",
         choices=STATE_INTERFACES,
         read_only=True,
     ),

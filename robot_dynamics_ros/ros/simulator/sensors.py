@@ -1,4 +1,4 @@
-"""The simulator's parameters about sensors and about a robot that is not as drawn."""
+"""The simulator's parameters about sensors and about a robot that differs from its description."""
 
 from __future__ import annotations
 

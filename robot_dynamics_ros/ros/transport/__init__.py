@@ -1,1 +1,1 @@
-"""What both nodes share: messages, serialization, executor, parameters, diagnostics."""
+"""Shared by both nodes: messages, serialization, executor, parameters, diagnostics."""

@@ -40,7 +40,7 @@ class CycleTimes:
         self._last = 0
 
     def values(self) -> dict[str, float | int]:
-        """What to show in diagnostics."""
+        """Values for the diagnostics."""
         shown: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
         for label, value in zip(("median", "p99", "max"), self._window.percentiles(50, 99, 100), strict=True):
             shown[f"period {label} [ms]"] = value

@@ -20,7 +20,7 @@ _LOOK_AROUND_NS = 20_000_000
 
 
 class CycleNode(Protocol):
-    """What a node must tell to be focused on.  The callbacks of both are plain functions, not coroutines."""
+    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines."""
 
     def cycle_subscriptions(self) -> list[Any]:
         """Subscriptions to be looked at in every wait; none: look at everything.  Another list when they change."""

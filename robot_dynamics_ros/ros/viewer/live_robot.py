@@ -210,13 +210,13 @@ class LiveRobot(Source):
 
 
 class LiveControls(Controls):
-    """What a page can ask of the controller and the simulator.
+    """Requests of a page to the controller and the simulator.
 
     Methods are called by the page's threads; what they want is done by :meth:`tick`, in the node's own thread.
 
     Args:
         node: the node.
-        robot: whose states are shown; told what is answered and what is pulled.
+        robot: whose states are shown; it receives answers and pulls.
         namespace, names: as for :class:`LiveRobot`.
     """
 

@@ -1,1 +1,1 @@
-"""What acts on the joints and links of the plant besides its own dynamics."""
+"""Effects on the joints and links of the plant besides its own dynamics."""

@@ -4,7 +4,7 @@ Between events the motion is smooth (:mod:`~robot_dynamics_ros.simulation.system
 its beginning; if at its end a sliding joint has reversed, a locked one is loaded beyond its breakaway effort, or a joint
 has run through a stop, the earliest such moment is located, the state is taken there, and the modes are settled anew:
 
-- at rest, who breaks away and which way is a complementarity problem between reaction efforts and accelerations;
+- at rest, which joints break away, and in which direction, is a complementarity problem between reaction efforts and accelerations;
 - at a rigid stop, impulses and velocities after the impact (Newton's restitution) are another.
 """
 
@@ -71,7 +71,7 @@ class HybridStepper:
     # -- modes ---------------------------------------------------------------------------------------------------
 
     def settle(self, t: float, y: Array) -> None:
-        """Decide who slides, which way, and who is locked, for the state ``y``."""
+        """Decide which joints slide, in which direction, and which are locked, for the state ``y``."""
         system, friction = self.system, self.system.friction
         nq, nv = system.nq, system.nv
         q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]

@@ -1,4 +1,4 @@
-"""Integrators behind one small interface: a pure step of a mechanical system.
+"""Integrators with one small interface: a pure step of a mechanical system.
 
 The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
 rate is [N(q) v; a; ż].  N is the identity except for floating joints, where positions move with R v and unit
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class MechanicalSystem(Protocol):
-    """What an integrator steps.
+    """The system that an integrator steps.
 
     Attributes:
         nq, nv, nz: lengths of configuration, velocity and further states.

@@ -581,7 +581,7 @@ class MujocoPlant:
         return found
 
     def constraint_wrenches(self) -> dict[str, tuple[Array, Array]]:
-        """What each loop exerts on its links now; see :meth:`Constraints.wrenches`."""
+        """Wrenches of each loop on its links now; see :meth:`Constraints.wrenches`."""
         reactions = self.reactions()
         assert self.constraints is not None
         return self.constraints.wrenches(self.q, reactions)

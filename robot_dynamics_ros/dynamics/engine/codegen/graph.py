@@ -1,6 +1,6 @@
 """Symbols for tracing: arithmetic recorded as a hash-consed graph, simplified as it grows.
 
-Running an algorithm on :class:`Expr` leaves instead of numbers leaves behind the list of operations that it performs
+Running an algorithm on :class:`Expr` leaves instead of numbers records the list of operations that it performs
 for one particular robot.  Constants are folded, zeros and ones vanish, signs float outward, and equal subexpressions
 are one node, so what remains is what the robot needs.  The emitters in this package turn the graph into source.
 """

@@ -27,7 +27,7 @@ TILE = 8
 
 def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int]) -> str:
     """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
-    memory behind four further pointers: integers, constants, rotor inertias, workspace.
+    memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
         free_classes: classes whose joint has six degrees of freedom.

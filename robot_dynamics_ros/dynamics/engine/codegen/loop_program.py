@@ -50,7 +50,7 @@ class AncestorLoop:
 
 @dataclass(eq=False)
 class Block:
-    """What is done once, or once a body: ancestor loops, then stores."""
+    """Statements that run once, or once a body: ancestor loops, then stores."""
 
     stores: list[Store] = field(default_factory=list)
     loops: list[AncestorLoop] = field(default_factory=list)

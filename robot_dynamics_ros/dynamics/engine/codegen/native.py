@@ -86,7 +86,7 @@ def vector_width() -> int:
 
 @functools.cache
 def target_key() -> str:
-    """What compiled code depends on besides its source: processor, its features, the compiler's version."""
+    """The surroundings on which compiled code depends besides its source: processor, its features, the compiler's version."""
     llvm = _llvm()
     return "|".join(
         [

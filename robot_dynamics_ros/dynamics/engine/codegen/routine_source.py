@@ -13,7 +13,7 @@ is either run by Python or translated here.  The subset:
   comparisons, ``and``, ``or``, ``not``, conditional expressions, ``abs``, ``min`` and ``max`` of two, ``float``, ``math``'s ``sqrt``, ``exp``, ``expm1``,
   ``pow``, ``sin``, ``cos``, and calls of other such functions.
 
-Arrays of the memory do not overlap, which the compiler is told.  Integers are of 64 bits.  A division by zero gives an
+Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
 infinity where Python raises, so nothing here may divide by zero.
 """
 

@@ -83,7 +83,7 @@ def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Na
 
 
 def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
-    """What to print about rows that were left out."""
+    """Lines about rows that were left out."""
     lines = [f"{len(bad)} bad rows left out:"] if bad else []
     lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
     if len(bad) > _SHOWN:

@@ -195,7 +195,7 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
 
 
 def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tuple[dict[str, Any], str]:
-    """What came out, as data and as text."""
+    """Result, as data and as text."""
     bad = sorted([*recording.bad, *history.bad])
     lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
     lines += [*recording.notes, *history.notes]

@@ -542,7 +542,7 @@ class JointController:
         return True
 
     def _observe(self, t: int, dt: float, tau: Array, measured: Array | None, altered: bool) -> Array:
-        """What is known besides the command: external efforts, wrenches, the load at the flange."""
+        """Estimates besides the command: external efforts, wrenches, the load at the flange."""
         w = self._work
         applied = measured if measured is not None else self._previous  # what acted until this state
         if self.observer is not None and not self._estimates():

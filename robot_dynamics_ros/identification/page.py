@@ -35,7 +35,7 @@ _CONDITION = 200.0
 
 
 def findings(found: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
-    """What speaks for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first.
+    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first.
 
     Args:
         checks: comparisons with recordings that it was not identified from.
@@ -77,7 +77,7 @@ def findings(found: Identification, checks: Sequence[Comparison] = ()) -> list[t
         out.append(
             (
                 "fair" if wide.mean() > 0.2 else "good",
-                f"{int(wide.sum())} of {len(wide)} base parameters cannot be told from zero.",
+                f"{int(wide.sum())} of {len(wide)} base parameters cannot be distinguished from zero.",
             )
         )
     far = [

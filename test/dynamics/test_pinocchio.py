@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 
+import numpy as np
 import pytest
 from support.dynamics_oracle import Oracle, relative_error
 from support.example_robots import example_urdf, name_of, sound_example_urdfs
@@ -11,6 +13,7 @@ from support.random_trees import ALL_TYPES, ONE_DOF, random_description, random_
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelWarning
+from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 pytest.importorskip("pinocchio")
@@ -84,6 +87,21 @@ def test_loops(seed):
     # a rotor on a planar joint turns with the plane's axes for us, with the link's for Pinocchio
     model = of(random_description(seed, 6, types=types, armature=types is ONE_DOF, axis_aligned=0.5))
     compare(model.with_backend("loops"), rd.to_urdf(model), seed)
+
+
+@pytest.mark.parametrize("tilt", [1e-3, 1e-6, 3e-8, 1e-10])
+def test_axes_that_are_almost_parallel(tilt):
+    """CAD programs write such axes: what lies across the parent's axis is a difference of large numbers then."""
+    description = random_description(5, 5, types=ONE_DOF)
+    rng = np.random.default_rng(1)
+    along, joints = np.array([0.6, 0.0, 0.8]), []
+    for joint in description.joints:
+        pose = rd.Pose.from_rpy(joint.origin.position, rng.uniform(-1.0, 1.0, 3))
+        axis = pose.rotation.T @ (along + tilt * rng.uniform(-1.0, 1.0, 3))
+        along = axis / np.linalg.norm(axis)
+        joints.append(dataclasses.replace(joint, type=JointType.REVOLUTE, origin=pose, axis=along))
+    model = RobotModel.from_description(dataclasses.replace(description, joints=tuple(joints)))
+    compare(model.with_backend("numpy"), rd.to_urdf(model), seed=6)
 
 
 @pytest.mark.parametrize("name", rd.robot_names())

@@ -93,7 +93,7 @@ def _main_successors(model: RobotModel) -> list[int]:
 
 
 def _spin_towards(axis: np.ndarray) -> np.ndarray:
-    """Rotation about z that brings the next joint\'s axis into the y-z plane, which spares one of its three rotations."""
+    """Rotation about z that brings the next joint's axis into the y-z plane, which spares one of its three rotations."""
     across = np.hypot(axis[0], axis[1])
     if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
         return np.eye(3)
@@ -113,7 +113,8 @@ def _euler(R: np.ndarray) -> Euler:
     else:
         ca, sa = float(-R[1, 2] / sine), float(R[0, 2] / sine)
         cb, sb = float(R[2, 2]), sine
-        cc, sc = float(R[2, 1] / sine), float(R[2, 0] / sine)
+        # from Rz(a)' R, not from the last row: for small b the last row tells a and c to eps / b only, their sum to eps
+        cc, sc = float(ca * R[0, 0] + sa * R[1, 0]), float(-ca * R[0, 1] - sa * R[1, 1])
     ca, sa, cb, sb, cc, sc = _snapped(np.array([ca, sa, cb, sb, cc, sc])).tolist()
     return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import sys
 import time
@@ -16,12 +17,13 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import not_negative, output_path, seed
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.output import result, rows_as_data
-from robot_dynamics_ros.cli.plan import Motion, plan_motion
+from robot_dynamics_ros.cli.plan import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
 
@@ -74,12 +76,16 @@ def run(options: argparse.Namespace) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     named = robot.file_for_nodes(options.output)
     loading = _loading_parameters(options, model)
+    start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    standing_at = _initial_positions(model, start, options.output / "start.yaml") if elsewhere else []
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     from robot_dynamics_ros.ros.demo_client import DemoClient
 
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
+    if elsewhere:
+        print(f"start       elsewhere: {elsewhere}")
     simulator = NodeProcess(
         "simulator",
         [
@@ -87,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
             *_parameter_files("simulator", robot.path),
             "-p",
             f"robot_description_file:={named}",
+            *standing_at,
             *loading,
             "-p",
             f"command_timeout:={_PATIENCE}",
@@ -189,6 +196,13 @@ def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[
     return ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
 
 
+def _initial_positions(model: RobotModel, start: Array, path: Path) -> list[str]:
+    """What makes the simulator start elsewhere than at the robot's initial configuration."""
+    positions = {"initial_positions": dict(zip(model.joint_names, start.tolist(), strict=True))}
+    path.write_text(json.dumps({"/**": {"ros__parameters": positions}}, indent=2), encoding="utf-8")  # JSON is YAML
+    return ["--params-file", str(path)]
+
+
 def _parameter_files(node: str, path: Path | None) -> list[str]:
     """The node's parameters, and those of the robot where the package has some."""
     share = share_directory()
@@ -229,6 +243,8 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
     if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 10.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
+    for name, why in standing_joints(model, motion).items():
+        print(f"stands      {name}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
     start, times = client.stamp + round(_LEAD * 1e9), motion.times
     client.send(

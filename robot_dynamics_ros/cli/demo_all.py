@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.cli.plan import bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.cli.rehearsal import rehearse
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.library import robot_names, robot_path
@@ -63,14 +63,16 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
     if several or not model.nv:
         outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
         return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
-    start = np.clip(model.initial_configuration(), model.lower, model.upper)
+    start, moved = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
+    remarks = [f"starts elsewhere: {moved}"] if moved else []
+    remarks += [f"{name} stands: {why}" for name, why in standing_joints(model, motion).items()]
     return {
         "joints": model.nv,
         "seconds": round(motion.duration, 2),
         "largest error": float(np.abs(done.error).max()),
         "left": float(done.left.max()),
         "arrived": done.arrived,
-        "outcome": "arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}",
+        "outcome": "; ".join(["arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}", *remarks]),
     }

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_path, positive, seed
-from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -69,7 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
     model = _with_rotors(load_model(options), options.rotors)
-    start = np.clip(model.initial_configuration(), model.lower, model.upper)
+    start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    if elsewhere:
+        output.remark(f"starts elsewhere: {elsewhere}")
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     steps = motion.duration / options.dt
     if not 1.0 <= steps <= _MOST_STEPS:

@@ -71,8 +71,9 @@ def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dic
 
 
 def remark(text: str) -> None:
-    """Print something worth knowing."""
-    print(text, file=sys.stderr)
+    """Print something worth knowing; not with ``--quiet``."""
+    if not progress.silent:
+        print(text, file=sys.stderr)
 
 
 def warning(text: str) -> None:

@@ -6,20 +6,25 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Motion", "motion_through", "plan_motion"]
+__all__ = ["Motion", "bearable_start", "motion_through", "plan_motion", "standing_joints"]
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end
-_LONGEST = 14.0  # s; a slow robot makes smaller movements
+_LONGEST = 14.0  # s; a slow joint makes smaller movements
 _SHARES = (0.5, 0.8)  # of the velocity and effort limits that may be used; the second if the first is too little
+_DRAWS = 40  # tours of one joint that are tried until one stays within its limits
+_BEST_OF = 500  # starts that are tried where gravity is too much at the initial one
+_LEAST = 0.01  # of the usual reach: less is no motion
+_STILL = 1e-6  # rad/s or m/s: a joint that is no faster stands
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,9 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
     """Waypoints at random well inside the limits, joined by a quintic spline that ends where it began.
 
     Between two waypoints the spline is one polynomial of degree five, which is what a controller makes of position,
-    velocity and acceleration at both.
+    velocity and acceleration at both.  A joint that starts at a position limit ends inside it, where a controller that
+    slows down before limits can arrive.  Joints that are too weak to move stand (:func:`standing_joints`), slow ones make
+    smaller movements.
 
     Args:
         model: a fixed-base robot.
@@ -66,17 +73,13 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
     Raises:
         ArgumentError: the robot cannot hold itself against gravity with the efforts it has.
     """
+    base, away = _tour(model, start, waypoints, np.random.default_rng(seed))
+    if duration > 0.0:
+        return _motion(model, base + away, duration)
     for share in _SHARES:
-        rng = np.random.default_rng(seed)
-        lower, upper = _bounds(model, start)
-        for _ in range(40):
-            visits = np.vstack([start, rng.uniform(lower, upper, (waypoints, model.nq)), start])
-            if duration > 0.0:
-                return _motion(model, visits, duration)
-            motion = _slow_enough(model, visits, 1.0 * (waypoints + 1), share)
-            if motion is not None and motion.duration <= _LONGEST:
-                return motion
-            lower, upper = start + 0.9 * (lower - start), start + 0.9 * (upper - start)  # gravity: stay nearer
+        motion = _within_limits(model, base, away, 1.0 * (waypoints + 1), share)
+        if motion is not None:
+            return motion
     raise _too_weak(model, start)
 
 
@@ -92,7 +95,12 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         ArgumentError: fewer than two configurations; no such motion keeps to the limits.
     """
     if len(visits) < 2:
-        raise ArgumentError("fewer than two configurations make no motion", where="motion", got=len(visits))
+        raise ArgumentError(
+            f"{len(visits)} configurations make no motion",
+            where="motion",
+            got=len(visits),
+            remedy="Give two configurations at least: where it starts and where it ends.",
+        )
     if times is not None:
         return _motion(model, visits, times)
     for share in _SHARES:
@@ -102,62 +110,196 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
     raise _too_weak(model, visits[0])
 
 
-def _too_weak(model: RobotModel, start: Array) -> ArgumentError:
-    """The error for a robot that is too weak to move, with the joint that needs most for its limit."""
-    rest = np.zeros(model.nv)
-    gravity = np.abs(inverse_dynamics(model, start, rest, rest))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        used = np.nan_to_num((gravity + model.friction) / model.effort_limit)
-    i = int(np.argmax(used))
+def standing_joints(model: RobotModel, motion: Motion) -> dict[str, str]:
+    """Joints that ``motion`` does not move, for they are too weak or too slow: name → why, in a few words."""
+    still = np.ptp(motion.waypoints, axis=0) == 0.0
+    return {model.joint_names[i]: _weakness(model, int(i)) for i in np.flatnonzero(still)}
+
+
+def _weakness(model: RobotModel, i: int) -> str:
     name = model.joint_names[i]
-    return ArgumentError(
-        f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort and velocity limits; joint {name!r} alone "
-        f"needs {gravity[i]:.3g} against gravity and {model.friction[i]:.3g} against friction where the robot starts, and has "
-        f"{model.effort_limit[i]:.3g}",
-        where=f"robot {model.name!r}",
-        got=name,
-        remedy="Check masses, friction and effort limits of the URDF, or start elsewhere.",
+    unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
+    if model.lower[i] >= model.upper[i]:
+        return "its position limits leave it no room"
+    if model.velocity_limit[i] <= _STILL:
+        return f"its velocity limit is {model.velocity_limit[i]:g}"
+    if model.effort_limit[i] <= 0.0:
+        return "its effort limit is 0"
+    return (
+        f"friction ({model.friction[i]:g} {unit}) and gravity leave too little of its effort limit "
+        f"({model.effort_limit[i]:g} {unit})"
     )
+
+
+def _cannot_move(model: RobotModel) -> NDArray[np.bool_]:
+    """(n,) joints that nothing moves, wherever the robot is."""
+    return np.asarray(
+        (model.lower >= model.upper)
+        | (model.velocity_limit <= _STILL)
+        | (model.effort_limit <= 0.0)
+        | ((model.friction > 0.0) & (model.friction > 0.99 * _SHARES[-1] * model.effort_limit))
+    )
+
+
+def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
+    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start``
+    (``""`` if it is not).
+
+    Where gravity asks for more than the joints have, configurations are drawn at random within the limits; the best of
+    them is approached from ``start`` as far as it must be.
+    """
+    if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
+        return start, ""
+    rng = np.random.default_rng(0)
+    lower, upper = _bounds(model, start, np.inf)
+    drawn = start + rng.uniform(0.0, 1.0, (_BEST_OF, 1)) * (rng.uniform(lower, upper, (_BEST_OF, model.nq)) - start)
+    best = drawn[int(np.argmin(_burden(model, drawn)))]
+    path = start + np.linspace(0.0, 1.0, 101)[:, None] * (best - start)
+    burden = _burden(model, path)
+    enough = burden <= max(0.6 * _SHARES[0], 1.05 * float(burden[-1]))
+    found = path[int(np.argmax(enough))] if enough.any() else best
+    i, need = _most_burdened(model, start)
+    return found, (
+        f"at its initial configuration joint {model.joint_names[i]!r} needs {need}, and has {model.effort_limit[i]:.3g}"
+    )
+
+
+def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads away from it."""
+    lower, upper = _bounds(model, start)
+    end = np.clip(start, *_inner(model))
+    base = np.linspace(start, end, waypoints + 2)
+    away = np.zeros_like(base)
+    still = _cannot_move(model)
+    hump = np.sin(np.linspace(0.0, math.pi, waypoints + 2))
+    for i in range(model.nq):
+        draws = [rng.uniform(lower[i], upper[i], waypoints) for _ in range(_DRAWS)]
+        if still[i]:
+            base[:, i] = start[i]
+            continue
+        room = (min(model.lower[i], start[i]), max(model.upper[i], start[i]))
+        goal = upper[i] if upper[i] - end[i] > end[i] - lower[i] else lower[i]
+        ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [base[:, i] + 0.9 * hump * (goal - end[i])]
+        chosen = next((way for way in ways if _inside(way, *room)), ways[-1])
+        away[:, i] = chosen - base[:, i]
+    away[[0, -1]] = 0.0
+    return base, away
+
+
+def _inside(way: Array, low: float, high: float) -> bool:
+    """Whether the spline through the values of one joint stays between its limits: it may go beyond the values."""
+    x = _spline(np.linspace(0.0, 1.0, len(way)), way[:, None])(np.linspace(0.0, 1.0, 200))
+    return bool(x.min() >= low - 1e-9 and x.max() <= high + 1e-9)
+
+
+def _within_limits(model: RobotModel, base: Array, away: Array, duration: float, share: float) -> Motion | None:
+    """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none."""
+    reach = np.ones(model.nq)
+    for _ in range(80):
+        motion = _motion(model, base + reach * away, duration)
+        speed, load, held = _limits_used(model, motion)
+        if not (held <= share).all():  # no time helps against gravity
+            reach *= np.where(held <= share, 0.9, 0.75)
+            reach[reach < _LEAST] = 0.0  # it stands, with the help of its friction
+            if not reach.any():
+                return None
+        elif (use := float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share) <= 1.0:
+            return motion
+        elif duration < _LONGEST:
+            duration = min(_LONGEST, duration * min(1.5, max(1.05, use)))
+        else:
+            reach *= np.clip(0.95 * share / np.maximum(np.maximum(speed, load), 1e-9), 0.2, 1.0)
+    return None
 
 
 def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float) -> Motion | None:
     for _ in range(12):
         motion = _motion(model, visits, duration)
-        use = _limits_used(model, motion) / share
+        t = np.linspace(0.0, motion.duration, 200)
+        q = motion.at(t)
+        if (q < model.lower - 1e-9).any() or (q > model.upper + 1e-9).any():
+            return None
+        speed, load, _ = _limits_used(model, motion)
+        use = float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share
         if use <= 1.0:
             return motion
         duration *= min(1.5, max(1.05, use))
     return None
 
 
-def _bounds(model: RobotModel, start: Array) -> tuple[Array, Array]:
-    lower, upper = np.empty(model.nq), np.empty(model.nq)
-    for name in model.joint_names:
-        i = model.q_slice(name).start
-        spread = _SPREAD_PRISMATIC if model.joint(name).type.name == "PRISMATIC" else _SPREAD
-        low, high = model.lower[i], model.upper[i]
-        if math.isfinite(low) and math.isfinite(high):
-            margin = _MARGIN * (high - low)
-            low, high = low + margin, high - margin
-        lower[i] = min(max(low, start[i] - spread), start[i])
-        upper[i] = max(min(high, start[i] + spread), start[i])
-    return lower, upper
+def _too_weak(model: RobotModel, start: Array) -> ArgumentError:
+    """The error for a robot that is too weak to move, with the joint that needs most for its limit."""
+    i, need = _most_burdened(model, start)
+    name = model.joint_names[i]
+    return ArgumentError(
+        f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort and velocity limits; joint {name!r} "
+        f"is nearest to them where the robot starts: it needs {need}, and has {model.effort_limit[i]:.3g}",
+        where=f"robot {model.name!r}",
+        got=name,
+        remedy="Check masses and effort limits of the URDF, or start elsewhere.",
+    )
+
+
+def _gravity(model: RobotModel, q: Array) -> Array:
+    """(…, n) efforts against gravity."""
+    rest = np.zeros((*q.shape[:-1], model.nv))
+    return inverse_dynamics(model, q, rest, rest)
+
+
+def _share(need: Array, limit: Array) -> Array:
+    """``need`` as a share of a limit; 0 where nothing is needed, infinite where there is nothing to give."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(need <= 0.0, 0.0, need / limit)
+
+
+def _burden(model: RobotModel, q: Array) -> Array:
+    """(k,) largest share of an effort limit that gravity and friction take in configurations (k, n)."""
+    friction = np.where(_cannot_move(model), -1.0, 1.0) * model.friction  # a joint that stands is held by it
+    return np.asarray(_share(np.abs(_gravity(model, q)) + friction, model.effort_limit).max(axis=1, initial=0.0))
+
+
+def _most_burdened(model: RobotModel, q: Array) -> tuple[int, str]:
+    """The joint whose limit gravity and friction take most of, and what they take, in words."""
+    gravity = np.abs(_gravity(model, q))
+    friction = np.where(_cannot_move(model), -1.0, 1.0) * model.friction
+    i = int(np.argmax(_share(gravity + friction, model.effort_limit)))
+    also = f" and {model.friction[i]:.3g} against friction" if friction[i] > 0.0 else ""
+    return i, f"{gravity[i]:.3g} against gravity{also}"
+
+
+def _inner(model: RobotModel) -> tuple[Array, Array]:
+    """Position limits drawn in by the margin."""
+    width = np.where(np.isfinite(model.upper - model.lower), model.upper - model.lower, 0.0)
+    return model.lower + _MARGIN * width, model.upper - _MARGIN * width
+
+
+def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array]:
+    """Where waypoints may lie: inside the limits, and at most ``reach`` times the usual spread from the start."""
+    inner = _inner(model)
+    end = np.clip(start, *inner)
+    spread = np.array(
+        [_SPREAD_PRISMATIC if model.joint(name).type is JointType.PRISMATIC else _SPREAD for name in model.joint_names]
+    )
+    spread *= np.where(np.isfinite(model.upper - model.lower), reach, min(reach, 2.0))
+    return np.maximum(inner[0], end - spread), np.minimum(inner[1], end + spread)
+
+
+def _spline(knots: Array, visits: Array) -> BSpline:
+    rest = [(1, np.zeros(visits.shape[1])), (2, np.zeros(visits.shape[1]))]
+    return make_interp_spline(knots, visits, k=5, bc_type=(rest, rest))
 
 
 def _motion(model: RobotModel, visits: Array, duration: float | Array) -> Motion:
     knots = np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
-    rest = [(1, np.zeros(model.nq)), (2, np.zeros(model.nq))]
-    return Motion(model.joint_names, knots, visits, make_interp_spline(knots, visits, k=5, bc_type=(rest, rest)))
+    return Motion(model.joint_names, knots, visits, _spline(knots, visits))
 
 
-def _limits_used(model: RobotModel, motion: Motion) -> float:
-    """The largest share of a velocity or effort limit that the motion needs; infinite beyond the position limits."""
+def _limits_used(model: RobotModel, motion: Motion) -> tuple[Array, Array, Array]:
+    """(n,) largest shares of the velocity and effort limits that the motion needs, and of the latter at rest."""
     t = np.linspace(0.0, motion.duration, 200)
     q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
-    if (q < model.lower).any() or (q > model.upper).any():
-        return math.inf
-    effort = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        speed = np.abs(v) / model.velocity_limit
-        load = np.abs(effort) / model.effort_limit
-    return float(max(np.nanmax(speed, initial=0.0), np.nanmax(load, initial=0.0)))
+    moved = np.ptp(motion.waypoints, axis=0) > 0.0
+    effort = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
+    gravity = np.abs(_gravity(model, q)) + np.where(moved, 1.0, -1.0) * model.friction
+    shares = _share(np.abs(v), model.velocity_limit), _share(np.abs(effort), model.effort_limit)
+    return shares[0].max(axis=0), shares[1].max(axis=0), _share(gravity, model.effort_limit).max(axis=0)

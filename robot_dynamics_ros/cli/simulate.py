@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive, seed
-from robot_dynamics_ros.cli.output import result, rows_as_data
-from robot_dynamics_ros.cli.plan import Motion, motion_through, plan_motion
+from robot_dynamics_ros.cli.output import remark, result, rows_as_data
+from robot_dynamics_ros.cli.plan import Motion, bearable_start, motion_through, plan_motion
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
-    q0 = _vector(options.start, model.initial_configuration(), model.nq, "--start")
+    q0 = _start(model, options)
     v0 = _vector(options.velocity, np.zeros(model.nv), model.nv, "--velocity")
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
@@ -108,6 +108,16 @@ def run(options: argparse.Namespace) -> int:
     _report(options, done, reference, arrived, reason)
     _write(options, done, reference)
     return 0 if arrived else 1
+
+
+def _start(model: RobotModel, options: argparse.Namespace) -> Array:
+    """Where it starts; a tour at random starts where the robot can bear its weight, unless --start says where."""
+    if options.start is None and options.tour and model.nq == model.nv:
+        start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+        if elsewhere:
+            remark(f"starts elsewhere: {elsewhere}")
+        return start
+    return _vector(options.start, model.initial_configuration(), model.nq, "--start")
 
 
 def _vector(given: list[float] | None, default: Array, size: int, where: str) -> Array:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.cli.plan import plan_motion
+from robot_dynamics_ros.cli.plan import bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.errors import ArgumentError
 
 
@@ -20,8 +22,12 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
     assert (q >= model.lower - 1e-9).all() and (q <= model.upper + 1e-9).all()
     assert (np.abs(v) <= model.velocity_limit).all()
     assert (np.abs(rd.inverse_dynamics(model, q, v, a)) <= model.effort_limit).all()
+    np.testing.assert_allclose(q[0], start, atol=1e-9)
+    inside = np.minimum(start - model.lower, model.upper - start) > 0.1 * (model.upper - model.lower) - 1e-12
+    free = inside | ~np.isfinite(model.upper - model.lower)
+    np.testing.assert_allclose(q[-1][free], start[free], atol=1e-9)  # joints at a limit end inside it
+    assert (np.minimum(q[-1] - model.lower, model.upper - q[-1]) > 0.0).all()
     for end in (0, -1):
-        np.testing.assert_allclose(q[end], start, atol=1e-9)
         np.testing.assert_allclose(v[end], 0.0, atol=1e-9)
         np.testing.assert_allclose(a[end], 0.0, atol=1e-6)
     assert np.abs(q - start).max() > 0.1
@@ -41,6 +47,32 @@ def test_derivatives_are_derivatives():
     for k in (0, 1):
         difference = (motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h)
         np.testing.assert_allclose(difference, motion.at(t, k + 1), atol=1e-6)
+
+
+def test_joints_that_cannot_move_stand_and_the_others_do_not():
+    model = rd.load_robot("three_link")
+    limit = model.joint("joint3").limits.effort
+    joints = [
+        dataclasses.replace(joint, friction=limit) if joint.name == "joint3" else joint
+        for joint in model.description.joints
+    ]
+    model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))
+    motion = plan_motion(model, model.neutral())
+    assert list(standing_joints(model, motion)) == ["joint3"]
+    assert "friction" in standing_joints(model, motion)["joint3"]
+    moved = np.ptp(motion.waypoints, axis=0)
+    i = model.joint_names.index("joint3")
+    assert moved[i] == 0.0 and (np.delete(moved, i) > 0.1).all()
+
+
+def test_a_robot_that_cannot_bear_its_weight_starts_where_it_can():
+    model = rd.load_urdf(rd.to_urdf(rd.load_robot("two_link")).replace('effort="60.0"', 'effort="3.0"'))
+    start, why = bearable_start(model, np.zeros(2))
+    gravity = rd.gravity_forces(model, start)
+    assert "against gravity" in why and np.abs(rd.gravity_forces(model, np.zeros(2)))[0] > model.effort_limit[0]
+    assert (np.abs(gravity) < 0.5 * model.effort_limit).all()
+    assert (start >= model.lower).all() and (start <= model.upper).all()
+    assert bearable_start(rd.load_robot("two_link"), np.zeros(2)) == (pytest.approx(np.zeros(2)), "")
 
 
 def test_a_robot_too_weak_to_hold_itself_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.demo_all import try_robots
 from robot_dynamics_ros.cli.main import main
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def test_a_fall_is_the_librarys_own(tmp_path, capsys):
@@ -65,9 +67,19 @@ def test_a_motion_that_asks_too_much_ends_with_the_reason(capsys, tmp_path):
 def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
     weak = tmp_path / "weak.urdf"
     weak.write_text(rd.to_urdf(rd.load_robot("two_link")).replace('effort="60.0"', 'effort="3.0"'))
+    lift = tmp_path / "lift.urdf"
+    model = rd.load_robot("two_link")
+    moving = model.joint_names
+    vertical = [
+        dataclasses.replace(j, type=rd.JointType.PRISMATIC, axis=[0, 0, 1]) if j.name in moving else j
+        for j in model.description.joints
+    ]
+    lift.write_text(rd.to_urdf(RobotModel.from_description(dataclasses.replace(model.description, joints=vertical))))
+    lift.write_text(lift.read_text().replace('effort="60.0"', 'effort="3.0"'))
     rows = try_robots(
-        [("two_link", rd.robot_path("two_link")), ("weak", weak), ("none", tmp_path / "none.urdf")],
+        [("two_link", rd.robot_path("two_link")), ("weak", weak), ("lift", lift), ("none", tmp_path / "none.urdf")],
         inertia_check="warn", duration=0.0, tolerance=0.01, seed=7, progress=lambda name: None,
     )  # fmt: skip
-    assert [row["arrived"] for row in rows] == [True, False, False]
-    assert "effort limits" in rows[1]["outcome"] and "does not exist" in rows[2]["outcome"]
+    assert [row["arrived"] for row in rows] == [True, True, False, False]
+    assert "starts elsewhere: at its initial configuration joint 'shoulder' needs" in rows[1]["outcome"]
+    assert "effort limits" in rows[2]["outcome"] and "does not exist" in rows[3]["outcome"]

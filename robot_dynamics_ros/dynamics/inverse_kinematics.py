@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.kinematics import jacobian, link_pose
+from robot_dynamics_ros.dynamics.algorithms.inverse_kinematics import coordinates_of_rates
+from robot_dynamics_ros.dynamics.engine.public import PublicOfLink
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array, Pose
+from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    Rows = NDArray[np.intp]
 
 __all__ = ["InverseKinematics", "inverse_kinematics"]
 
 _SPREAD = np.pi  # rad or m: how far starts go from the given one where there is no limit
-_SMALLEST, _LARGEST = 1e-12, 1e6  # damping
+_AT_ONCE = 8  # random starts that are tried side by side
+_FIRST_DAMPING, _SMALLEST, _LARGEST = 1e-2, 1e-9, 1e6
+_PROGRESS, _PATIENCE = 0.99, 10  # a guess ends that has not come nearer by a hundredth in so many steps
+_NO_LIMIT = 1e9  # rad or m
+
+_step = PublicOfLink("inverse_kinematics_step")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +59,7 @@ def inverse_kinematics(
     tool: Any = None,
     orientation: bool = True,
     limits: bool = True,
-    starts: int = 20,
+    starts: int = 41,
     iterations: int = 200,
     position_tolerance: float = 1e-6,
     rotation_tolerance: float = 1e-6,
@@ -58,13 +68,16 @@ def inverse_kinematics(
 ) -> InverseKinematics:
     """Configurations that put a link, or a tool on it, where it is wanted.
 
-    Each start is led by Δq = (JᵀW²J + λ D)⁻¹ JᵀW² e with e = [rotation vector; position] still missing, J the geometric
-    Jacobian in world axes, D the diagonal of JᵀW²J; λ shrinks where the error fell and grows where it did not (Levenberg
-    and Marquardt).  Joints at a limit that would go on beyond it are left out of the step.  The first guess that arrives
-    counts, and ``start`` is the first of all; where none arrives, the one that comes nearest.
+    Each guess is led by Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with e = [2 sin(φ/2) u; position] still missing (φ about the axis u), J
+    the geometric Jacobian in world axes, W squared weights, D the diagonal of JᵀWJ; λ shrinks where the error fell and
+    grows where it did not (Levenberg and Marquardt).  Joints at a limit that would go on beyond it are left out of the
+    step.  ``start`` counts if it arrives; else the first of several random guesses that does, among those that arrive with
+    it the one nearest to ``start``; where none arrives, the guess that comes nearest to the pose.
+
+    A step is compiled for the robot and the link on first use.
 
     Args:
-        model: joints of one degree of freedom each; mimic joints follow.
+        model: joints with several degrees of freedom stay where ``start`` has them; mimic joints follow.
         link: its name.
         pose: (..., 4, 4) where its frame (times ``tool``) shall be in the world, a :class:`Pose`, or, with
             ``orientation=False``, (..., 3) positions.
@@ -83,7 +96,7 @@ def inverse_kinematics(
         :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and the errors left.
 
     Raises:
-        ArgumentError: a pose that is none, a guess of the wrong shape, a joint of several degrees of freedom.
+        ArgumentError: a pose that is none, a guess of the wrong shape.
         UnknownNameError: there is no such link.
 
     Source: Nakamura and Hanafusa, *Inverse kinematic solutions with singularity robustness for robot manipulator control*,
@@ -91,164 +104,149 @@ def inverse_kinematics(
     Optimization*, section 10.3.
     """
     model.link_index(link)
-    _check_joints(model)
-    position, rotation, shape = _targets(pose, orientation)
-    offset = Pose.of(tool)
-    problem = _Problem(model, link, offset, position, rotation, 1.0 / length, limits)
-    count = len(position)
+    free = _free_coordinates(model)
+    target, shape, orientation = _targets(pose, orientation)
     guess = model.initial_configuration() if start is None else _guess(model, start, shape)
-    first = np.broadcast_to(problem.clip(guess), (*shape, model.nq)).reshape(count, model.nq)
+    lower, upper = _limits(model, free, limits)
+    first = np.broadcast_to(np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq))
+    search = _Search(
+        lambda q, rows, damping: _step.run(
+            model, link, q, target[rows], tool_rows, lower, upper,
+            np.stack([np.full(len(rows), float(orientation)), np.full(len(rows), 1.0 / length), damping], axis=1),
+        ),
+        (1.0 if orientation else 0.0, 1.0 / length),
+        (rotation_tolerance if orientation else np.inf, position_tolerance),
+        iterations,
+    )  # fmt: skip
+    tool_rows = Pose.of(tool).matrix()[:3]
+    q = np.array(first.reshape(-1, model.nq))
+    near = q.copy()
+    errors, taken = search.run(q, np.arange(len(q)))
     rng = np.random.default_rng(seed)
-    best = np.array(first)
-    errors = np.full((2, count), np.inf)
-    left = np.arange(count)
-    taken = 0
-    for k in range(max(starts, 1)):
-        q = first[left] if k == 0 else problem.draw(rng, first[left])
-        q, steps = problem.solve(left, q, iterations, position_tolerance, rotation_tolerance)
+    tried = 1
+    while tried < starts and len(left := np.flatnonzero(~search.reached(errors))):
+        several = min(starts - tried, _AT_ONCE)
+        tried += several
+        guesses = _draw(rng, np.repeat(near[left], several, axis=0), free, lower, upper)
+        found, steps = search.run(guesses, np.repeat(left, several), siblings=several)
         taken = max(taken, steps)
-        found = np.array(problem.errors(left, q))
-        better = _cost(found, length) < _cost(errors[:, left], length)
-        better |= _reached(found, position_tolerance, rotation_tolerance)
-        errors[:, left[better]], best[left[better]] = found[:, better], q[better]
-        left = left[~_reached(errors[:, left], position_tolerance, rotation_tolerance)]
-        if not len(left):
-            break
+        cost = np.where(search.reached(found), -1.0, search.cost(found)).reshape(-1, several)
+        distance = np.abs(guesses - np.repeat(near[left], several, axis=0)).max(axis=1).reshape(-1, several)
+        best = np.lexsort((distance, cost), axis=1)[:, 0] + several * np.arange(len(left))
+        better = search.reached(found[best]) | (search.cost(found[best]) < search.cost(errors[left]))
+        q[left[better]], errors[left[better]] = guesses[best][better], found[best][better]
+    angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
     return InverseKinematics(
-        problem.unwound(best, first).reshape(*shape, model.nq),
-        errors[1].reshape(shape),
-        errors[0].reshape(shape),
-        _reached(errors, position_tolerance, rotation_tolerance).reshape(shape),
+        _unwound(model, q, near, lower, upper).reshape(first.shape),
+        errors[:, 1].reshape(shape),
+        angle.reshape(shape),
+        search.reached(errors).reshape(shape),
         taken,
     )
 
 
-def _cost(errors: Array, length: float) -> Array:
-    return errors[0] ** 2 + (errors[1] / length) ** 2
+class _Search:
+    """Damped least squares on many guesses at once.
 
-
-def _reached(errors: Array, position_tolerance: float, rotation_tolerance: float) -> NDArray[np.bool_]:
-    return np.asarray((errors[1] <= position_tolerance) & (errors[0] <= rotation_tolerance))
-
-
-class _Problem:
-    """The poses asked for, as arrays; rows of a batch are named by their numbers."""
+    Args:
+        step: (q, rows, damping) → next q and squared errors of q.
+        weights: of rotation and position errors.
+        tolerances: rad and m.
+        iterations: at most.
+    """
 
     def __init__(
         self,
-        model: RobotModel,
-        link: str,
-        tool: Pose,
-        position: Array,
-        rotation: Array | None,
-        weight: float,
-        limits: bool,
+        step: Callable[[Array, Rows, Array], tuple[Array, Array]],
+        weights: tuple[float, float],
+        tolerances: tuple[float, float],
+        iterations: int,
     ) -> None:
-        self.model, self.link, self.tool = model, link, tool
-        self.position, self.rotation = position, rotation
-        self.weight = np.array([1.0] * 3 + [weight] * 3) if rotation is not None else np.array([weight] * 3)
-        unbounded = np.full(model.nq, np.inf)
-        self.lower = model.lower if limits else -unbounded
-        self.upper = model.upper if limits else unbounded
+        self.step, self.iterations = step, iterations
+        self.weights, self.tolerances = np.array(weights), np.array(tolerances)
 
-    def clip(self, q: Array) -> Array:
-        return np.clip(q, self.lower, self.upper)
+    def cost(self, errors: Array) -> Array:
+        return np.asarray(((errors * self.weights) ** 2).sum(axis=1))
 
-    def draw(self, rng: np.random.Generator, near: Array) -> Array:
-        low = np.where(np.isfinite(self.lower), self.lower, near - _SPREAD)
-        high = np.where(np.isfinite(self.upper), self.upper, near + _SPREAD)
-        return self.clip(rng.uniform(low, np.maximum(low, high)))
+    def reached(self, errors: Array) -> NDArray[np.bool_]:
+        return np.asarray((errors <= self.tolerances).all(axis=1))
 
-    def missing(self, rows: NDArray[np.intp], q: Array) -> Array:
-        """(k, 6) [rotation vector; position] from the tool to where it shall be, world axes; (k, 3) without rotation."""
-        T = link_pose(self.model, q, self.link)
-        p = T[:, :3, 3] + T[:, :3, :3] @ self.tool.position
-        linear = self.position[rows] - p
-        if self.rotation is None:
-            return linear
-        R = T[:, :3, :3] @ self.tool.rotation
-        return np.concatenate([_rotation_vector(self.rotation[rows] @ R.transpose(0, 2, 1)), linear], axis=1)
+    def run(self, q: Array, rows: Rows, siblings: int = 1) -> tuple[Array, int]:
+        """Improve the guesses ``q`` (k, nq) in place, each for one of the poses ``rows``; returns errors [2 sin(φ/2), m]
+        (k, 2) and the steps taken.
 
-    def errors(self, rows: NDArray[np.intp], q: Array) -> tuple[Array, Array]:
-        e = self.missing(rows, q)
-        angle = np.linalg.norm(e[:, :3], axis=1) if self.rotation is not None else np.zeros(len(e))
-        return angle, np.linalg.norm(e[:, -3:], axis=1)
-
-    def solve(self, rows: NDArray[np.intp], q: Array, iterations: int, dp: float, dr: float) -> tuple[Array, int]:
-        q = q.copy()
-        damping = np.full(len(rows), 1e-2)
-        e = self.missing(rows, q) * self.weight
-        active = np.arange(len(rows))
+        Args:
+            siblings: as many in a row are guesses for the same pose, and all end with the first that arrives.
+        """
+        count = len(q)
+        errors = np.full((count, 2), np.inf)
+        cost = np.full(count, np.inf)
+        damping = np.full(count, _FIRST_DAMPING)
+        ahead = q.copy()  # where a step was last taken from a guess, and not yet judged
+        slow = np.zeros(count, dtype=int)
+        active = np.arange(count)
         steps = 0
-        for _ in range(iterations):
-            angle, distance = self.errors(rows[active], q[active])
-            active = active[~((distance <= 0.1 * dp) & (angle <= 0.1 * dr)) & (damping[active] < _LARGEST)]
-            if not len(active):
-                break
-            steps += 1
-            at = q[active]
-            J = jacobian(self.model, at, self.link, offset=self.tool.position)
-            J = (J if self.rotation is not None else J[:, 3:]) * self.weight[:, None]
-            gradient = np.einsum("kij,ki->kj", J, e[active])
-            stuck = ((at <= self.lower) & (gradient < 0.0)) | ((at >= self.upper) & (gradient > 0.0))
-            J = np.where(stuck[:, None, :], 0.0, J)
-            gradient = np.where(stuck, 0.0, gradient)
-            H = np.einsum("kij,kil->kjl", J, J)
-            d = np.einsum("kjj->kj", H)
-            n = self.model.nv
-            H[:, range(n), range(n)] += damping[active, None] * np.maximum(
-                d, 1e-3 * d.max(axis=1, keepdims=True) + 1e-12
-            )
-            new = self.clip(at + np.clip(np.linalg.solve(H, gradient[..., None])[..., 0], -1.0, 1.0))
-            error = self.missing(rows[active], new) * self.weight
-            better = (error**2).sum(1) < (e[active] ** 2).sum(1)
-            q[active[better]], e[active[better]] = new[better], error[better]
+        while len(active):
+            at = ahead[active]
+            following, squares = self.step(at, rows[active], damping[active])
+            found = np.sqrt(squares)
+            value = self.cost(found)
+            better = value < cost[active]
+            slow[active] = np.where(value < _PROGRESS * cost[active], 0, slow[active] + 1)
+            kept = active[better]
+            q[kept], errors[kept], cost[kept] = at[better], found[better], value[better]
             damping[active] = np.where(better, np.maximum(0.2 * damping[active], _SMALLEST), 10.0 * damping[active])
-        return q, steps
-
-    def unwound(self, q: Array, near: Array) -> Array:
-        """Joints without limits by whole turns to where they are nearest to ``near``."""
-        free = np.zeros(self.model.nq, dtype=bool)
-        for name in self.model.joint_names:
-            if self.model.joint(name).type.name in ("REVOLUTE", "CONTINUOUS"):
-                free[self.model.q_slice(name)] = True
-        free &= ~np.isfinite(self.lower) & ~np.isfinite(self.upper)
-        free &= np.array([not self._drives(i) for i in range(self.model.nq)])
-        return np.where(free, q - 2.0 * np.pi * np.round((q - near) / (2.0 * np.pi)), q)
-
-    def _drives(self, i: int) -> bool:
-        """Whether mimic joints follow coordinate ``i``: a whole turn of it is none of theirs."""
-        m = self.model
-        return any(int(m.q_index[b]) == i for b in np.flatnonzero(m.mimic_master >= 0))
+            done = (errors[active] <= 0.1 * self.tolerances).all(axis=1)
+            done |= (damping[active] > _LARGEST) | (slow[active] > _PATIENCE)
+            if siblings > 1 and done.any():
+                arrived = np.any(self.reached(errors).reshape(-1, siblings), axis=1)
+                done |= arrived[active // siblings]
+            ahead[kept] = following[better]
+            worse = active[~better]
+            if len(worse):  # the step went too far: from where it began, with more damping
+                ahead[worse] = self.step(q[worse], rows[worse], damping[worse])[0]
+            active = active[~done]
+            steps += 1
+            if steps > self.iterations:
+                break
+        return errors, steps - 1
 
 
-def _rotation_vector(R: Array) -> Array:
-    """(k, 3) axis times angle of rotation matrices (k, 3, 3), angles up to π."""
-    w = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
-    sine = 0.5 * np.linalg.norm(w, axis=1)
-    angle = np.arctan2(sine, 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0))
-    # sin φ / φ is lost near π: the axis is then the largest column of R + 1
-    near_pi = sine < 1e-6
-    columns = R + np.eye(3)
-    best = columns[np.arange(len(R)), :, np.argmax(np.linalg.norm(columns, axis=1), axis=1)]
-    other = best / np.maximum(np.linalg.norm(best, axis=1, keepdims=True), 1e-300)
-    ordinary = 0.5 * w * (angle / np.maximum(sine, 1e-300))[:, None]
-    small = 0.5 * w
-    return np.where(near_pi[:, None], np.where((angle > 1.0)[:, None], other * angle[:, None], small), ordinary)
+def _free_coordinates(model: RobotModel) -> NDArray[np.bool_]:
+    """(nq,) coordinates that are looked for: those of joints with one degree of freedom."""
+    free = np.zeros(model.nq, dtype=bool)
+    free[list(coordinates_of_rates(model).values())] = True
+    return free
 
 
-def _check_joints(model: RobotModel) -> None:
+def _limits(model: RobotModel, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
+    """(nq,) finite numbers, for the compiled step takes no others."""
+    lower, upper = np.full(model.nq, -_NO_LIMIT), np.full(model.nq, _NO_LIMIT)
+    if hold:
+        lower[free], upper[free] = np.maximum(model.lower[free], -_NO_LIMIT), np.minimum(model.upper[free], _NO_LIMIT)
+    return lower, upper
+
+
+def _draw(rng: np.random.Generator, near: Array, free: NDArray[np.bool_], lower: Array, upper: Array) -> Array:
+    low = np.where(lower > -_NO_LIMIT, lower, near - _SPREAD)
+    high = np.where(upper < _NO_LIMIT, upper, near + _SPREAD)
+    return np.where(free, np.clip(rng.uniform(low, np.maximum(low, high)), lower, upper), near)
+
+
+def _unwound(model: RobotModel, q: Array, near: Array, lower: Array, upper: Array) -> Array:
+    """Joints without limits by whole turns to where they are nearest to ``near``; not those that others mimic, for which
+    a turn of theirs is none."""
+    free = np.zeros(model.nq, dtype=bool)
     for name in model.joint_names:
-        if model.joint(name).type.nv != 1:
-            raise ArgumentError(
-                f"joint {name!r} has {model.joint(name).type.nv} degrees of freedom",
-                where=f"inverse kinematics of robot {model.name!r}",
-                got=name,
-                remedy="Lock it (model.lock), or load the robot on a fixed base.",
-            )
+        if model.joint(name).type in (JointType.REVOLUTE, JointType.CONTINUOUS):
+            free[model.q_slice(name)] = True
+    free &= (lower <= -_NO_LIMIT) & (upper >= _NO_LIMIT)
+    free[model.q_index[np.flatnonzero(model.mimic_master >= 0)]] = False
+    return np.where(free, q - 2.0 * np.pi * np.round((q - near) / (2.0 * np.pi)), q)
 
 
-def _targets(pose: Any, orientation: bool) -> tuple[Array, Array | None, tuple[int, ...]]:
+def _targets(pose: Any, orientation: bool) -> tuple[Array, tuple[int, ...], bool]:
+    """(k, 3, 4) [R | p], the shape of the batch, and whether the rotations count."""
     if isinstance(pose, Pose):
         pose = pose.matrix()
     try:
@@ -256,7 +254,9 @@ def _targets(pose: Any, orientation: bool) -> tuple[Array, Array | None, tuple[i
     except (TypeError, ValueError):
         target = np.empty(0)
     if not orientation and target.shape[-1:] == (3,) and np.isfinite(target).all():
-        return target.reshape(-1, 3), None, target.shape[:-1]
+        flat = np.zeros((target.size // 3, 3, 4))
+        flat[:, :, :3], flat[:, :, 3] = np.eye(3), target.reshape(-1, 3)
+        return flat, target.shape[:-1], False
     good = target.shape[-2:] == (4, 4) and bool(np.isfinite(target).all())
     if good:
         R = target[..., :3, :3]
@@ -272,9 +272,7 @@ def _targets(pose: Any, orientation: bool) -> tuple[Array, Array | None, tuple[i
             got=pose,
             remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one; with orientation=False, (..., 3) positions do.",
         )
-    shape = target.shape[:-2]
-    flat = target.reshape(-1, 4, 4)
-    return flat[:, :3, 3], flat[:, :3, :3] if orientation else None, shape
+    return np.ascontiguousarray(target.reshape(-1, 4, 4)[:, :3]), target.shape[:-2], orientation
 
 
 def _guess(model: RobotModel, start: Any, shape: tuple[int, ...]) -> Array:

@@ -32,6 +32,7 @@ def options_for(model, name):
         "link_pose": {"link": link},
         "jacobian": {"link": link, "frame": "world"},
         "jacobian_rate": {"link": link, "frame": "link"},
+        "inverse_kinematics_step": {"link": link},
     }
     return chosen.get(name, {})
 
@@ -41,6 +42,7 @@ def inputs_for(model, name, options, batch=(), seed=0):
     q, v, a = random_state(model, seed, batch)
     known = {"q": q, "v": v, "a": a, "tau": a * 3.0, "step": np.full((*batch, 1), 1e-3)}
     known["friction"] = np.broadcast_to([1.0, 0.5, 0.1], (*batch, 3))
+    known["weights"] = np.broadcast_to([1.0, 2.0, 0.1], (*batch, 3))
     known["stops"] = np.broadcast_to([100.0, 0.5], (*batch, 2))
     out = []
     for word, shape in signature(model, name, tuple(sorted(options.items()))).inputs:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import robot_dynamics_ros as rd
 
@@ -124,5 +125,38 @@ def test_wrong_arguments_are_refused():
         rd.inverse_kinematics(model, "tool", np.eye(4))
     with pytest.raises(rd.ArgumentError, match="6 finite numbers"):
         rd.inverse_kinematics(model, "tool0", np.eye(4), start=[0.0])
-    with pytest.raises(rd.ArgumentError, match="6 degrees of freedom"):
-        rd.inverse_kinematics(rd.load_urdf(rd.robot_path("six_axis"), floating_base=True), "tool0", np.eye(4))
+
+
+def test_a_floating_base_stays_where_the_start_has_it():
+    model = rd.load_urdf(rd.robot_path("six_axis"), floating_base=True)
+    rng = np.random.default_rng(3)
+    q = rd.random_configuration(model, 3)
+    free = model.q_slice("root_joint")
+    start = q.copy()
+    start[free.stop :] += rng.uniform(-0.3, 0.3, 6)
+    found = rd.inverse_kinematics(model, "tool0", rd.link_pose(model, q, "tool0"), start=start)
+    assert found.reached and (found.q[free] == q[free]).all()
+    np.testing.assert_allclose(rd.link_pose(model, found.q, "tool0"), rd.link_pose(model, q, "tool0"), atol=2e-6)
+
+
+def test_one_step_is_that_of_levenberg_and_marquardt():
+    """The compiled 6 x 6 form beside the n x n system solved by NumPy, with rotation and position errors near zero."""
+    model = rd.load_robot("seven_axis")
+    rng = np.random.default_rng(8)
+    q = inside(model, 1, rng)[0] * 0.5
+    tool = rd.Pose.from_rpy((0.1, 0.0, 0.2), (0.3, -0.4, 0.5)).matrix()
+    small = rd.Pose.from_rpy(rng.uniform(-1e-4, 1e-4, 3), rng.uniform(-1e-4, 1e-4, 3)).matrix()
+    here = rd.link_pose(model, q, "flange") @ tool
+    target = np.eye(4)
+    target[:3, :3], target[:3, 3] = small[:3, :3] @ here[:3, :3], here[:3, 3] + small[:3, 3]
+    weights = np.array([1.0, 2.5, 0.3])
+    step = rd.kernel(model, "inverse_kinematics_step", link=model.link_index("flange"))
+    wide = np.full(7, 100.0)
+    following, squares = step(q, target[:3], tool[:3], -wide, wide, weights)
+    J = rd.jacobian(model, q, "flange", offset=tool[:3, 3]) * np.repeat(weights[:2], 3)[:, None]
+    turn = Rotation.from_matrix(small[:3, :3]).as_rotvec()
+    e = np.concatenate([turn * weights[0], small[:3, 3] * weights[1]])
+    d = np.maximum(np.diag(J.T @ J), 1e-3 * np.diag(J.T @ J).max())
+    expected = np.linalg.solve(J.T @ J + weights[2] * np.diag(d), J.T @ e)
+    np.testing.assert_allclose(following - q, expected, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(squares), [np.linalg.norm(turn), np.linalg.norm(small[:3, 3])], rtol=1e-6)

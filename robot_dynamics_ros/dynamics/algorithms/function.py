@@ -31,11 +31,18 @@ SHAPES: dict[str, Shape] = {
     "about": ("nt", 3),
     "reactions": ("nc",),
     "stabilization": (2,),
+    "target": (3, 4),
+    "tool": (3, 4),
+    "lower": ("nq",),
+    "upper": ("nq",),
+    "weights": (3,),
 }
 """Inputs by name: coordinates; wrenches on bodies or, where links of one body differ, on links; the base's [velocity,
 acceleration]; a point in a link's frame; friction's (viscous scale, Coulomb scale, smoothing speed) and the stops'
 (stiffness, dissipation); placement and motion of an observer relative to a link, the axes to express results in, the
-point to reduce them to; reactions of constraints, and the gains of their stabilization."""
+point to reduce them to; reactions of constraints, and the gains of their stabilization; for a step of
+inverse kinematics where the tool's frame shall be, where it is on the link, position limits, and the weights of radians and
+metres beside the damping."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 
-__all__ = ["at_least_one", "finite", "input_path", "not_negative", "output_path", "positive", "seed", "share", "whole"]
+__all__ = [
+    "at_least_one",
+    "finite",
+    "input_path",
+    "new_directory",
+    "not_negative",
+    "output_directory",
+    "output_file",
+    "positive",
+    "seed",
+    "share",
+    "whole",
+]
 
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
 
@@ -73,11 +86,53 @@ def seed(text: str) -> int:
     return value
 
 
-def output_path(text: str) -> Path:
-    """A path that can be written to, as far as its name tells."""
-    if not text or "\0" in text or any(len(part.encode()) > LONGEST_NAME for part in Path(text).parts):
+def output_file(text: str) -> Path:
+    """The path of a file that can be written, as far as can be seen now: long computations must not end with nowhere to
+    write to."""
+    path = _named(text)
+    try:
+        if path.is_dir():
+            raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
+        if not path.parent.is_dir():
+            there = "is no directory" if path.parent.exists() else "does not exist; make it first"
+            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(path.parent))} {there}")
+        _check_permission(path if path.exists() else path.parent)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
+    return path
+
+
+def output_directory(text: str) -> Path:
+    """The path of a directory that is there or can be made, as far as can be seen now; also the first part of the names
+    of files in one."""
+    path = _named(text)
+    try:
+        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not there.is_dir():
+            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(there))} is no directory")
+        _check_permission(there)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
+    return path
+
+
+def new_directory(text: str) -> Path:
+    """As :func:`output_directory`, for one that is not there yet."""
+    path = output_directory(text)
+    if path.exists():
+        raise argparse.ArgumentTypeError(f"{_shown(text)} is there already; remove it, or name another")
+    return path
+
+
+def _named(text: str) -> Path:
+    if not text.strip() or "\0" in text or any(len(part.encode()) > LONGEST_NAME for part in Path(text).parts):
         raise argparse.ArgumentTypeError(f"expected a path, got {_shown(text)}")
     return Path(text)
+
+
+def _check_permission(path: Path) -> None:
+    if not os.access(path, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{_shown(str(path))} may not be written by this user")
 
 
 def input_path(text: str) -> str:

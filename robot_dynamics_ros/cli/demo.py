@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import not_negative, output_path, seed
+from robot_dynamics_ros.cli.arguments import not_negative, output_directory, seed
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, bearable_start, plan_motion, standing_joints
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser, default="six_axis")
     parser.add_argument(
-        "--output", type=output_path, default=Path("demo_output"), help="directory for the picture and logs"
+        "--output", type=output_directory, default=Path("demo_output"), help="directory for the picture and logs"
     )
     parser.add_argument(
         "--duration",

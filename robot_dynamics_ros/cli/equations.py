@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_path, whole
+from robot_dynamics_ros.cli.arguments import at_least_one, output_file, whole
+from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
 __all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
 
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "default by the ending of --output, else text",
     )
     parser.add_argument(
-        "--output", "-o", type=output_path, metavar="FILE", help="write there instead of to the terminal"
+        "--output", "-o", type=output_file, metavar="FILE", help="write there instead of to the terminal"
     )
     parser.add_argument("--report", action="store_true", help="print operation counts too")
 
@@ -99,12 +99,13 @@ def run(options: argparse.Namespace) -> int:
     if options.list_places:
         from robot_dynamics_ros.equations.places import places_of
 
-        for place, (meaning, unit, value) in places_of(model).items():
-            print(f"{place:32} {value:<12.6g} {unit:6} {meaning}")
+        rows = [[place, f"{value:.6g}", unit, meaning] for place, (meaning, unit, value) in places_of(model).items()]
+        print_table(options, ["place", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
     from robot_dynamics_ros.equations.document import PARTS, document_of, document_of_formulas
     from robot_dynamics_ros.equations.equations import MAX_TERMS
+    from robot_dynamics_ros.equations.render_data import render_data
     from robot_dynamics_ros.equations.render_html import render_html
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
     from robot_dynamics_ros.equations.render_text import render_text
@@ -118,6 +119,9 @@ def run(options: argparse.Namespace) -> int:
             got=options.symbol,
             remedy="Give one or the other.",
         )
+    for part in options.only.split(",") if options.only else ():
+        if part not in PARTS:  # before anything is derived
+            raise UnknownNameError("part", part, PARTS, where="--only")
     equations = symbolic(
         model,
         options.symbols or parse_symbols(options.symbol),
@@ -134,8 +138,10 @@ def run(options: argparse.Namespace) -> int:
         parts.insert(0, "steps")
     formulas = _formulas(equations, options)
     kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
+    data: dict[str, Any]
     if kind in ("c", "python"):
         written = _code(formulas, kind)
+        data = {"language": kind, "code": written}
     else:
         if formulas and not options.only:
             document = document_of_formulas(formulas, options.digits)
@@ -143,10 +149,12 @@ def run(options: argparse.Namespace) -> int:
             document = document_of(equations, parts, options.digits, formulas)
         render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
         written = render(document)
+        data = render_data(document)
     if options.output:
         Path(options.output).write_text(written, encoding="utf-8")
-    else:
-        sys.stdout.write(written)
+    if options.json or not options.output:
+        file = str(options.output) if options.output else None
+        result(options, {"name": model.name, "file": file, **data}, written.removesuffix("\n"))
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_path, positive, seed, share
+from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_directory, positive, seed, share
 from robot_dynamics_ros.cli.output import print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add(
         "--output",
-        type=output_path,
+        type=output_directory,
         default="excitation",
         metavar="NAME",
         help="writes NAME.csv and NAME.yaml (default: %(default)s)",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import dataclasses
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_path, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
 from robot_dynamics_ros.cli.equations import parse_motors, parse_symbols
+from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
 from robot_dynamics_ros.export.package import LANGUAGES, MAX_OPERATIONS, export_code
 from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS
+from robot_dynamics_ros.export.report import report_text
 
 __all__ = ["add_arguments", "run"]
 
@@ -21,7 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("--lang", choices=LANGUAGES, default="c99", help="language (default: c99)")
     parser.add_argument(
-        "--output", "-o", type=output_path, metavar="DIRECTORY", help="where the files go; needed unless --report alone"
+        "--output",
+        "-o",
+        type=output_directory,
+        metavar="DIRECTORY",
+        help="where the files go; needed unless --report alone",
     )
     parser.add_argument(
         "--functions",
@@ -86,14 +92,29 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("no directory is given", where="--output", remedy="Give --output DIRECTORY, or --report.")
     names = [*FUNCTIONS, "step"] if options.functions == "all" else [x for x in options.functions.split(",") if x]
     if not names:
-        raise ArgumentError("names no function", where="--functions", got=options.functions)
+        raise ArgumentError(
+            "names no function",
+            where="--functions",
+            got=options.functions,
+            remedy=f"Choose among {', '.join(sorted(FUNCTIONS))} and step, with commas, or say 'all'.",
+        )
     if options.symbols and options.symbol:
-        raise ArgumentError("--symbols auto names everything already", where="--symbol", got=options.symbol)
+        raise ArgumentError(
+            "--symbols auto names everything already",
+            where="--symbol",
+            got=options.symbol,
+            remedy="Give one or the other.",
+        )
     renamed = {}
     for text in options.rename:
         name, equals, word = text.rpartition("=")
         if not equals or not name or not word:
-            raise ArgumentError(f"expected NAME=IDENTIFIER, got {text!r}", where="--rename", got=text)
+            raise ArgumentError(
+                f"expected NAME=IDENTIFIER, got {text!r}",
+                where="--rename",
+                got=text,
+                remedy="For example --rename 'left-hand=left_hand'.",
+            )
         renamed[name] = word
     code = export_code(
         load_model(options),
@@ -111,9 +132,11 @@ def run(options: argparse.Namespace) -> int:
         rename=renamed,
         max_operations=options.max_operations,
     )
-    if options.output:
-        for path in code.write(options.output):
-            print(path)
+    files = [str(path) for path in code.write(options.output)] if options.output else []
+    lines, data = list(files), {"name": code.plan.model.name, "language": options.lang, "files": files}
     if options.report:
-        sys.stdout.write(code.report())
+        counts = code.operations()
+        lines += [*([""] if files else []), report_text(counts).rstrip()]
+        data["functions"] = [dataclasses.asdict(count) for count in counts]
+    result(options, data, "\n".join(lines))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive
+from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_directory, positive
 from robot_dynamics_ros.cli.output import print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--output",
-        type=output_path,
+        type=output_directory,
         default="identified",
         metavar="DIRECTORY",
         help="where to write (default: %(default)s)",

@@ -8,6 +8,7 @@ Exit codes: 0 done; 1 done, with a negative outcome (not arrived, a run failed);
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import shlex
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from robot_dynamics_ros import __version__
 from robot_dynamics_ros.cli import output
@@ -64,9 +65,23 @@ EXIT_CODES = {
 _XACRO_ARGUMENT = re.compile(r"[A-Za-z_][\w.-]*:=")
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line and where to read on."""
+
+    def __init__(self, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **options)
+        # also -1e-3, which argparse takes for an option before Python 3.14
+        self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf$|nan$)")
+
+    def error(self, message: str) -> NoReturn:
+        output.error(message)
+        output.remark(f"{self.prog} --help shows what can be said")
+        sys.exit(2)
+
+
 def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser; ``load`` names the commands whose arguments are needed (their modules are imported)."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="robot_dynamics",
         description="Dynamics, control and simulation of any robot with a URDF. The robot is the first argument of every "
         "command: robot_dynamics COMMAND ROBOT [options].",
@@ -109,7 +124,7 @@ def _run(given: list[str]) -> int:
     words = [word for word in given if _XACRO_ARGUMENT.match(word)]
     rest = [word for word in given if word not in words]
     parser = make_parser([word for word in rest if word in COMMANDS][:1])
-    options = parser.parse_args(rest)
+    options = _parsed(parser, rest)
     options.xacro_arguments = dict(word.split(":=", 1) for word in words)
     verbose = bool(getattr(options, "verbose", False))
     try:
@@ -141,6 +156,24 @@ def _run(given: list[str]) -> int:
         output.error(f"this should not have happened: {type(error).__name__}: {error}")
         output.remark("--verbose shows where; please report it with the command line")
         return 70
+
+
+def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """The options; what is wrong with the words ends the process."""
+    later = next((word for word in words if word in COMMANDS), None)
+    if later and words[0] not in COMMANDS and not words[0].startswith("-"):
+        again = ["robot_dynamics", later, *(word for word in words if word != later)]
+        parser.error(f"the command goes before the robot: {shlex.join(again)}")
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        known = parser_options(options)
+        hints = [near[0] for word in unknown if (near := difflib.get_close_matches(word.split("=")[0], known, n=1))]
+        parser.prog = f"robot_dynamics {options.command}"
+        parser.error(
+            f"unknown to {options.command}: {shlex.join(unknown)}"
+            + (f"; is {' '.join(dict.fromkeys(hints))} meant?" if hints else "")
+        )
+    return options
 
 
 def parser_options(options: argparse.Namespace) -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli import output
-from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_path, positive, seed
+from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_file, positive, seed
 from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes", type=at_least_one, default=1, help="processes to spread the robots over (default: one, this one)"
     )
-    parser.add_argument("--csv", type=output_path, default=None, help="write the figures of every run there")
+    parser.add_argument("--csv", type=output_file, default=None, help="write the figures of every run there")
 
 
 def run(options: argparse.Namespace) -> int:

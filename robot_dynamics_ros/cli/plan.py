@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
-from robot_dynamics_ros.dynamics import inverse_dynamics
+from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, link_pose
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Motion", "bearable_start", "motion_through", "plan_motion", "standing_joints"]
+__all__ = ["Motion", "bearable_start", "configuration_at", "motion_through", "plan_motion", "standing_joints"]
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
@@ -108,6 +108,32 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         if motion is not None:
             return motion
     raise _too_weak(model, visits[0])
+
+
+def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose") -> Array:
+    """The configuration nearest to ``start`` that was found to put a link at a pose, within the limits.
+
+    Args:
+        model, start: as for :func:`plan_motion`.
+        link: its name.
+        pose: of its frame in the world.
+        where: what errors call the pose.
+
+    Raises:
+        ArgumentError: it cannot get there.
+        UnknownNameError: there is no such link.
+    """
+    found = inverse_kinematics(model, link, pose, start=start)
+    if found.reached:
+        return found.q
+    now = link_pose(model, start, link)
+    raise ArgumentError(
+        f"link {link!r} cannot get there: {float(found.position_error):.3g} m and {float(found.rotation_error):.3g} rad "
+        "are left at best",
+        where=where,
+        got=pose.matrix().tolist(),
+        remedy=f"It is at {np.round([*now[:3, 3], *Pose(now[:3, :3]).rpy()], 4).tolist()} now (x y z roll pitch yaw).",
+    )
 
 
 def standing_joints(model: RobotModel, motion: Motion) -> dict[str, str]:

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_path, positive, seed
+from robot_dynamics_ros.cli.arguments import (
+    finite,
+    input_path,
+    new_directory,
+    not_negative,
+    output_file,
+    positive,
+    seed,
+)
 from robot_dynamics_ros.cli.output import remark, result, rows_as_data
-from robot_dynamics_ros.cli.plan import Motion, bearable_start, motion_through, plan_motion
+from robot_dynamics_ros.cli.plan import Motion, bearable_start, configuration_at, motion_through, plan_motion
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
-from robot_dynamics_ros.dynamics import inverse_kinematics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -61,10 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-friction", action="store_true", help="without a law: leave out the friction of the URDF")
     add("--tolerance", type=not_negative, default=0.01, help="rad or m that count as arrived (default: %(default)s)")
     add("--seed", type=seed, default=7, help="of the tour (default: %(default)s)")
-    add("--csv", type=output_path, metavar="FILE", help="write t, positions, velocities, accelerations, efforts")
-    add("--bag", type=output_path, metavar="DIRECTORY", help="write a rosbag2 directory (mcap) of joint states")
-    add("--picture", type=output_path, metavar="FILE", help="draw the run")
-    add("--html", type=output_path, metavar="FILE", help="write a page that replays it in 3-D, without a server")
+    add("--csv", type=output_file, metavar="FILE", help="write t, positions, velocities, accelerations, efforts")
+    add("--bag", type=new_directory, metavar="DIRECTORY", help="write a rosbag2 directory (mcap) of joint states")
+    add("--picture", type=output_file, metavar="FILE", help="draw the run")
+    add("--html", type=output_file, metavar="FILE", help="write a page that replays it in 3-D, without a server")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -151,6 +158,7 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
             f"{goal[i]:g} is outside the limits {model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}",
             where="--to",
             got=goal.tolist(),
+            remedy="Give a goal within the limits; `robot_dynamics info` shows them.",
         )
     return motion_through(model, np.vstack([start, goal]))
 
@@ -160,24 +168,10 @@ def _goal(model: RobotModel, given: list[str], start: Array) -> Array:
     try:
         numbers = [finite(word) for word in words]
     except argparse.ArgumentTypeError as error:
-        raise ArgumentError(str(error), where="--pose", got=given) from None
-    found = inverse_kinematics(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start=start)
-    if not found.reached:
         raise ArgumentError(
-            f"link {link!r} cannot get there: {float(found.position_error):.3g} m and {float(found.rotation_error):.3g} rad "
-            "are left at best",
-            where="--pose",
-            got=given,
-            remedy=f"It is at {np.round(_pose(model, link, start), 4).tolist()} now (x y z roll pitch yaw).",
-        )
-    return found.q
-
-
-def _pose(model: RobotModel, link: str, q: Array) -> list[float]:
-    from robot_dynamics_ros.dynamics import link_pose
-
-    T = link_pose(model, q, link)
-    return [*T[:3, 3].tolist(), *Pose(T[:3, :3]).rpy()]
+            str(error), where="--pose", got=given, remedy="Give LINK X Y Z ROLL PITCH YAW, in m and rad."
+        ) from None
+    return configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
 
 
 def _report(

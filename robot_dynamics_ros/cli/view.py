@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, output_path, positive, whole
+from robot_dynamics_ros.cli.arguments import finite, input_path, output_directory, output_file, positive, whole
+from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model, load_named
 from robot_dynamics_ros.errors import ArgumentError
@@ -45,18 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=whole, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
     )
     parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
-    parser.add_argument("--picture", type=output_path, metavar="OUT.png", help="write a picture and end")
+    parser.add_argument("--picture", type=output_file, metavar="OUT.png", help="write a picture and end")
     parser.add_argument(
-        "--video", type=output_path, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end"
+        "--video", type=output_file, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end"
     )
     parser.add_argument(
         "--layouts",
-        type=output_path,
+        type=output_directory,
         metavar="DIRECTORY",
         help="write layouts for RViz, Foxglove and PlotJuggler and end",
     )
     parser.add_argument(
-        "--html", type=output_path, metavar="OUT.html", help="write a page that replays the motion offline and end"
+        "--html", type=output_file, metavar="OUT.html", help="write a page that replays the motion offline and end"
     )
     parser.add_argument("--speed", type=positive, default=1.0, help="of the film (default: 1)")
     parser.add_argument("--seconds", type=positive, help="end by itself after so long")
@@ -104,28 +105,32 @@ def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
     """Write the files asked for; whether there were any."""
     from robot_dynamics_ros.view.motion import Motion
 
+    written: list[tuple[str, str]] = []
     if options.video or options.html:
         from robot_dynamics_ros.view.film import write_video
         from robot_dynamics_ros.view.replay import write_replay
 
         motion = Motion.of(model, model.initial_configuration() if what is None else what)
         if options.html:
-            print(f"page        {write_replay(motion, options.html).resolve()}")
+            written.append(("page", str(write_replay(motion, options.html).resolve())))
         if options.video:
             with Progress("drawing", 1.0) as bar:
                 path = write_video(motion, options.video, speed=options.speed, progress=bar.update)
-            print(f"film        {path.resolve()}")
+            written.append(("film", str(path.resolve())))
     if options.layouts:
         from robot_dynamics_ros.view.layouts import write_layouts
 
-        for path in write_layouts(model, options.layouts, *options.namespace[:1]):
-            print(f"layout      {path.resolve()}")
+        paths = write_layouts(model, options.layouts, *options.namespace[:1])
+        written += [("layout", str(path.resolve())) for path in paths]
     if options.picture:
         from robot_dynamics_ros.view.opening import view
 
         with view(model, what, port=0) as viewer:
-            print(f"picture     {viewer.picture(options.picture).resolve()}")
-    return bool(options.video or options.html or options.picture or options.layouts)
+            written.append(("picture", str(viewer.picture(options.picture).resolve())))
+    if written:
+        files = [{"kind": kind, "path": path} for kind, path in written]
+        result(options, {"files": files}, "\n".join(f"{kind:11} {path}" for kind, path in written))
+    return bool(written)
 
 
 def _announce(viewer: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_path, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
 from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
     parser.add_argument(
         "--output",
-        type=output_path,
+        type=output_directory,
         default="wrenches",
         metavar="DIRECTORY",
         help="where to write; of several recordings, each into a directory of its name there (default: %(default)s)",

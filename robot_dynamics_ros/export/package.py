@@ -14,7 +14,7 @@ from robot_dynamics_ros.export.c99_test import c_cmake, c_test
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import Plan, make_plan
-from robot_dynamics_ros.export.report import count_all, report_text
+from robot_dynamics_ros.export.report import OperationCount, count_all, report_text
 from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -47,9 +47,13 @@ class ExportedCode:
             paths.append(path)
         return paths
 
+    def operations(self) -> list[OperationCount]:
+        """How many operations each function takes, before and after folding and sharing."""
+        return count_all(self.plan)
+
     def report(self) -> str:
-        """A table of operation counts, before and after folding and sharing."""
-        return report_text(count_all(self.plan))
+        """The same as a table."""
+        return report_text(self.operations())
 
 
 def export_code(

@@ -28,6 +28,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["DesignSettings", "design_excitation"]
 
+_MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
 # Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
 # (Ehlich and Zeller, Math. Z. 86, 1964).
@@ -67,13 +68,19 @@ class DesignSettings:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and self.period > 0.0):
             raise ArgumentError(
-                f"expected a positive number of seconds, got {self.period!r}", where="period", got=self.period
+                f"expected a positive number of seconds, got {self.period!r}",
+                where="period",
+                got=self.period,
+                remedy="10 to 30 s serve most arms.",
             )
-        for name, least in (("harmonics", 3), ("evaluations", 1)):
+        for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
             value = getattr(self, name)
-            if int(value) != value or value < least:
+            if int(value) != value or not least <= value <= most:
                 raise ArgumentError(
-                    f"expected a whole number of at least {least}, got {value!r}", where=name, got=value
+                    f"expected a whole number from {least} to {most}, got {value!r}",
+                    where=name,
+                    got=value,
+                    remedy="5 harmonics and 1500 evaluations serve most arms.",
                 )
         for name in ("scale", "effort_scale"):
             if not 0.0 < getattr(self, name) <= 1.0:

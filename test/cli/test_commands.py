@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import shlex
 import signal
@@ -49,6 +50,29 @@ XACRO = """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg 
 <link name="base"/><link name="arm"><inertial><mass value="$(arg load)"/><origin xyz="0.5 0 0"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous">
 <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_equations_and_operation_counts_as_json(capsys, tmp_path):
+    assert main(["equations", "two_link", "--only", "M,G", "--json", "--output", str(tmp_path / "e.tex")]) == 0
+    data = json.loads(capsys.readouterr().out)
+    model, q = rd.load_robot("two_link"), [0.4, -0.7]
+    values = {"sin": math.sin, "cos": math.cos, "q1": q[0], "q2": q[1]}
+    found = {
+        (line["name"], *line["index"]): eval(line["value"], values)
+        for section in data["sections"]
+        for line in section["equations"]
+    }
+    M, G = rd.mass_matrix(model, q), rd.gravity_forces(model, q)
+    assert found["M", "1", "2"] == pytest.approx(M[0, 1]) and found["G", "2"] == pytest.approx(G[1])
+    assert data["file"] == str(tmp_path / "e.tex") and "begin{document}" in (tmp_path / "e.tex").read_text()
+    assert main(["equations", "two_link", "--list-places", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {"place": "mass:forearm", "unit": "kg"}.items() <= next(
+        r for r in rows if r["place"] == "mass:forearm"
+    ).items()
+    assert main(["export", "two_link", "--functions", "mass_matrix", "--report", "--json"]) == 0
+    (count,) = json.loads(capsys.readouterr().out)["functions"]
+    assert count["shared"] == sum(count["kinds"].values()) <= count["folded"] <= count["written"]
 
 
 @pytest.mark.parametrize("as_one", [False, True], ids=["words", "one word"])

@@ -1,0 +1,48 @@
+"""A document as plain values, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robot_dynamics_ros.equations.document import Document, Line, Section
+
+__all__ = ["render_data"]
+
+
+def render_data(document: Document) -> dict[str, Any]:
+    """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python read them.
+
+    ``sections`` hold ``equations`` (name, index, value, and time derivatives of the name), ``symbols`` (name, value, unit,
+    meaning, place) and ``rows`` of a table, each a dictionary.
+    """
+    return {
+        "title": document.title,
+        "about": document.said,
+        "coordinates": document.coordinates,
+        "sections": [_section(section) for section in document.sections],
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    found: dict[str, Any] = {"title": section.title, "about": section.said}
+    if section.lines:
+        found["equations"] = [_equation(line) for line in section.lines]
+    if section.definitions:
+        found["symbols"] = [
+            {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "place": d.place}
+            for d in section.definitions
+        ]
+    if section.rows:
+        found["rows"] = [dict(zip(section.head, row, strict=True)) for row in section.rows]
+    return found
+
+
+def _equation(line: Line) -> dict[str, Any]:
+    from sympy import sstr
+
+    return {
+        "name": line.name,
+        "index": list(line.index),
+        "derivatives": line.dots,
+        "value": sstr(line.value, full_prec=False),
+    }

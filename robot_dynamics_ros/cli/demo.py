@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, output_directory, seed
+from robot_dynamics_ros.cli.demo_all import by_reason
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, bearable_start, plan_motion, standing_joints
@@ -243,8 +244,8 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
     if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 10.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
-    for name, why in standing_joints(model, motion).items():
-        print(f"stands      {name}: {why}")
+    for why, names in by_reason(standing_joints(model, motion)).items():
+        print(f"stands      {', '.join(names)}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
     start, times = client.stamp + round(_LEAD * 1e9), motion.times
     client.send(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 
-__all__ = ["HEAD", "all_robots", "try_robots"]
+__all__ = ["HEAD", "all_robots", "by_reason", "try_robots"]
 
 _PERIOD = 4e-3  # s: 250 Hz, as slow as arms are led
 HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
@@ -53,9 +53,20 @@ def try_robots(
                 warnings.simplefilter("ignore")
                 row |= _try(load_urdf(path, inertia_check=inertia_check), duration, tolerance, seed)
         except RobotDynamicsError as error:
-            row |= {"arrived": False, "outcome": str(error).splitlines()[0]}
+            way_out = (
+                f"; goes on with --{error.setting[0].replace('_', '-')} {error.setting[1]}" if error.setting else ""
+            )
+            row |= {"arrived": False, "outcome": str(error).splitlines()[0].rstrip(".") + way_out}
         rows.append(row)
     return rows
+
+
+def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
+    """Reason → the joints that stand for it."""
+    found: dict[str, list[str]] = {}
+    for name, why in standing.items():
+        found.setdefault(why, []).append(name)
+    return found
 
 
 def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, Any]:
@@ -67,7 +78,7 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
     remarks = [f"starts elsewhere: {moved}"] if moved else []
-    remarks += [f"{name} stands: {why}" for name, why in standing_joints(model, motion).items()]
+    remarks += [f"{', '.join(names)} stood: {why}" for why, names in by_reason(standing_joints(model, motion)).items()]
     return {
         "joints": model.nv,
         "seconds": round(motion.duration, 2),

@@ -156,6 +156,7 @@ def _read(
     ]
     names = {joint.name for joint in joints}
     joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
+    joints = _without_limits_that_hold_masters(joints, findings)
     for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
     description = RobotDescription(
@@ -263,6 +264,28 @@ def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> 
         f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
     )
     return dataclasses.replace(joint, mimic=None)
+
+
+def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) -> list[Joint]:
+    """Mimic joints without position limits that would leave their masters no room: a multiplier of the other sign, as a
+    rule."""
+    named = {joint.name: joint for joint in joints}
+    found = []
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.multiplier != 0.0:
+            master = named[joint.mimic.joint].limits
+            ends = [(x - joint.mimic.offset) / joint.mimic.multiplier for x in (joint.limits.lower, joint.limits.upper)]
+            room = min(master.upper, max(ends)) - max(master.lower, min(ends))
+            if room <= 1e-9 < min(master.upper - master.lower, joint.limits.upper - joint.limits.lower):
+                findings.append(
+                    f"joint {joint.name!r} <limit>: {joint.limits.lower:g} to {joint.limits.upper:g} leave "
+                    f"{joint.mimic.joint!r}, which it mimics with multiplier {joint.mimic.multiplier:g}, no room; they are "
+                    "ignored"
+                )
+                limits = dataclasses.replace(joint.limits, lower=-math.inf, upper=math.inf)
+                joint = dataclasses.replace(joint, limits=limits)
+        found.append(joint)
+    return found
 
 
 def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> JointLimits:

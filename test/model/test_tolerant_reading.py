@@ -92,6 +92,25 @@ def test_numbers_are_written_with_the_digits_0_to_9(number):
         rd.load_urdf(changed('lower="-1"', f'lower="{number}"'))
 
 
+def test_limits_of_a_mimic_joint_that_would_hold_its_master_are_ignored():
+    """As a vendor's gripper has it: both fingers 0 to 0.5, the second one turning the other way."""
+    finger = '<joint name="{}" type="revolute"><parent link="base"/><child link="{}"/>{}{}{}</joint>'
+    limit = '<limit lower="0" upper="0.5" effort="5" velocity="1"/>'
+    links = "".join(f'<link name="{n}">{INERTIAL}</link>' for n in ("left", "right"))
+    joints = finger.format("l", "left", AXIS, limit, "") + finger.format(
+        "r", "right", AXIS, limit, '<mimic joint="l" multiplier="-1"/>'
+    )
+    with pytest.warns(ModelWarning, match="'r' <limit>: 0 to 0.5 leave 'l', .* multiplier -1, no room"):
+        model = rd.load_urdf(f'<robot name="r"><link name="base"/>{links}{joints}</robot>')
+    assert model.lower == 0.0 and model.upper == 0.5
+    run = rd.simulate(model, lambda t, q, v: np.array([1.0]), q0=[0.1], duration=0.05, dt=1e-3)
+    assert run.q[-1, 0] > 0.104
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = rd.load_urdf(rd.to_urdf(model))
+    assert again.upper == model.upper
+
+
 def test_a_warning_has_at_most_some_ten_lines():
     many = "".join(
         f'<link name="l{i}">{INERTIAL.replace("0.025", "0.9")}</link><joint name="j{i}" type="continuous">'

@@ -251,7 +251,7 @@ def parse_symbols(given: Iterable[str]) -> dict[str, str]:
                 remedy="For example mass:forearm=m2; --list-places shows all places.",
             )
         if place in found:
-            raise ArgumentError(f"{place} is named twice", where="--symbol", got=text)
+            raise ArgumentError(f"{place} is named twice", where="--symbol", got=text, remedy="Name each place once.")
         found[place] = name
     return found
 
@@ -285,6 +285,8 @@ def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
             if word not in values:
                 raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text)
         if joint in motors:
-            raise ArgumentError(f"joint {joint!r} has two motors", where="--motor", got=text)
+            raise ArgumentError(
+                f"joint {joint!r} has two motors", where="--motor", got=text, remedy="Give each joint one motor."
+            )
         motors[joint] = DCMotor(**values)
     return motors or None

@@ -113,7 +113,11 @@ def rehearse(
         SimulationError: the simulation diverges.
     """
     if model.nq != model.nv:
-        raise ArgumentError("a controller leads robots on a fixed base", where=f"robot {model.name!r}")
+        raise ArgumentError(
+            "a controller leads robots on a fixed base",
+            where=f"robot {model.name!r}",
+            remedy="Load the robot without a floating base.",
+        )
     start = motion.waypoints[0]
     controller = JointController(model, make_law(model, law, start))
     controller.want_wrenches = False

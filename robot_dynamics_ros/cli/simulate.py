@@ -139,7 +139,11 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     if model.nq != model.nv:
-        raise ArgumentError("only robots on a fixed base follow a motion", where=f"robot {model.name!r}")
+        raise ArgumentError(
+            "only robots on a fixed base follow a motion",
+            where=f"robot {model.name!r}",
+            remedy="Leave out --floating-base, or let it fall without a motion.",
+        )
     if options.tour:
         return plan_motion(model, start, seed=options.seed)
     if options.trajectory:

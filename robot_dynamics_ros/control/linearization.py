@@ -124,7 +124,9 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
             raise UnknownNameError("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)
         if block.start in found:
-            raise ArgumentError("is named twice", where=f"inputs, joint {name!r}", got=list(inputs))
+            raise ArgumentError(
+                "is named twice", where=f"inputs, joint {name!r}", got=list(inputs), remedy="Name each place once."
+            )
         found += range(block.start, block.stop)
     return found
 

@@ -246,7 +246,12 @@ class Constraints:
         self.names = tuple(c.name for c in self.constraints)
         if len(set(self.names)) < len(self.names):
             twice = next(n for n in self.names if self.names.count(n) > 1)
-            raise ArgumentError(f"two constraints are called {twice!r}", where="constraints", got=self.names)
+            raise ArgumentError(
+                f"two constraints are called {twice!r}",
+                where="constraints",
+                got=self.names,
+                remedy="Give each a name of its own.",
+            )
         q = model.neutral() if reference is None else np.array(as_input(reference, (model.nq,), "reference"))
         self.specs = tuple(_spec(model, c, q) for c in self.constraints)
         self.rows = sum(ROWS[c.kind] for c in self.constraints)
@@ -572,9 +577,16 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Any:
         return _gear_spec(model, c, given, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
     if a == b:
-        raise ArgumentError(f"both ends are on {c.a!r}", where=where, got=c.a)
+        raise ArgumentError(
+            f"both ends are on {c.a!r}", where=where, got=c.a, remedy="Name two links that move against each other."
+        )
     if a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]:
-        raise ArgumentError(f"fixed joints join {c.a!r} to {c.b!r} already", where=where, got=(c.a, c.b))
+        raise ArgumentError(
+            f"fixed joints join {c.a!r} to {c.b!r} already",
+            where=where,
+            got=(c.a, c.b),
+            remedy="Name two links that move against each other.",
+        )
     A, B = _pose(model, q, a), _pose(model, q, b)
     p_a = np.array(given["point_a"])
     p_b = np.array(given["point_b"]) if "point_b" in given else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
@@ -612,11 +624,21 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
             raise UnknownNameError("joint", name, model.moving_joint_names, where=where)
         i = model.body_index(name)
         if JointType(int(model.joint_type[i])).nv != 1:
-            raise ArgumentError(f"joint {name!r} has more than one degree of freedom", where=where, got=name)
+            raise ArgumentError(
+                f"joint {name!r} has more than one degree of freedom",
+                where=where,
+                got=name,
+                remedy="Name revolute, continuous or prismatic joints.",
+            )
         indices.append(int(model.v_index[i]))
         numbers += [int(model.q_index[i]), float(model.mimic_multiplier[i]), float(model.mimic_offset[i])]
     if indices[0] == indices[1]:
-        raise ArgumentError("both are one degree of freedom", where=where, got=(c.a, c.b))
+        raise ArgumentError(
+            "both are one degree of freedom",
+            where=where,
+            got=(c.a, c.b),
+            remedy="Name two joints, neither of which mimics the other.",
+        )
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)
 
 
@@ -662,7 +684,12 @@ def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = 
         try:
             made.append(makers[kind](**words))
         except TypeError as error:
-            raise ArgumentError(str(error).split("() ")[-1], where=f"{where} ({words['name']})", got=entry) from None
+            raise ArgumentError(
+                str(error).split("() ")[-1],
+                where=f"{where} ({words['name']})",
+                got=entry,
+                remedy="See docs/reference for the fields of each type.",
+            ) from None
     if reference is None and positions:
         reference = model.neutral()
         for name, value in positions.items():
@@ -685,11 +712,20 @@ def _read(source: str | Path) -> tuple[list[Any], Mapping[str, Any]]:
         try:
             text = Path(source).read_text(encoding="utf-8")
         except OSError as error:
-            raise ArgumentError(f"cannot be read: {error.strerror}", where=where, got=str(source)) from None
+            raise ArgumentError(
+                f"cannot be read: {error.strerror}",
+                where=where,
+                got=str(source),
+                remedy="Check the path and its permissions.",
+            ) from None
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ArgumentError(f"is not YAML: {' '.join(str(error).split())}", where=where) from None
+        raise ArgumentError(
+            f"is not YAML: {' '.join(str(error).split())}",
+            where=where,
+            remedy="Correct the line named; strings with colons need quotes.",
+        ) from None
     if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
         raise ArgumentError(
             "expected a list under 'constraints'",

@@ -104,7 +104,12 @@ class SymbolicQuantities:
         model = self.model
         number = model.link_index(link)
         if number == 0:
-            raise ArgumentError(f"link {link!r} is the root: no joint carries it", where="link", got=link)
+            raise ArgumentError(
+                f"link {link!r} is the root: no joint carries it",
+                where="link",
+                got=link,
+                remedy="Name a link that a joint moves.",
+            )
         own = {"child": link, "parent": model.link_names[link_tree(model).parent[number]]}
         if isinstance(expressed_in, str) and expressed_in not in model.link_names:
             expressed_in = own.get(expressed_in, expressed_in)

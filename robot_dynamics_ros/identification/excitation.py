@@ -92,7 +92,9 @@ class Excitation:
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
             raise ArgumentError(
-                f"{periods!r} periods at {rate!r} points a second make no trajectory", where="trajectory"
+                f"{periods!r} periods at {rate!r} points a second make no trajectory",
+                where="trajectory",
+                remedy="Give at least one period and a rate above zero.",
             )
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)

@@ -128,7 +128,7 @@ def from_denavit_hartenberg(
     table = [_row(row, k) for k, row in enumerate(rows)]
     n = len(table)
     if not n:
-        raise ArgumentError("the table has no rows", where="rows")
+        raise ArgumentError("the table has no rows", where="rows", remedy="Give one row for each joint.")
     placeholder = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
     bodies = _one_each(inertias, n, "inertias") or [placeholder] * n
     bounds = _one_each(limits, n, "limits") or [JointLimits()] * n
@@ -209,12 +209,16 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
             continue
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC) or joint.mimic is not None:
             kind = "a mimic joint" if joint.mimic is not None else joint.type.name.lower()
-            raise ModelError(f"joint {joint.name!r} is {kind}: a table has no row for it", where=f"link {tip!r}")
+            raise ModelError(
+                f"joint {joint.name!r} is {kind}: a table has no row for it",
+                where=f"link {tip!r}",
+                remedy="Name a link that revolute and prismatic joints alone carry, or lock the joint.",
+            )
         axes.append(T[:3, :3] @ joint.axis)
         points.append(T[:3, 3].copy())
         path.append(joint.name)
     if not path:
-        raise ModelError("no joint moves it", where=f"link {tip!r}")
+        raise ModelError("no joint moves it", where=f"link {tip!r}", remedy="Name a link beyond a moving joint.")
     return axes, points, path, T
 
 

@@ -135,6 +135,9 @@ def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
             raise UnknownNameError("joint", name, model.joint_names, where="motors")
         if model.joint(name).type.nv != 1:
             raise ArgumentError(
-                "a motor drives a joint of one degree of freedom", where=f"motor of joint {name!r}", got=name
+                "a motor drives a joint of one degree of freedom",
+                where=f"motor of joint {name!r}",
+                got=name,
+                remedy="Name a revolute, continuous or prismatic joint.",
             )
     return [name for name in model.joint_names if name in motors]

@@ -130,7 +130,12 @@ def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass:
     if p.ndim != 2 or p.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,) or not np.isfinite(p).all():
         raise ArgumentError("expected (n, 3) finite vertices and (k, 3) triangles", where="mesh", got=vertices)
     if not len(faces) or faces.min() < 0 or faces.max() >= len(p):
-        raise ArgumentError("a triangle names a vertex that does not exist", where="mesh", got=triangles)
+        raise ArgumentError(
+            "a triangle names a vertex that does not exist",
+            where="mesh",
+            got=triangles,
+            remedy="Give numbers of vertices from 0 on.",
+        )
     _, same = np.unique(p.round(12), axis=0, return_inverse=True)
     edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
@@ -145,7 +150,12 @@ def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass:
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
     volume = six.sum() / 6
     if not abs(volume) > 1e-15 * max(float(np.ptp(p, axis=0).max()), 1e-300) ** 3:
-        raise ArgumentError("the surface encloses no volume", where="mesh", got=volume)
+        raise ArgumentError(
+            "the surface encloses no volume",
+            where="mesh",
+            got=volume,
+            remedy="Give a closed surface whose triangles turn the same way round.",
+        )
     first = (six[:, None] * (a + b + c)).sum(axis=0) / 24
     s = a + b + c
     second = sum(np.einsum("i,ij,ik->jk", six, x, x) for x in (a, b, c, s)) / 120
@@ -176,7 +186,11 @@ def inertia_of_mesh_file(
         mesh: Any = trimesh.load(str(path), force="mesh")
         vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
-        raise ArgumentError(f"cannot be read ({type(error).__name__}: {error})", where=str(path)) from None
+        raise ArgumentError(
+            f"cannot be read ({type(error).__name__}: {error})",
+            where=str(path),
+            remedy="Check that the file holds a mesh of a format that trimesh reads.",
+        ) from None
     try:
         return inertia_of_mesh(vertices, faces, density=density, mass=mass)
     except ArgumentError as error:
@@ -278,7 +292,12 @@ def inertia_of_density(
     s = found.estimate * float(np.prod(half))
     m = float(s[0])
     if not m > 0.0:
-        raise ArgumentError("there is no mass in the box", where="density", got=m)
+        raise ArgumentError(
+            "there is no mass in the box",
+            where="density",
+            got=m,
+            remedy="Check the density function and the corners of the box.",
+        )
     c = s[1:4] / m
     E = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]]) / m - np.outer(c, c)
     E = m * half[:, None] * E * half

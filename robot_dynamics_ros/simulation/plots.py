@@ -34,7 +34,11 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
     model = run.model
     kinds = joint_kinds(model)
     if not kinds:
-        raise ArgumentError("has no joint with one coordinate", where=f"robot {model.name!r}")
+        raise ArgumentError(
+            "has no joint with one coordinate",
+            where=f"robot {model.name!r}",
+            remedy="There is nothing to draw over time; view it instead.",
+        )
     wanted = None if reference is None else np.asarray(reference, dtype=float)
     if wanted is not None and wanted.shape != run.q.shape:
         raise ArgumentError(f"expected {run.q.shape}, got {wanted.shape}", where="reference", got=wanted.shape)

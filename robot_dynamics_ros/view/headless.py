@@ -134,10 +134,18 @@ class Browser:
         while True:
             message = self._next(deadline - time.monotonic())
             if message is None:
-                raise RobotDynamicsError(f"no answer to {method} within {timeout:g} s", where="browser")
+                raise RobotDynamicsError(
+                    f"no answer to {method} within {timeout:g} s",
+                    where="browser",
+                    remedy="Close other programs, or allow more time.",
+                )
             if message.get("id") == self._number:
                 if "error" in message:
-                    raise RobotDynamicsError(f"{method}: {message['error'].get('message')}", where="browser")
+                    raise RobotDynamicsError(
+                        f"{method}: {message['error'].get('message')}",
+                        where="browser",
+                        remedy="Please report it, with the version of the browser.",
+                    )
                 return dict(message["result"])
 
     def _next(self, timeout: float) -> dict[str, Any] | None:
@@ -172,7 +180,11 @@ class Browser:
         """
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise RobotDynamicsError(str(answer["exceptionDetails"]), where="browser")
+            raise RobotDynamicsError(
+                str(answer["exceptionDetails"]),
+                where="browser",
+                remedy="Please report it, with the version of the browser.",
+            )
         return answer["result"].get("value")
 
     def wait(self, condition: str | Callable[[], Any], timeout: float = 30.0) -> bool:

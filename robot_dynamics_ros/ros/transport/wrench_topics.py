@@ -31,7 +31,10 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     if not np.isfinite(wrench).all():
         raise ArgumentError(
-            f"the wrench has a component that is not finite: {wrench.tolist()}", where="external_wrench", got=wrench
+            f"the wrench has a component that is not finite: {wrench.tolist()}",
+            where="external_wrench",
+            got=wrench,
+            remedy="Send finite numbers.",
         )
     return wrench
 

@@ -52,11 +52,20 @@ class LiveState:
         names = list(message.name)
         known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
         if not known:
-            raise ArgumentError("the message has none of the robot's joints", where="joint_states", got=names[:20])
+            raise ArgumentError(
+                "the message has none of the robot's joints",
+                where="joint_states",
+                got=names[:20],
+                remedy="Check the topic and the namespace.",
+            )
         for field in ("position", "velocity", "effort"):
             size = len(getattr(message, field))
             if size not in (0, len(names)) or (field == "position" and not size):
-                raise ArgumentError(f"{field} has {size} values for {len(names)} names", where="joint_states")
+                raise ArgumentError(
+                    f"{field} has {size} values for {len(names)} names",
+                    where="joint_states",
+                    remedy="Give as many values as names, or none.",
+                )
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
@@ -64,7 +73,11 @@ class LiveState:
         for row, i, j in known:
             q[i] = message.position[row]
             if not math.isfinite(q[i]):
-                raise ArgumentError(f"the position of joint {names[row]!r} is {q[i]}", where="joint_states")
+                raise ArgumentError(
+                    f"the position of joint {names[row]!r} is {q[i]}",
+                    where="joint_states",
+                    remedy="Positions have to be finite; leave out joints that are not known.",
+                )
             v[j] = message.velocity[row] if len(message.velocity) else math.nan
             if not math.isfinite(v[j]):
                 guessed.append((i, j))

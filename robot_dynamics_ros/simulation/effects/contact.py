@@ -145,7 +145,12 @@ class GroundContact:
             object.__setattr__(self, name, frozen_array(value, (3,)))
         length = float(np.linalg.norm(self.plane_normal))
         if length < 1e-9:
-            raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal)
+            raise ArgumentError(
+                "the normal has no direction",
+                where=where,
+                got=self.plane_normal,
+                remedy="Give a vector that is not zero.",
+            )
         object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
         if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
             raise ArgumentError(

@@ -159,7 +159,10 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
         made: Integrator = factory(**options)
     except TypeError:
         raise ArgumentError(
-            f"integrator {integrator!r} does not take {sorted(options)}", where="integrator options", got=options
+            f"integrator {integrator!r} does not take {sorted(options)}",
+            where="integrator options",
+            got=options,
+            remedy="Leave them out, or choose an integrator that takes them.",
         ) from None
     return made
 

@@ -185,7 +185,12 @@ class MujocoPlant:
         names = [shape.name for shape in shapes]
         for shape in shapes:
             if names.count(shape.name) > 1:
-                raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names)
+                raise ArgumentError(
+                    f"two shapes are called {shape.name!r}",
+                    where="shapes",
+                    got=names,
+                    remedy="Give each a name of its own.",
+                )
             if shape.link and shape.link not in self.model.link_names:
                 raise UnknownNameError("link", shape.link, self.model.link_names, where=f"shape {shape.name!r}")
 
@@ -568,7 +573,11 @@ class MujocoPlant:
             ArgumentError: the plant was made without constraints.
         """
         if self.constraints is None:
-            raise ArgumentError("the plant was made without constraints", where="constraints")
+            raise ArgumentError(
+                "the plant was made without constraints",
+                where="constraints",
+                remedy="Pass constraints= when the plant is made.",
+            )
         ask, q = self._look(), self.q
         kinds, numbers = ask.efc_type[: ask.nefc], ask.efc_id[: ask.nefc]
         equality = kinds == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)

@@ -35,10 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--symbol",
         action="append",
         default=[],
-        metavar="PLACE=NAME",
+        metavar="PARAMETER=NAME",
         help="make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g (repeatable)",
     )
-    parser.add_argument("--list-places", action="store_true", help="print every place that --symbol can name, and stop")
+    parser.add_argument(
+        "--list-parameters", action="store_true", help="print every parameter that --symbol can name, and stop"
+    )
     parser.add_argument("--coordinates", default="q", metavar="LETTER", help="letter of the coordinates (theta, say)")
     parser.add_argument(
         "--motor",
@@ -96,11 +98,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Derive, prove and print."""
     model = load_model(options)
-    if options.list_places:
-        from robot_dynamics_ros.equations.places import places_of
+    if options.list_parameters:
+        from robot_dynamics_ros.equations.parameters import parameters_of
 
-        rows = [[place, f"{value:.6g}", unit, meaning] for place, (meaning, unit, value) in places_of(model).items()]
-        print_table(options, ["place", "value", "unit", "meaning"], rows, name=model.name)
+        rows = [
+            [parameter, f"{value:.6g}", unit, meaning]
+            for parameter, (meaning, unit, value) in parameters_of(model).items()
+        ]
+        print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
     from robot_dynamics_ros.equations.document import PARTS, document_of, document_of_formulas
@@ -235,24 +240,26 @@ def _code(formulas: list[Any], kind: str) -> str:
 
 
 def parse_symbols(given: Iterable[str]) -> dict[str, str]:
-    """``PLACE=NAME`` pairs.
+    """``PARAMETER=NAME`` pairs.
 
     Raises:
-        ArgumentError: not of that form, or one place twice.
+        ArgumentError: not of that form, or one parameter twice.
     """
     found: dict[str, str] = {}
     for text in given:
-        place, equals, name = text.partition("=")
-        if not equals or not place or not name:
+        parameter, equals, name = text.partition("=")
+        if not equals or not parameter or not name:
             raise ArgumentError(
-                f"expected PLACE=NAME, got {text!r}",
+                f"expected PARAMETER=NAME, got {text!r}",
                 where="--symbol",
                 got=text,
-                remedy="For example mass:forearm=m2; --list-places shows all places.",
+                remedy="For example mass:forearm=m2; --list-parameters shows all parameters.",
             )
-        if place in found:
-            raise ArgumentError(f"{place} is named twice", where="--symbol", got=text, remedy="Name each place once.")
-        found[place] = name
+        if parameter in found:
+            raise ArgumentError(
+                f"{parameter} is named twice", where="--symbol", got=text, remedy="Name each parameter once."
+            )
+        found[parameter] = name
     return found
 
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--symbol",
         action="append",
         default=[],
-        metavar="PLACE=NAME",
+        metavar="PARAMETER=NAME",
         help="one number to be changed at run time, e.g. mass:forearm=m2 (repeatable)",
     )
     parser.add_argument(

@@ -119,6 +119,8 @@ def _lead(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     except ValueError:
         raise ArgumentError(
             f"the batch dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit together",
+            where="configurations",
+            got=(a.shape, b.shape),
             remedy="Leading dimensions follow numpy's broadcasting.",
         ) from None
 

@@ -16,7 +16,7 @@ from robot_dynamics_ros.equations.formulas import Formulas, frozen
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
-from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.simplify import Writer
 from robot_dynamics_ros.equations.symbol_tree import Lift, SymbolTree, exact_leaves, float_leaves
 from robot_dynamics_ros.equations.trig_ring import TrigRing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.equations.formulas import Formulas
-from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.errors import UnknownNameError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
 from robot_dynamics_ros.equations.motors import MotorEquations, motor_equations, motor_names
-from robot_dynamics_ros.equations.places import Definition, Symbols
+from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.proof import Proof, prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
 from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
@@ -198,8 +198,8 @@ def symbolic(
 
     Args:
         model: the robot; its joints may be of any type but floating.
-        symbols: which numbers become symbols: place → name (``{"mass:forearm": "m2", "gravity": "g"}``, see
-            :mod:`robot_dynamics_ros.equations.places`), ``"auto"`` for all of them under textbook names, or ``None``
+        symbols: which numbers become symbols: parameter → name (``{"mass:forearm": "m2", "gravity": "g"}``, see
+            :mod:`robot_dynamics_ros.equations.parameters`), ``"auto"`` for all of them under textbook names, or ``None``
             for numbers everywhere.
         coordinates: letter of the coordinates, numbered from 1; velocities are called d<letter>1, accelerations
             dd<letter>1.

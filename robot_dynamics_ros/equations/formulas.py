@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
-from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
 __all__ = ["Formulas"]

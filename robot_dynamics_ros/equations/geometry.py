@@ -9,13 +9,13 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.elementary_tree import z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
-from robot_dynamics_ros.equations.places import (
+from robot_dynamics_ros.equations.parameters import (
     AXES,
     MOMENTS,
     Definition,
     Symbols,
     body_links,
-    places_of,
+    parameters_of,
     resolve_symbols,
 )
 from robot_dynamics_ros.errors import ModelError
@@ -62,7 +62,7 @@ class Geometry:
 
     Args:
         model: the robot.
-        symbols: as :func:`~robot_dynamics_ros.equations.places.resolve_symbols` takes them.
+        symbols: as :func:`~robot_dynamics_ros.equations.parameters.resolve_symbols` takes them.
         taken: names in use for something else → what for.
 
     Attributes:
@@ -84,12 +84,12 @@ class Geometry:
                 remedy="Check the joint types in its URDF.",
             )
         self.model = model
-        self._places = places_of(model)
+        self._parameters = parameters_of(model)
         defined = resolve_symbols(model, symbols, taken or {})
-        self._symbols = {place: definition.symbol for place, definition in defined.items()}
-        order = list(self._places)
-        unique = {d.symbol: d for d in sorted(defined.values(), key=lambda d: order.index(d.place), reverse=True)}
-        self.definitions: list[Definition] = sorted(unique.values(), key=lambda d: order.index(d.place))
+        self._symbols = {parameter: definition.symbol for parameter, definition in defined.items()}
+        order = list(self._parameters)
+        unique = {d.symbol: d for d in sorted(defined.values(), key=lambda d: order.index(d.parameter), reverse=True)}
+        self.definitions: list[Definition] = sorted(unique.values(), key=lambda d: order.index(d.parameter))
         self.bodies = [self._body(i, link) for i, link in enumerate(body_links(model))]
         self.gravity = self._gravity()
         self.base_rotation = exact_rotation(model.base.rotation)
@@ -98,9 +98,9 @@ class Geometry:
         self.root_com = [self._entry(f"com:{model.root_link}.{axis}") for axis in AXES]
         self.armature = [self._armature(dof) for dof in range(model.nv)]
 
-    def _entry(self, place: str) -> Entry:
-        value = self._places[place][2]
-        symbol = self._symbols.get(place)
+    def _entry(self, parameter: str) -> Entry:
+        value = self._parameters[parameter][2]
+        symbol = self._symbols.get(parameter)
         return fraction_of(value) if symbol is None else Parameter(symbol, value)
 
     def _body(self, i: int, link: str) -> GeometryBody:
@@ -129,7 +129,7 @@ class Geometry:
 
     def _gravity(self) -> Vector:
         if "gravity" in self._symbols:
-            value = self._places["gravity"][2]
+            value = self._parameters["gravity"][2]
             return [
                 Parameter(self._symbols["gravity"], value, 1 if g > 0 else -1) if g else Fraction(0)
                 for g in self.model.gravity.tolist()
@@ -140,11 +140,13 @@ class Geometry:
         for name in self.model.joint_names:
             block = self.model.v_slice(name)
             if block.start <= dof < block.stop:
-                place = f"armature:{name}" if block.stop - block.start == 1 else f"armature:{name}[{dof - block.start}]"
-                if place in self._places:
+                parameter = (
+                    f"armature:{name}" if block.stop - block.start == 1 else f"armature:{name}[{dof - block.start}]"
+                )
+                if parameter in self._parameters:
                     return (
-                        Parameter(self._symbols[place], float(self.model.armature[dof]))
-                        if place in self._symbols
+                        Parameter(self._symbols[parameter], float(self.model.armature[dof]))
+                        if parameter in self._symbols
                         else fraction_of(float(self.model.armature[dof]))
                     )
         return fraction_of(float(self.model.armature[dof]))

@@ -51,8 +51,8 @@ def euler_lagrange(ring: TrigRing) -> LagrangeTerms:
         before = poses[body.parent] if body.parent >= 0 else (base_R, base_r)
         joint_R = ring.matmul(before[0], [[lift(x) for x in row] for row in body.rotation])
         joint_r = at(before, [lift(x) for x in body.position])
-        turn, shift = _joint_motion(ring, number, body)
-        pose = (ring.matmul(joint_R, turn), at((joint_R, joint_r), shift))
+        rotation, shift = _joint_motion(ring, number, body)
+        pose = (ring.matmul(joint_R, rotation), at((joint_R, joint_r), shift))
         poses.append(pose)
         center = at(pose, [lift(x) for x in body.com])
         rate = [ring.by_time(x) for x in center]
@@ -96,7 +96,7 @@ def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list
     # Rodrigues: 1 + sin θ [a]× + (1 − cos θ) (a aᵀ − 1)
     x, y, z = axis
     cross = [[ring.zero, -z, y], [z, ring.zero, -x], [-y, x, ring.zero]]
-    turn = [
+    rotation = [
         [
             identity[i][j]
             + ring.mul(angle.s, cross[i][j])
@@ -109,8 +109,8 @@ def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list
         shift = [
             ring.mul(a, ring.q[body.q]) + ring.mul(b, ring.q[body.q + 1]) for a, b in zip(along_x, along_y, strict=True)
         ]
-        return turn, shift
-    return turn, still
+        return rotation, shift
+    return rotation, still
 
 
 def _angular_velocity(ring: TrigRing, R: list[list[Poly]]) -> list[Poly]:

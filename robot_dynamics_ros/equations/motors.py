@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.equations.numbers import fraction_of
-from robot_dynamics_ros.equations.places import Definition
+from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.model.motors import check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -14,7 +14,7 @@ from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.formulas import Formulas, check_offset, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.numbers import fraction_of
-from robot_dynamics_ros.equations.places import AXES, Definition
+from robot_dynamics_ros.equations.parameters import AXES, Definition
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -199,11 +199,11 @@ class SymbolicQuantities:
         inputs: dict[str, Given] = {"point": numbers(check_offset(offset, "offset"), "offset")}
         options: dict[str, Any] = {"link": self.model.link_index(point_on), "axes": "observer"}
         if expressed_in is not None:
-            to, turned = frame_of(self.model, expressed_in, "expressed_in")
+            to, frame = frame_of(self.model, expressed_in, "expressed_in")
             options["axes"] = to
-            if turned is not None:
+            if frame is not None:
                 options["own_axes"] = True
-                inputs["axes"] = rotation(turned.rotation, "expressed_in")
+                inputs["axes"] = rotation(frame.rotation, "expressed_in")
         options |= self._observer(relative_to, inputs)
         words = ("position", "rotation", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
         letters = ("p", "R", "v", "a", "omega", "alpha")
@@ -330,8 +330,8 @@ class SymbolicQuantities:
                 raise ArgumentError(
                     f"expected one frame, got shape {rows.shape[:-2]}", where="observer", got=rows.shape
                 )
-            turned, rest = rotation(rows[:3], "observer"), numbers(rows[3:], "observer")
-            inputs["observer"] = Given((*turned.entries, *rest.entries))
+            axes, rest = rotation(rows[:3], "observer"), numbers(rows[3:], "observer")
+            inputs["observer"] = Given((*axes.entries, *rest.entries))
             return {"observer": at, "own_observer": True}
         return {"observer": at}
 
@@ -352,10 +352,10 @@ class SymbolicQuantities:
                 got=observer,
                 remedy="Name the link that carries the joint, or use a Frame.",
             )
-        place = next((b for b in geometry.bodies if b.joint == joint), None)
-        owner = "" if place is None or place.parent < 0 else geometry.bodies[place.parent].link
-        if place is not None and link == (owner or model.root_link):
-            position = tuple(place.position)
+        body = next((b for b in geometry.bodies if b.joint == joint), None)
+        owner = "" if body is None or body.parent < 0 else geometry.bodies[body.parent].link
+        if body is not None and link == (owner or model.root_link):
+            position = tuple(body.position)
         else:
             origin = next(j for j in model.description.joints if j.name == joint).origin.position
             position = tuple(fraction_of(x) for x in origin)

@@ -13,7 +13,7 @@ def render_data(document: Document) -> dict[str, Any]:
     """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python read them.
 
     ``sections`` hold ``equations`` (name, index, value, and time derivatives of the name), ``symbols`` (name, value, unit,
-    meaning, place) and ``rows`` of a table, each a dictionary.
+    meaning, parameter) and ``rows`` of a table, each a dictionary.
     """
     return {
         "title": document.title,
@@ -29,7 +29,7 @@ def _section(section: Section) -> dict[str, Any]:
         found["equations"] = [_equation(line) for line in section.lines]
     if section.definitions:
         found["symbols"] = [
-            {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "place": d.place}
+            {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "parameter": d.parameter}
             for d in section.definitions
         ]
     if section.rows:

@@ -34,7 +34,7 @@ class Writer:
         self._letters = [*(symbols[name] for name in ring.parameter_names), *roots, *q, *v, *a]
         assert len(self._letters) == ring.first_angle
         self._masses = [
-            symbols[d.symbol] for d in ring.geometry.definitions if d.place.split(":")[0] in ("mass", "gravity")
+            symbols[d.symbol] for d in ring.geometry.definitions if d.parameter.split(":")[0] in ("mass", "gravity")
         ]
         self._rates = [*v, *a]
         angles = [

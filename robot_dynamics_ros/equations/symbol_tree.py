@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, Layout, NumericTree, RootConstants
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
-from robot_dynamics_ros.equations.places import clean_inertia, clean_vector
+from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Transform, Vec3
 

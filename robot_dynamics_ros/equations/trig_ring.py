@@ -163,8 +163,8 @@ class TrigRing:
         total = x.diff(self.q[j])
         for angle in self.angles:
             if angle.q == j:
-                turn = x.diff(angle.s) * angle.c - x.diff(angle.c) * angle.s
-                total = total + turn * self._fraction(angle.multiplier)
+                rate = x.diff(angle.s) * angle.c - x.diff(angle.c) * angle.s
+                total = total + rate * self._fraction(angle.multiplier)
         return self.reduce(total)
 
     def by_time(self, x: Poly) -> Poly:
@@ -181,16 +181,16 @@ class TrigRing:
     def evaluate(self, outputs: Iterable[Any]) -> list[Poly]:
         """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
         wanted = list(outputs)
-        turns = {}
+        sincos = {}
         for angle in self.angles:
             argument = self.q[angle.q] * self._fraction(angle.multiplier) + self.number(angle.offset)
-            turns[argument] = (angle.s, angle.c)
+            sincos[argument] = (angle.s, angle.c)
         value: dict[int, Poly] = {}
         for node in reachable(x for x in wanted if isinstance(x, Expr)):
-            value[node.id] = self._node(node, value, turns)
+            value[node.id] = self._node(node, value, sincos)
         return [value[x.id] if isinstance(x, Expr) else self.number(Fraction(x)) for x in wanted]
 
-    def _node(self, node: Expr, value: dict[int, Poly], turns: dict[Poly, tuple[Poly, Poly]]) -> Poly:
+    def _node(self, node: Expr, value: dict[int, Poly], sincos: dict[Poly, tuple[Poly, Poly]]) -> Poly:
         if node.op == "const":
             return self.number(Fraction(node.a))
         if node.op == "leaf":
@@ -204,10 +204,10 @@ class TrigRing:
         if node.op == "neg":
             return -x
         if node.op in ("sin", "cos"):
-            if x in turns:
-                s, c = turns[x]
+            if x in sincos:
+                s, c = sincos[x]
                 return s if node.op == "sin" else c
-            s, c = turns[-x]
+            s, c = sincos[-x]
             return -s if node.op == "sin" else c
         y = value[node.b.id]
         if node.op == "mul":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
-from robot_dynamics_ros.equations.places import Symbols
+from robot_dynamics_ros.equations.parameters import Symbols
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_cmake, c_test
@@ -83,7 +83,7 @@ def export_code(
         real: ``"double"`` or ``"float"`` (C alone).
         prefix: of all names in C, and the files' name; the robot's name if not given.
         links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
-        symbols: numbers to be changed at run time: place → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
+        symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
             takes them; they become members of a structure that every function takes.
         external: links on which known wrenches act; the functions then take an array of (len(external), 6).
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
@@ -97,7 +97,7 @@ def export_code(
         the files.
 
     Raises:
-        UnknownNameError: a function, link, joint, place, integrator, … that does not exist.
+        UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.
         ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
 

@@ -11,7 +11,7 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import estimated_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
-from robot_dynamics_ros.equations.places import Definition, Symbols
+from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request

@@ -65,10 +65,10 @@ def test_equations_and_operation_counts_as_json(capsys, tmp_path):
     M, G = rd.mass_matrix(model, q), rd.gravity_forces(model, q)
     assert found["M", "1", "2"] == pytest.approx(M[0, 1]) and found["G", "2"] == pytest.approx(G[1])
     assert data["file"] == str(tmp_path / "e.tex") and "begin{document}" in (tmp_path / "e.tex").read_text()
-    assert main(["equations", "two_link", "--list-places", "--json"]) == 0
+    assert main(["equations", "two_link", "--list-parameters", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {"place": "mass:forearm", "unit": "kg"}.items() <= next(
-        r for r in rows if r["place"] == "mass:forearm"
+    assert {"parameter": "mass:forearm", "unit": "kg"}.items() <= next(
+        r for r in rows if r["parameter"] == "mass:forearm"
     ).items()
     assert main(["export", "two_link", "--functions", "mass_matrix", "--report", "--json"]) == 0
     (count,) = json.loads(capsys.readouterr().out)["functions"]

@@ -128,7 +128,7 @@ def test_the_command(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["equations", "two_link", "--motor", "elbow:R=1,kt=0.1,L=1e-3,N=50", "-o", str(page)]) == 0
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert main(["equations", "two_link", "--list-places"]) == 0
+    assert main(["equations", "two_link", "--list-parameters"]) == 0
     assert "mass:forearm" in capsys.readouterr().out
 
 
@@ -136,7 +136,7 @@ def test_the_command(tmp_path, capsys):
     "arguments, message",
     [
         (["nowhere.urdf"], "neither a file"),
-        (["two_link", "--symbol", "mass:forearm"], "PLACE=NAME"),
+        (["two_link", "--symbol", "mass:forearm"], "PARAMETER=NAME"),
         (["two_link", "--symbol", "mass:forearm=int"], "keyword"),
         (["two_link", "--motor", "elbow:R=1"], "needs kt"),
         (["two_link", "--motor", "elbow:R=1,X=2"], "not understood"),

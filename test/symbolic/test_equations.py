@@ -75,10 +75,10 @@ def test_the_three_link_arm_against_an_independent_derivation():
     model = rd.load_robot("three_link")
     ours = rd.symbolic(model, symbols="auto")
     q, v = list(ours.q), list(ours.v)
-    value = {d.place: S.Symbol(d.symbol, real=True) for d in ours.definitions if d.place}
+    value = {d.parameter: S.Symbol(d.symbol, real=True) for d in ours.definitions if d.parameter}
 
-    def vector(place):
-        return S.Matrix([value.get(f"{place}.{axis}", 0) for axis in "xyz"])
+    def vector(parameter):
+        return S.Matrix([value.get(f"{parameter}.{axis}", 0) for axis in "xyz"])
 
     def inertia(link):
         return S.Matrix(3, 3, lambda i, j: value.get(f"inertia:{link}.{''.join(sorted('xyz'[i] + 'xyz'[j]))}", 0))
@@ -244,5 +244,5 @@ def test_unknown_places_and_letters_are_refused():
 def test_one_symbol_for_equal_numbers():
     model = rd.limb(2, masses=1.5)
     ours = rd.symbolic(model, {"mass:segment1": "m", "mass:segment2": "m"})
-    assert [d.symbol for d in ours.definitions if d.place] == ["m"]
+    assert [d.symbol for d in ours.definitions if d.parameter] == ["m"]
     assert_allclose(ours.function("M")([0.2, 0.4]), rd.mass_matrix(model, [0.2, 0.4]), rtol=1e-12)

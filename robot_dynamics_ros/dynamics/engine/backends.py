@@ -219,7 +219,7 @@ def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, A
 
 
 def _native(made: _Made, name: str, options: Options, backend: str) -> Any:
-    """A compiled engine; ``None``, said once in the log, where the compiler turns out not to work and nobody insisted.
+    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for.
 
     Raises:
         BackendError: the backend was asked for by name.

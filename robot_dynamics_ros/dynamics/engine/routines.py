@@ -229,7 +229,7 @@ _C_TYPES: dict[str, Any] = {
 
 
 def _unusual(*_: Any) -> None:
-    """Where compiled entries turn when an argument is not a plain array: the caller handles it."""
+    """Whom compiled entries ask when an argument is not a plain array: the caller handles it."""
 
 
 def make_routines(

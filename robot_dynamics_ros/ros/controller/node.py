@@ -19,7 +19,6 @@ from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
-from robot_dynamics_ros.ros.controller.command_topic_watch import other_publishers
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.report import ControllerReport
@@ -36,6 +35,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
 )
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS, command_topic
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
@@ -264,10 +264,11 @@ class ControllerNode(LifecycleNode):
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
         assert self.loop is not None
         policy = self.parameters["second_publisher"]
-        others = other_publishers(self, self.loop.command_publisher) if policy != "ignore" else []
+        topic = self.loop.command_publisher.topic_name
+        others = competing_publishers(self, topic, own=True) if policy != "ignore" else []
         if not others:
             return True
-        text = f"{self.loop.command_publisher.topic_name} is published by {', '.join(others)} too"
+        text = f"{topic} is published by {', '.join(others)} too"
         self.rejections.report(
             "second_publisher", text if policy == "report" else f"{text}: the controller stays inactive"
         )

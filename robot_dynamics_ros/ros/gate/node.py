@@ -20,9 +20,9 @@ from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_setting
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.graph import publishing_nodes
+from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, check_joints
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -70,6 +70,7 @@ class EffortGateNode(Node):
     def _start(self, text: str) -> None:
         values = self.parameters
         model = check_controllable(load_robot_model(text, values, self.get_logger()))
+        check_joints(values["joints"])
         joints = values["joints"] or model.joint_names
         for name in joints:
             if name not in model.joint_names:
@@ -168,9 +169,10 @@ class EffortGateNode(Node):
         if policy == "ignore" or gate.state is GateState.STOPPED:
             return
         topic = self._reader.subscription.topic_name
-        if self.count_publishers(topic) <= 1:
+        names = competing_publishers(self, topic)
+        if not names:
             return
-        text = f"{topic} is published by {', '.join(publishing_nodes(self, topic))}"
+        text = f"{topic} is published by {', '.join(names)}"
         if policy == "stop":
             gate.stop(time.monotonic_ns(), "second_publisher", text)
             self._stopped()

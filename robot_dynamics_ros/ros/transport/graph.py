@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-__all__ = ["publishing_nodes"]
+__all__ = ["competing_publishers", "publishing_nodes"]
 
 
 def publishing_nodes(node: Node, topic: str) -> list[str]:
@@ -18,3 +18,20 @@ def publishing_nodes(node: Node, topic: str) -> list[str]:
         for info in node.get_publishers_info_by_topic(topic)
         if info.node_name != "_NODE_NAME_UNKNOWN_"
     )
+
+
+def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
+    """Full names of the nodes that publish on a topic for which there should be one publisher; empty if there is one.
+
+    Two controllers on one command topic shake the arm between them.
+
+    Args:
+        topic: full name.
+        own: whether ``node`` is the one publisher that there should be; it is then left out.
+    """
+    if node.count_publishers(topic) <= 1:
+        return []
+    names = publishing_nodes(node, topic)
+    if own and node.get_fully_qualified_name() in names:
+        names.remove(node.get_fully_qualified_name())
+    return names

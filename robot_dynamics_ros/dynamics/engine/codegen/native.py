@@ -111,7 +111,7 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
 
     Args:
         optimize: run LLVM's loop and vector passes first; worth it for loops, not for straight lines.
-        vectorize: the vector passes among them; not worth their time for loops of a few turns.
+        vectorize: the vector passes among them; not worth their time for loops of a few iterations.
     """
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
@@ -212,7 +212,9 @@ class NativeLibrary:
         """
         found = int(self._engine.get_function_address(name))
         if not found:
-            raise BackendError(f"compiled code has no function {name!r}", remedy="Delete the kernel cache.")
+            raise BackendError(
+                f"it has no function {name!r}", where="compiled code", got=name, remedy="Delete the kernel cache."
+            )
         return found
 
     def batch(self, arrays: int, name: str = "batch") -> Callable[..., None]:

@@ -26,7 +26,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Definition", "Symbols", "automatic_symbols", "places_of", "resolve_symbols"]
+__all__ = ["Definition", "Symbols", "automatic_symbols", "parameters_of", "resolve_symbols"]
 
 AXES = "xyz"
 MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -42,14 +42,14 @@ class Definition:
         meaning: in words.
         unit: SI unit, ``""`` for none.
         value: in this robot, ``None`` for variables.
-        place: where it stands, ``""`` for variables.
+        parameter: the number of the robot that it stands for, such as ``"mass:forearm"``; ``""`` for variables.
     """
 
     symbol: str
     meaning: str
     unit: str
     value: float | None = None
-    place: str = ""
+    parameter: str = ""
 
 
 def clean_vector(values: np.ndarray) -> np.ndarray:
@@ -67,12 +67,12 @@ def body_links(model: RobotModel) -> list[str]:
     return [model.joint(joint).child for joint in model.moving_joint_names]
 
 
-def places_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
-    """Place → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
-    return {place: (meaning, unit, float(value)) for place, meaning, unit, value in _places(model)}
+def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
+    """Parameter → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
+    return {parameter: (meaning, unit, float(value)) for parameter, meaning, unit, value in _parameters(model)}
 
 
-def _places(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
+def _parameters(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
     root = model.root_link
     yield f"mass:{root}", f"mass of the root link {root}", "kg", model.root_inertia.mass
     for k, axis in enumerate(AXES):
@@ -159,11 +159,11 @@ def automatic_symbols(model: RobotModel) -> dict[str, str]:
     return symbols
 
 
-def _components(place: str, single: str, several: str, vector: np.ndarray) -> dict[str, str]:
+def _components(parameter: str, single: str, several: str, vector: np.ndarray) -> dict[str, str]:
     there = np.flatnonzero(vector)
     if len(there) == 1:
-        return {f"{place}.{AXES[there[0]]}": single}
-    return {f"{place}.{AXES[k]}": f"{several}_{AXES[k]}" for k in there}
+        return {f"{parameter}.{AXES[there[0]]}": single}
+    return {f"{parameter}.{AXES[k]}": f"{several}_{AXES[k]}" for k in there}
 
 
 def _common_axis(model: RobotModel) -> list[str] | None:
@@ -187,44 +187,46 @@ def _common_axis(model: RobotModel) -> list[str] | None:
 
 
 def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str]) -> dict[str, Definition]:
-    """Place → definition for the chosen symbols.
+    """Parameter → definition for the chosen symbols.
 
     Args:
-        symbols: place → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
-            several places of one kind that hold the same number.
+        symbols: parameter → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
+            several parameters of one kind that hold the same number.
         taken: names that are in use already → what for.
 
     Raises:
-        UnknownNameError: there is no such place.
+        UnknownNameError: there is no such parameter.
         ArgumentError: a name is no identifier, is a keyword, or clashes with another.
     """
     if symbols is None:
         symbols = {}
     if isinstance(symbols, str):
         if symbols != "auto":
-            raise ArgumentError("expected a mapping from places to names, 'auto' or None", where="symbols", got=symbols)
+            raise ArgumentError(
+                "expected a mapping from parameters to names, 'auto' or None", where="symbols", got=symbols
+            )
         symbols = {p: f"{s}_" if s in taken else s for p, s in automatic_symbols(model).items()}
-    known = places_of(model)
+    known = parameters_of(model)
     defined: dict[str, Definition] = {}
     first: dict[str, str] = {}
-    for place, name in symbols.items():
-        if place not in known:
-            raise _unknown(model, place, known)
-        meaning, unit, value = known[place]
+    for parameter, name in symbols.items():
+        if parameter not in known:
+            raise _unknown(model, parameter, known)
+        meaning, unit, value = known[parameter]
         other = first.get(str(name))
         if other is not None:
-            same_kind = other.split(":")[0] == place.split(":")[0]
+            same_kind = other.split(":")[0] == parameter.split(":")[0]
             if not same_kind or known[other][2] != value:
                 raise ArgumentError(
                     f"the name {name!r} is already taken by {other} = {known[other][2]:g} {known[other][1]}, which is "
-                    f"not the same as {place} = {value:g} {unit}",
+                    f"not the same as {parameter} = {value:g} {unit}",
                     where="symbols",
                     got=name,
                     remedy="Give each its own name.",
                 )
-        first.setdefault(str(name), place)
-        defined[place] = Definition(str(name), meaning, unit, value, place)
-    check_identifiers([*taken.items(), *((name, f"symbol of {place}") for name, place in first.items())])
+        first.setdefault(str(name), parameter)
+        defined[parameter] = Definition(str(name), meaning, unit, value, parameter)
+    check_identifiers([*taken.items(), *((name, f"symbol of {parameter}") for name, parameter in first.items())])
     if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
         raise ArgumentError(
             "gravity is named both as a whole and by component",
@@ -235,8 +237,8 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
     return defined
 
 
-def _unknown(model: RobotModel, place: str, known: Mapping[str, object]) -> Exception:
-    kind, _, rest = str(place).partition(":")
+def _unknown(model: RobotModel, parameter: str, known: Mapping[str, object]) -> Exception:
+    kind, _, rest = str(parameter).partition(":")
     link, _, component = rest.partition(".")
     if kind in ("mass", "com", "inertia") and link in model.link_names and link not in body_links(model):
         body = int(model.link_body[model.link_index(link)])
@@ -244,8 +246,8 @@ def _unknown(model: RobotModel, place: str, known: Mapping[str, object]) -> Exce
         if owner != link:
             return ArgumentError(
                 f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of its own here",
-                where=f"symbol {place}",
-                got=place,
+                where=f"symbol {parameter}",
+                got=parameter,
                 remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
             )
-    return UnknownNameError("place", place, known, where="symbols")
+    return UnknownNameError("parameter", parameter, known, where="symbols")

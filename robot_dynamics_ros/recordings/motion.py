@@ -16,6 +16,7 @@ __all__ = ["ORDER", "VELOCITIES", "SmoothMotion", "smooth_motion"]
 VELOCITIES = ("auto", "recorded", "positions")
 ORDER = 4
 """Usual order of the local polynomials."""
+_HIGHEST_ORDER = 10
 _EDGE = 4  # the last window / 4 rows at an edge see the acceleration with several times the noise of the others
 _BRIDGED = 0.25  # of the window: longer gaps part a recording
 _ROUGH = 0.03  # share by which recorded velocities may differ from those of the positions
@@ -82,6 +83,13 @@ def smooth_motion(
         window = choose_window(model, t, q, effort, order=order)
     if not (window > 0.0 and np.isfinite(window)):
         raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window", got=window)
+    if not 2 <= order <= _HIGHEST_ORDER:
+        raise ArgumentError(
+            f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}",
+            where="order",
+            got=order,
+            remedy="Accelerations need 2; from 6 on the polynomials follow the noise.",
+        )
     step = float(np.median(np.diff(t))) if n > 1 else 1.0
     samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
     samples = max(3, min(samples, (n - 1) | 1))

@@ -5,6 +5,7 @@ ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axi
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -27,6 +28,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
+from robot_dynamics_ros.view.layouts import write_layouts
 
 PACKAGE = "robot_dynamics_ros"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
@@ -252,17 +254,22 @@ def _simulator(
 def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
     if not _installed("rviz2"):
         return [LogInfo(msg="RViz is not started: it is not installed")]
-    frame = ["-f", model.root_link] if model is not None else []
     config = share_directory() / "config" / "robot.rviz"
+    remove: list[LaunchDescriptionEntity] = []
+    if model is not None:  # one with a display for the wrench of every joint
+        folder = tempfile.mkdtemp(prefix="robot_dynamics_ros_")
+        config = next(path for path in write_layouts(model, folder, namespace) if path.suffix == ".rviz")
+        remove = [RegisterEventHandler(OnShutdown(on_shutdown=lambda *_: shutil.rmtree(folder, ignore_errors=True)))]
     return [
+        *remove,
         Node(
             package="rviz2",
             executable="rviz2",
             namespace=namespace,
             output="log",
-            arguments=["-d", str(config), *frame],
+            arguments=["-d", str(config)],
             parameters=[{"use_sim_time": sim_time}],
-        )
+        ),
     ]
 
 

@@ -330,7 +330,9 @@ def _unit(kind: str, angle: bool) -> tuple[str, float]:
 
 
 class ControlPanel:
-    """Hold, reset, pause, step; set-points; gains and payload."""
+    """Hold, reset, pause, step; set-points and motions through several; gains and payload."""
+
+    MOST_POINTS = 100
 
     def __init__(self, gui: Any, model: RobotModel, controls: Controls) -> None:
         self._gui, self._model, self._controls = gui, model, controls
@@ -338,6 +340,7 @@ class ControlPanel:
         self._paused = False
         self._adjusted: dict[str, Any] = {}
         self._followed = False
+        self._points: list[tuple[Array, float]] = []
         with gui.add_folder("Robot"):
             self._answer = gui.add_markdown("drag a link with the mouse to pull it")
             for label, work in (
@@ -352,6 +355,10 @@ class ControlPanel:
             self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
             gui.add_button("go there").on_click(self._asked(self._go))
             gui.add_button("sliders to where the robot is").on_click(self._asked(self._where))
+            self._list = gui.add_markdown("")
+            gui.add_button("add the sliders as a point").on_click(self._asked(self._add_point))
+            gui.add_button("go through the points").on_click(self._asked(self._go_along))
+            gui.add_button("forget the points").on_click(self._asked(self._forget))
         self._folder = gui.add_folder("Gains and payload", expand_by_default=False)
         self._q = model.initial_configuration()
 
@@ -369,10 +376,39 @@ class ControlPanel:
         return self._controls.pause(self._paused)
 
     def _go(self) -> str:
+        return self._controls.move_to(*self._asked_point())
+
+    def _asked_point(self) -> tuple[Array, float]:
+        """Where the sliders are, and the seconds to get there."""
         q = self._q.copy()
         for axis, handle in zip(self._axes, self._handles, strict=True):
             q[axis.index] = handle.value / axis.factor
-        return self._controls.move_to(q, float(self._duration.value))
+        return q, float(self._duration.value)
+
+    def _add_point(self) -> str:
+        if len(self._points) >= self.MOST_POINTS:
+            return f"{self.MOST_POINTS} points are the most"
+        self._points.append(self._asked_point())
+        return self._tell_points(f"point {len(self._points)} is added")
+
+    def _go_along(self) -> str:
+        if not self._points:
+            return "there are no points yet: move the sliders and add them"
+        return self._controls.move_along(tuple(self._points))
+
+    def _forget(self) -> str:
+        self._points.clear()
+        return self._tell_points("the points are forgotten")
+
+    def _tell_points(self, answer: str) -> str:
+        total = sum(seconds for _, seconds in self._points)
+        rows = (
+            f"{k}. after {seconds:g} s: "
+            + ", ".join(f"{q[axis.index] * axis.factor:.1f} {axis.unit}" for axis in self._axes)
+            for k, (q, seconds) in enumerate(self._points, start=1)
+        )
+        self._list.content = "\n".join([*rows, "", f"{total:g} s in all"]) if self._points else ""
+        return answer
 
     def _where(self) -> str:
         for axis, handle in zip(self._axes, self._handles, strict=True):

@@ -1,18 +1,21 @@
-"""Pulling on a link with the mouse: a spring between where it was gripped and where the mouse is."""
+"""Dragging a link with the mouse: a spring pulls a robot that moves, inverse kinematics leads one that stands still."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.dynamics import inverse_kinematics
+from robot_dynamics_ros.model.description import Array, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import EXTERNAL
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.source import Controls
+from robot_dynamics_ros.view.source import Controls, PoseSource
 
-__all__ = ["Pulling", "spring_wrench"]
+__all__ = ["Grip", "Posing", "Pulling", "spring_wrench"]
 
 
 def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
@@ -37,8 +40,49 @@ def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most:
     return np.concatenate([np.cross(grip, own), own])
 
 
-class Pulling:
+class Grip:
     """Drag handlers on the geometry of a robot.
+
+    Attributes:
+        held: (link, (3,) where it is gripped in the link's frame, (3,) where the mouse is in the robot's world), m, or
+            ``None`` while nobody drags.
+    """
+
+    def __init__(self, nodes: RobotNodes) -> None:
+        self._nodes = nodes
+        self._lock = threading.Lock()
+        self.held: tuple[str, Array, Array] | None = None
+        for link, handle in nodes.bodies():
+            handle.on_drag("left")(self.handler(link))
+
+    def handler(self, link: str) -> Any:
+        """What is called for every event of the mouse that drags a link."""
+
+        async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
+            hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
+            with self._lock:
+                if event.phase == "start":
+                    pose = self._nodes.poses[self._nodes.model.link_index(link)]
+                    start = np.asarray(event.start_position, dtype=float) - self._nodes.offset
+                    self.held = (link, pose[:3, :3].T @ (start - pose[:3, 3]), hand)
+                elif event.phase == "end":
+                    self.held = None
+                    self.released(link)
+                elif self.held is not None and self.held[0] == link:
+                    self.held = (link, self.held[1], hand)
+
+        return dragged
+
+    def released(self, link: str) -> None:
+        """The mouse has let go."""
+
+    def follow(self) -> None:
+        """Do what the grip does, with the robot where it is now."""
+        raise NotImplementedError
+
+
+class Pulling(Grip):
+    """A spring between the grip and the mouse.
 
     A spring that is pulled half the robot's size pulls with its weight; twice that is the most.
 
@@ -48,42 +92,65 @@ class Pulling:
     """
 
     def __init__(self, nodes: RobotNodes, controls: Controls) -> None:
-        self._nodes, self._controls = nodes, controls
+        self._controls = controls
         weight = max(nodes.model.total_mass * 9.81, 1.0)
         self.stiffness = 2.0 * weight / nodes.size
         self.most = 2.0 * weight
-        self._lock = threading.Lock()
-        self._grip: tuple[str, Array, Array] | None = None
         self._drawn = False
-        for link, handle in nodes.bodies():
-            handle.on_drag("left")(self._handler(link))
+        super().__init__(nodes)
 
-    def _handler(self, link: str) -> Any:
-        async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
-            hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
-            with self._lock:
-                if event.phase == "start":
-                    pose = self._nodes.poses[self._nodes.model.link_index(link)]
-                    start = np.asarray(event.start_position, dtype=float) - self._nodes.offset
-                    self._grip = (link, pose[:3, :3].T @ (start - pose[:3, 3]), hand)
-                elif event.phase == "end":
-                    self._grip = None
-                    self._controls.pull(link, None)
-                elif self._grip is not None and self._grip[0] == link:
-                    self._grip = (link, self._grip[1], hand)
-
-        return dragged
+    def released(self, link: str) -> None:
+        """See :class:`Grip`."""
+        self._controls.pull(link, None)
 
     def follow(self) -> None:
         """Pull as the spring does with the link where it is now."""
         with self._lock:
-            grip = self._grip
             segments = np.empty((0, 2, 3))
-            if grip is not None:
-                link, at, hand = grip
+            if self.held is not None:
+                link, at, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
                 self._controls.pull(link, spring_wrench(pose, at, hand, self.stiffness, self.most))
                 segments = np.array([[pose[:3, :3] @ at + pose[:3, 3], hand]])
         if len(segments) or self._drawn:
             self._nodes.arrows("pull", segments, EXTERNAL)
         self._drawn = bool(len(segments))
+
+
+class Posing(Grip):
+    """A robot that stands still follows the mouse: inverse kinematics for the point that is gripped, within the limits.
+
+    Args:
+        nodes: the robot in the scene.
+        source: its configuration.
+        moved: called with the new one, (nq,).
+    """
+
+    ITERATIONS = 30
+
+    def __init__(self, nodes: RobotNodes, source: PoseSource, moved: Callable[[Array], None]) -> None:
+        self._source, self._moved = source, moved
+        self._done: Array | None = None
+        super().__init__(nodes)
+
+    @staticmethod
+    def possible(model: RobotModel) -> bool:
+        """Whether inverse kinematics is there for such joints."""
+        return model.nv > 0 and all(model.joint(name).type.nq == 1 for name in model.joint_names)
+
+    def follow(self) -> None:
+        """Put the gripped point where the mouse is, or as near as the joints allow."""
+        with self._lock:
+            held = self.held
+        if held is None or held[2] is self._done:
+            return
+        link, at, hand = held
+        shown = self._source.state()
+        assert shown is not None
+        found = inverse_kinematics(
+            self._source.model, link, hand, tool=Pose(position=at), orientation=False, start=shown.q, starts=1,
+            iterations=self.ITERATIONS, position_tolerance=1e-4,
+        )  # fmt: skip
+        self._done = hand
+        self._source.set(found.q)
+        self._moved(found.q)

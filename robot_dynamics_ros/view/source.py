@@ -112,6 +112,10 @@ class Controls:
 
     def move_to(self, q: Array, duration: float) -> str:
         """Go to a configuration (nq,) in some seconds."""
+        return self.move_along([(q, duration)])
+
+    def move_along(self, points: Sequence[tuple[Array, float]]) -> str:
+        """Go through configurations (nq,) one after the other, each so many seconds after the one before."""
         return _NOT_HERE
 
     def pull(self, link: str, wrench: Array | None) -> None:

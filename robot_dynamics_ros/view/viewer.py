@@ -18,7 +18,7 @@ from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.motion import Paths, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
-from robot_dynamics_ros.view.pull import Pulling
+from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
 from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window
 
@@ -65,7 +65,11 @@ class RobotView:
             self.panel = ControlPanel(gui, model, controls) if controls is not None else None
             self.layers = LayerPanel(gui, self.nodes, source)
             self.plots = PlotPanel(gui, model, source)
-        self.pulling = Pulling(self.nodes, controls) if controls is not None else None
+        self.grip: Grip | None = None
+        if controls is not None:
+            self.grip = Pulling(self.nodes, controls)
+        elif isinstance(source, PoseSource) and self.sliders is not None and Posing.possible(model):
+            self.grip = Posing(self.nodes, source, self.sliders.follow)
         self._shown: Shown | None = None
         self._told = ""
         self._paths: Paths | None = None
@@ -76,14 +80,14 @@ class RobotView:
             self.player.advance(now)
         if self.sliders is not None:
             self.sliders.apply()
+        if self.grip is not None:
+            self.grip.follow()
         for what in ("reference", "estimated"):
             self.source.want(what, self.layers[what])
         shown = self.source.state()
         status = self.source.status()
         if status != self._told:
             self._told = self.status.content = status
-        if self.pulling is not None:
-            self.pulling.follow()
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is None or not changed:
             return False

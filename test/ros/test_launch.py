@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 pytest.importorskip("launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel")
@@ -32,6 +35,11 @@ def decide(**arguments: str) -> tuple[list[Node], list[LogInfo]]:
     for entity in description.entities:
         entities += entity.visit(context) or []
     return [e for e in entities if isinstance(e, Node)], [e for e in entities if isinstance(e, LogInfo)]
+
+
+def plain(words) -> str:
+    """The text of a piece of a command line."""
+    return "".join(getattr(word, "text", "") for word in words)
 
 
 def executables(nodes: list[Node]) -> list[str]:
@@ -95,7 +103,10 @@ def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_no
     installed("foxglove_bridge", "robot_state_publisher", "rviz2")
     nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
     assert executables(nodes) == ["robot_state_publisher", "foxglove_bridge", "simulator", "controller"]
-    nodes, messages = decide(robot="sim", viewer="rviz")
+    nodes, messages = decide(robot="sim", viewer="rviz", description="seven_axis")
+    (config,) = [word for word in map(plain, nodes[1].cmd) if word.endswith(".rviz")]
+    displays = yaml.safe_load(Path(config).read_text())["Visualization Manager"]["Displays"]
+    assert len([d for d in displays if d["Class"].endswith("/Wrench")]) == 7  # one for every joint
     assert executables(nodes) == ["robot_state_publisher", "rviz2", "simulator", "controller"]
     assert not messages
 
@@ -137,6 +148,24 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
         text = log.read_text()
         assert text.count("process has finished cleanly") == 3, text
         assert "the stack needs it" not in text
+
+
+@pytest.mark.middleware
+def test_a_real_launch_with_the_viewer_serves_a_page(peer, tmp_path):
+    pytest.importorskip("viser")
+    with launched(tmp_path, robot="sim", description="two_link", viewer="browser") as (process, log):
+
+        def address() -> str:
+            found = re.search(r"open (http://127.0.0.1:\d+) in a browser", log.read_text())
+            return found[1] if found else ""
+
+        peer.wait(address, "the address of the page", 60.0)
+        peer.wait(lambda: "showing 'two_link'" in log.read_text(), "the robot", 30.0)
+        with urlopen(address(), timeout=20.0) as answer:
+            assert b"<html" in answer.read(10_000).lower()
+        process.send_signal(signal.SIGINT)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        assert log.read_text().count("process has finished cleanly") == 3, log.read_text()
 
 
 @pytest.mark.middleware

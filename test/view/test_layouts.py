@@ -47,6 +47,38 @@ def test_plotjuggler_has_a_curve_for_every_joint(files):
         assert f"/left/computed_torque_controller/joint_wrenches/{name}/wrench/force/z" in curves
 
 
+def test_plotjuggler_has_the_elements_that_it_reads(files):
+    """Of PlotJuggler's plot_docker.cpp: tabs of containers of splitters with as many sizes as plots."""
+    root = ElementTree.fromstring(files[".xml"])
+    assert root.tag == "root"
+    (tabs,) = root.findall("tabbed_widget")
+    assert [tab.get("tab_name") for tab in tabs.findall("Tab")] == ["motion", "wrenches"]
+    for tab in tabs.findall("Tab"):
+        assert int(tab.get("containers")) == len(tab.findall("Container"))
+        for splitter in tab.iter("DockSplitter"):
+            assert splitter.get("orientation") in "|-"
+            sizes = [float(size) for size in splitter.get("sizes").split(";")]
+            assert len(sizes) == int(splitter.get("count")) == len(splitter.findall("DockArea"))
+            assert sum(sizes) == pytest.approx(1.0, abs=1e-4)
+            assert all(area.get("name") and len(area.findall("plot")) == 1 for area in splitter)
+        assert all(plot.get("mode") == "TimeSeries" for plot in tab.iter("plot"))
+        assert all(curve.get("name").startswith("/left/") for curve in tab.iter("curve"))
+
+
+def test_foxglove_has_the_keys_that_a_layout_has(files):
+    """Of Foxglove Studio's LayoutData: panels are called kind!name, paths are topic and message path."""
+    layout = json.loads(files[".json"])
+    assert {"configById", "globalVariables", "userNodes", "playbackConfig", "layout"} == set(layout)
+    for name, panel in layout["configById"].items():
+        kind = name.partition("!")[0]
+        assert kind in ("3D", "Plot", "DiagnosticSummary")
+        for path in panel.get("paths", ()):
+            assert path["value"].startswith("/left/")
+            assert path["timestampMethod"] in ("headerStamp", "receiveTime")
+    plots = layout["configById"]["Plot!position"]["paths"]
+    assert plots[0]["value"] == "/left/joint_states.position[0]"
+
+
 def test_a_place_that_cannot_be_written_is_refused():
     with pytest.raises(ArgumentError, match="cannot be written"):
         write_layouts(rd.limb(1), "/proc/nowhere")

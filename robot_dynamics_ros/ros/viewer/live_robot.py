@@ -27,6 +27,7 @@ from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
 from robot_dynamics_ros.view.arrows import Arrows, world_arrows
 from robot_dynamics_ros.view.source import Adjustable, Controls, Shown, Source
+from robot_dynamics_ros.view.waypoints import smooth_motion
 
 __all__ = ["LiveControls", "LiveRobot"]
 
@@ -280,20 +281,25 @@ class LiveControls(Controls):
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._call("step", Trigger.Request())
 
-    def move_to(self, q: Array, duration: float) -> str:
+    def move_along(self, points: Sequence[tuple[Array, float]]) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         if not self._trajectories.get_subscription_count():
             return f"nobody on the network listens to {self._trajectories.topic_name}"
         model = self._model
         names = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+        shown = self._robot.state()
+        if shown is None:
+            return "the robot has not told where it is"
+        at = [model.q_slice(name).start for name in names]
+        times, positions, velocities = smooth_motion(shown.q[at], [(q[at], seconds) for q, seconds in points])
         message = JointTrajectory(joint_names=names)
-        point = JointTrajectoryPoint(positions=[float(q[model.q_slice(name).start]) for name in names])
-        point.velocities = [0.0] * len(names)
-        point.time_from_start.sec = int(duration)
-        point.time_from_start.nanosec = int(1e9 * (duration - int(duration)))
-        message.points.append(point)
+        for t, x, v in zip(times, positions, velocities, strict=True):
+            point = JointTrajectoryPoint(positions=x.tolist(), velocities=v.tolist())
+            point.time_from_start.sec = int(t)
+            point.time_from_start.nanosec = int(1e9 * (t - int(t)))
+            message.points.append(point)
         self._later(lambda: self._trajectories.publish(message))
-        return f"on the way, {duration:g} s"
+        return f"on the way, {times[-1]:g} s"
 
     def pull(self, link: str, wrench: Array | None) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""

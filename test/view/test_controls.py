@@ -1,0 +1,115 @@
+"""What a person does on the page reaches the robot: buttons as a page sends them, drags as viser reports them."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.page import Page, wait_for
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.view.source import Controls, PoseSource
+from robot_dynamics_ros.view.waypoints import smooth_motion
+
+pytest.importorskip("viser")
+
+from robot_dynamics_ros.view.pull import Posing
+from robot_dynamics_ros.view.viewer import Viewer
+
+
+class Recorder(Controls):
+    """Takes note of motions asked for."""
+
+    def __init__(self) -> None:
+        self.motions: list = []
+
+    def move_along(self, points) -> str:
+        self.motions.append(points)
+        return f"on the way through {len(points)}"
+
+
+def drag(grip, link: str, start, *ends) -> None:
+    """A drag of a link from a point of the world through others, and the mouse let go."""
+    handler = grip.handler(link)
+    phases = ["start", *["update"] * len(ends)]
+    for phase, end in zip(phases, [start, *ends], strict=True):
+        asyncio.run(handler(SimpleNamespace(phase=phase, start_position=tuple(start), end_position=tuple(end))))
+
+
+def let_go(grip, link: str) -> None:
+    asyncio.run(grip.handler(link)(SimpleNamespace(phase="end", start_position=(0, 0, 0), end_position=(0, 0, 0))))
+
+
+def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
+    arm = rd.load_robot("six_axis")
+    q0 = np.array([0.3, -1.2, 1.0, 0.1, 0.5, 0.0])
+    with rd.view(arm, q0, port=0) as viewer:
+        robot = viewer.robots[0]
+        assert isinstance(robot.grip, Posing)
+        pose = rd.link_pose(arm, q0, "tool0")
+        at = np.array([0.02, -0.01, 0.03])
+        start = pose[:3, :3] @ at + pose[:3, 3]
+        goal = start + np.array([0.05, 0.04, -0.06])
+        drag(robot.grip, "tool0", start, goal)
+        assert wait_for(lambda: not np.array_equal(robot.source.state().q, q0))
+        q = robot.source.state().q
+        found = rd.link_pose(arm, q, "tool0")
+        np.testing.assert_allclose(found[:3, :3] @ at + found[:3, 3], goal, atol=1e-3)
+        assert (q >= arm.lower).all() and (q <= arm.upper).all()
+        sliders = [handle.value for handle in robot.sliders._handles]
+        np.testing.assert_allclose(np.radians(sliders), q, atol=1e-3)
+        drag(robot.grip, "tool0", goal, [50.0, 0.0, 0.0])  # out of reach: as near as it gets
+        assert wait_for(lambda: not np.array_equal(robot.source.state().q, q))
+        assert np.isfinite(robot.source.state().q).all()
+        let_go(robot.grip, "tool0")
+        assert robot.grip.held is None
+
+
+def test_points_are_collected_and_sent_as_one_motion():
+    arm, controls = rd.load_robot("two_link"), Recorder()
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
+        panel = viewer.robots[0].panel
+        buttons = {
+            handle.label: handle
+            for handle in viewer.window.server.gui._gui_input_handle_from_uuid.values()
+            if hasattr(handle, "label")
+        }
+        with Page(viewer.address) as page:
+
+            def click(label: str, said: str) -> None:
+                page.set(buttons[label], True)
+                assert wait_for(lambda: said in panel._answer.content), panel._answer.content
+
+            click("go through the points", "there are no points yet")
+            for k, degrees in enumerate((10.0, 20.0, 15.0), start=1):
+                page.set(panel._handles[0], degrees)
+                assert wait_for(lambda value=degrees: panel._handles[0].value == value)
+                click("add the sliders as a point", f"point {k} is added")
+            assert "3." in panel._list.content
+            click("go through the points", "on the way through 3")
+            click("forget the points", "forgotten")
+            assert panel._list.content == ""
+    (motion,) = controls.motions
+    np.testing.assert_allclose([q[0] for q, _ in motion], np.radians([10.0, 20.0, 15.0]), atol=1e-9)
+    assert [seconds for _, seconds in motion] == [3.0, 3.0, 3.0]
+
+
+def test_a_motion_through_points_is_smooth_and_passes_none():
+    times, positions, velocities = smooth_motion(
+        np.array([0.0, 1.0]), [(np.array([1.0, 1.0]), 1.0), (np.array([3.0, 0.0]), 2.0), (np.array([2.0, 0.5]), 0.5)]
+    )
+    np.testing.assert_array_equal(times, [1.0, 3.0, 3.5])
+    np.testing.assert_array_equal(velocities[-1], 0.0)
+    assert velocities[1, 0] == 0.0  # where it goes back
+    assert velocities[0, 0] > 0.0
+    trajectory = rd.Trajectory.from_waypoints(
+        ["a", "b"], [0.0, *times], [[0.0, 1.0], *positions], [[0.0, 0.0], *velocities]
+    )
+    assert trajectory is not None
+    with pytest.raises(ArgumentError, match="positive"):
+        smooth_motion(np.zeros(1), [(np.zeros(1), 0.0)])
+    with pytest.raises(ArgumentError, match="positive"):
+        smooth_motion(np.zeros(1), [])

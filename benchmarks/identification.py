@@ -13,6 +13,9 @@ velocities and accelerations are central differences of the filtered positions. 
 - the authors' model;
 - plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows.
 
+The same with the log's times repaired (:meth:`Recording.repaired`), as ``robot_dynamics identify`` does by default: the
+logger polled at a rate of its own.
+
 Then, for poor data: the first seconds of the recording alone, with what they do not show kept from the URDF.
 """
 
@@ -32,6 +35,7 @@ from scipy.signal import butter, filtfilt
 import robot_dynamics_ros as rd
 from benchmarks.dynamics import example
 from robot_dynamics_ros.identification import FrictionTerms, IdentificationSettings, identify
+from robot_dynamics_ros.recordings import Recording
 
 SHARE, CUTOFF, STEP, EDGE = 0.7, 10.0, 1e-3, 0.1
 HAND = {"panda_hand", "panda_leftfinger", "panda_rightfinger", "panda_hand_tcp"}
@@ -161,6 +165,27 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
+def compare(
+    arm: rd.RobotModel, published: PublishedModel, t: np.ndarray, q: np.ndarray, effort: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Identify the first rows and print what every model leaves of the last; these are returned."""
+    count = int(SHARE * len(t))
+    clock = time.perf_counter()
+    found = identify(arm, t[:count], q[:count], effort[:count])
+    took, used = time.perf_counter() - clock, memory()
+    rows = filtered(t, q, effort)
+    n, edge = len(rows[0]), round(EDGE / STEP)
+    training, test = slice(edge, int(SHARE * n)), slice(int(SHARE * n), n - edge)
+    last = tuple(x[test] for x in rows)
+    qt, vt, at, measured = last
+    print(f"{'':<26}" + "".join(f"{name:>7}" for name in (*(f"J{j}" for j in range(1, 8)), "all")))
+    row("URDF without hand", rd.inverse_dynamics(arm, qt, vt, at) - measured)
+    row("identify", found.predict(qt, vt, at) - measured, f"{took:.1f} s, {used:.0f} MB")
+    row("published model", published.efforts(qt, vt, at) - measured)
+    row("plain least squares", (plain_least_squares(arm, rows, training) - rows[3])[test])
+    return last
+
+
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -173,23 +198,15 @@ def main() -> int:
     path = options.urdf or example("panda.urdf")
     arm = without_hand(path)
     t, q, effort = recorded(options.folder)
-    count = int(SHARE * len(t))
-    clock, before = time.perf_counter(), memory()
-    found = identify(arm, t[:count], q[:count], effort[:count])
-    took, used = time.perf_counter() - clock, memory()
-
-    rows = filtered(t, q, effort)
-    n, edge = len(rows[0]), round(EDGE / STEP)
-    training, test = slice(edge, int(SHARE * n)), slice(int(SHARE * n), n - edge)
-    qt, vt, at, measured = (x[test] for x in rows)
-    print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m")
-    print(f"{'':<26}" + "".join(f"{name:>7}" for name in (*(f"J{j}" for j in range(1, 8)), "all")))
-    row("URDF without hand", rd.inverse_dynamics(arm, qt, vt, at) - measured)
-    row("identify", found.predict(qt, vt, at) - measured, f"{took:.1f} s, {used:.0f} MB ({before:.0f} before)")
     published = PublishedModel(options.folder, without_hand(path, 9.80665))
-    row("published model", published.efforts(qt, vt, at) - measured)
-    row("plain least squares", (plain_least_squares(arm, rows, training) - rows[3])[test])
-
+    before = memory()
+    print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n")
+    print("times as recorded")
+    qt, vt, at, measured = compare(arm, published, t, q, effort)
+    clock = time.perf_counter()
+    repaired = Recording.of(arm, t, q, None, effort)
+    print(f"\ntimes repaired ({time.perf_counter() - clock:.1f} s): {'; '.join(repaired.notes)}")
+    compare(arm, published, repaired.t, repaired.q, repaired.effort)
     print("\npoor data: the first seconds alone, what they do not show kept from the URDF")
     for seconds in (0.8, 1.5, 3.0, 6.0):
         few = int(np.searchsorted(t, seconds))

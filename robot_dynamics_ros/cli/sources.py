@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics_ros.cli.arguments import input_path
 from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, BadRow, Recording
 from robot_dynamics_ros.recordings.times import REPAIRS
 
-__all__ = ["add_recordings", "bad_row_lines", "given_recordings", "is_bag", "read_recording"]
+__all__ = [
+    "add_recordings",
+    "bad_row_lines",
+    "frame_argument",
+    "given_recordings",
+    "is_bag",
+    "read_external",
+    "read_recording",
+]
 
 _SHOWN = 10
 
@@ -90,3 +103,47 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
         rest = ", ".join(str(row.number) for row in bad[_SHOWN : _SHOWN + 100])
         lines.append(f"  and rows {rest}" + (", …" if len(bad) > _SHOWN + 100 else ""))
     return lines
+
+
+def frame_argument(model: RobotModel, text: str, where: str) -> Any:
+    """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``.
+
+    Raises:
+        ArgumentError: three or six numbers were expected after the colon.
+    """
+    name, colon, numbers = text.rpartition(":")
+    if not colon or text in model.link_names:
+        return text
+    try:
+        values = [float(x) for x in numbers.split(",")]
+        if len(values) not in (3, 6) or not all(map(math.isfinite, values)):
+            raise ValueError
+    except ValueError:
+        raise ArgumentError(
+            f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where, got=text
+        ) from None
+    return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
+
+
+def read_external(text: str, path: str, bag: bool, model: RobotModel) -> ExternalWrench:
+    """A wrench recorded beside a recording: ``LINK=[-]SOURCE[@FRAME]``.
+
+    Args:
+        path, bag: the recording.
+
+    Raises:
+        ArgumentError: not of that form, or the source cannot be read.
+        UnknownNameError: no such link, frame or topic.
+    """
+    link, equals, rest = text.partition("=")
+    source, _, frame = rest.partition("@")
+    sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)
+    if not equals or not source:
+        raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external", got=text)
+    model.link_index(link)
+    placed = frame_argument(model, frame, "--external") if frame else None
+    if Path(source).is_file() and not is_bag(source):
+        return read_csv_wrench(source, link, frame=placed, sign=sign)
+    if bag:
+        return read_bag_wrench(path, model, link, source, frame=placed, sign=sign)
+    return read_csv_wrench(path, link, source, frame=placed, sign=sign)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,14 @@ from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, pos
 from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.sources import add_recordings, bad_row_lines, given_recordings, read_recording
+from robot_dynamics_ros.cli.sources import (
+    add_recordings,
+    bad_row_lines,
+    frame_argument,
+    given_recordings,
+    read_external,
+    read_recording,
+)
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
@@ -51,14 +59,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones",
     )
     parser.add_argument(
-        "--expressed-in", default="child", metavar="FRAME", help="child, parent, world or a link (default: %(default)s)"
+        "--expressed-in",
+        default="child",
+        metavar="FRAME",
+        help="axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y] (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--reduced-at",
+        default="joint",
+        metavar="POINT",
+        help="the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--external",
+        action="append",
+        default=[],
+        metavar="LINK=[-]SOURCE[@FRAME]",
+        help="a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
+        "or a table of its own; - where the robot's push on the surroundings was measured; FRAME as above (default: "
+        "the messages' frame, the link for columns); repeatable",
+    )
+    parser.add_argument(
+        "--uncertainty", action="store_true", help="standard errors of efforts and wrenches, from the recording's noise"
     )
     parser.add_argument("--balance", default="", metavar="JOINT", help="write the parts of this joint's wrench, too")
     parser.add_argument(
         "--observer",
         default="",
         metavar="FRAME",
-        help="link or world from which the parts are seen (default: the link before the joint)",
+        help="link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
     )
     parser.add_argument(
         "--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)"
@@ -106,20 +135,24 @@ def run(options: argparse.Namespace) -> int:
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     settings = Settings(
         joints=joints,
-        expressed_in=options.expressed_in,
+        expressed_in=frame_argument(model, options.expressed_in, "--expressed-in"),
+        reduced_at=frame_argument(model, options.reduced_at, "--reduced-at"),
         window=options.window,
         order=options.order,
         velocity=options.velocity,
         acceleration=options.acceleration,
         friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
         balance=options.balance,
-        observer=options.observer,
+        observer=frame_argument(model, options.observer, "--observer"),
+        uncertainty=options.uncertainty,
     )
     given = given_recordings(options)
     places = [_directory(path, options.overwrite, formats) for path in _outputs(given, Path(options.output))]
     told = []
     for (path, bag), (directory, earlier) in zip(given, places, strict=True):
         recording = read_recording(path, bag, model, options)
+        external = tuple(read_external(text, path, bag, model) for text in options.external)
+        recording = dataclasses.replace(recording, external=external)
         history = _with_progress("computing", lambda tell, r=recording: compute(model, r, settings, tell))  # type: ignore[misc]
         if history.bad and options.bad_rows == "refuse":
             raise ArgumentError(
@@ -205,6 +238,7 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
     forces = np.linalg.norm(history.wrenches[:, :, 3:], axis=2)
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)
+    errors = history.wrench_errors
     rows = [
         [
             name,
@@ -212,10 +246,16 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
             f"{forces[:, i].max():.5g}",
             f"{moments[:, i].max():.5g}",
             f"{np.abs(history.efforts[:, own.index(name)]).max():.5g}" if name in own else "-",
+            *(
+                []
+                if errors is None
+                else [f"{np.linalg.norm(np.median(errors[:, i, k : k + 3], axis=0)):.2g}" for k in (3, 0)]
+            ),
         ]
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
     ]
     head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
+    head += [] if errors is None else ["± force", "± moment"]
     data = {
         "source": str(recording.source),
         "samples": len(history.t),

@@ -1,6 +1,7 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
 
 from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
@@ -8,6 +9,7 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.write import write_bag, write_csv
 
 __all__ = [
+    "ExternalWrench",
     "Recording",
     "Settings",
     "WrenchHistory",
@@ -16,7 +18,9 @@ __all__ = [
     "draw_paths",
     "draw_wrenches",
     "read_bag",
+    "read_bag_wrench",
     "read_csv",
+    "read_csv_wrench",
     "write_bag",
     "write_csv",
 ]

@@ -21,9 +21,11 @@ from robot_dynamics_ros.dynamics import (
     wrench_balance,
 )
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.external import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments
@@ -40,7 +42,9 @@ class Settings:
 
     Attributes:
         joints: ``"all"``, or names of joints, fixed ones too; the moving ones if empty.
-        expressed_in: ``"child"``, ``"parent"``, a link or ``"world"``.
+        expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`~robot_dynamics_ros.Frame`.
+        reduced_at: the point that wrenches are about: ``"joint"``, a link's origin, ``"world"``, a pair (link, offset) or
+            a frame's origin.
         window: s, length of the local polynomials; ``None``: chosen from the data.
         order: of the polynomials.
         velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where they are better.
@@ -48,18 +52,21 @@ class Settings:
             gives by the ``"model"``.
         friction: whether efforts hold the friction of the URDF as well, or the friction file that they hold.
         balance: joint whose parts of the balance of wrenches are wanted; none if empty.
-        observer: from where; the link before the joint if empty.
+        observer: from where: a link, ``"world"`` or a frame; the link before the joint if empty.
+        uncertainty: whether standard errors of efforts and wrenches are wanted, from the noise of the positions.
     """
 
     joints: str | Sequence[str] = ()
-    expressed_in: str = "child"
+    expressed_in: FrameLike = "child"
+    reduced_at: PointLike = "joint"
     window: float | None = None
     order: int = ORDER
     velocity: str = "auto"
     acceleration: str = "differentiated"
     friction: bool | FrictionFile = False
     balance: str = ""
-    observer: str = ""
+    observer: FrameLike = ""
+    uncertainty: bool = False
 
     def __post_init__(self) -> None:
         for name, choices in (("velocity", VELOCITIES), ("acceleration", ACCELERATIONS)):
@@ -83,6 +90,8 @@ class WrenchHistory:
         speeds: likewise (n,) their speeds.
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
+        external: link → (n, 6) recorded wrenches on links, [moment; force], link's axes and origin.
+        effort_errors, wrench_errors: standard errors of ``efforts`` and ``wrenches``, of the same shapes, or ``None``.
         window: s, of the local polynomials.
         notes: what was done to the recording, in sentences.
     """
@@ -105,6 +114,9 @@ class WrenchHistory:
     bad: tuple[BadRow, ...] = ()
     window: float = 0.0
     notes: tuple[str, ...] = ()
+    external: Mapping[str, Array] = field(default_factory=dict)
+    effort_errors: Array | None = None
+    wrench_errors: Array | None = None
 
 
 def compute(
@@ -125,9 +137,9 @@ def compute(
     s = settings or Settings()
     every = all_joint_names(model)
     joints = _joints(model, s.joints, every)
+    axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
     frames = tuple(
-        {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(s.expressed_in, s.expressed_in)
-        for name in joints
+        {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(axes, axes) for name in joints
     )
     if s.balance and s.balance not in every:
         raise UnknownNameError("joint", s.balance, every, where="balance")
@@ -147,16 +159,55 @@ def compute(
             where=recording.source,
             remedy="Three rows without a gap between them are the least.",
         )
+    beside = np.ones(len(t), dtype=bool)
+    for wrench in recording.external:
+        beside &= wrench.there(t)
+    if not beside.all():
+        bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
+        good = good & beside
+    if not good.any():
+        raise ArgumentError(
+            "external wrenches were recorded at other times than joint states",
+            where=recording.source,
+            remedy="Give both by the same clock.",
+        )
     t, q, v, a, rows = t[good], q[good], v[good], a[good], recording.rows[good]
+    on_links: dict[str, Array] = {}
+    for wrench in recording.external:
+        on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
+    errors = _Errors(model, motion, joints, s) if s.uncertainty else None
+    more = [np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))] if errors else [None, None]
     efforts, wrenches = np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))
     parts = {name: np.empty((len(t), 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
     paths, speeds = _room_for_paths(model, len(t))
     for start in range(0, len(t), _CHUNK):
         k = slice(start, start + _CHUNK)
-        efforts[k] = inverse_dynamics(model, q[k], v[k], a[k])
-        wrenches[k] = joint_wrenches(model, q[k], v[k], a[k], joints=joints, expressed_in=s.expressed_in)
+        external = {link: table[k] for link, table in on_links.items()} or None
+        efforts[k] = inverse_dynamics(model, q[k], v[k], a[k], external=external)
+        wrenches[k] = joint_wrenches(
+            model,
+            q[k],
+            v[k],
+            a[k],
+            joints=joints,
+            expressed_in=s.expressed_in,
+            reduced_at=s.reduced_at,
+            external=external,
+        )
+        if errors is not None:
+            for table, values in zip(more, errors.of(q[k], v[k], a[k]), strict=True):
+                table[k] = values  # type: ignore[index]
         if s.balance:
-            found = wrench_balance(model, q[k], v[k], a[k], model.joint(s.balance).child, observer=observer)
+            found = wrench_balance(
+                model,
+                q[k],
+                v[k],
+                a[k],
+                model.joint(s.balance).child,
+                observer=observer,
+                external=external,
+                reduced_at=s.reduced_at,
+            )
             for name, table in parts.items():
                 table[k] = found[name]
         _paths(model, q[k], v[k], k, paths, speeds)
@@ -179,13 +230,50 @@ def compute(
         rows,
         parts,
         s.balance,
-        observer,
+        frame_name(observer),
         paths,
         speeds,
         bad,
         motion.window,
         notes,
+        on_links,
+        more[0],
+        more[1],
     )
+
+
+class _Errors:
+    """Standard errors of efforts and wrenches, to first order, from what noise of the recording does to velocities and
+    accelerations; both are linear in accelerations."""
+
+    def __init__(self, model: RobotModel, motion: SmoothMotion, joints: tuple[str, ...], s: Settings) -> None:
+        self.model, self.v_error, self.a_error = model, motion.v_error, motion.a_error
+        self.joints, self.settings = joints, s
+
+    def of(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """(n, nv) and (n, joints, 6)."""
+        model, zero = self.model, 0.0 * a
+        squares: list[Array] = [np.zeros(v.shape), np.zeros((len(q), len(self.joints), 6))]
+        for j in range(model.nv):
+            step = np.zeros(model.nv)
+            step[j] = 1.0
+            by_a = [f(q, v, a + self.a_error[j] * step) - f(q, v, a) for f in (self._efforts, self._wrenches)]
+            by_v = [
+                0.5 * (f(q, v + self.v_error[j] * step, zero) - f(q, v - self.v_error[j] * step, zero))
+                for f in (self._efforts, self._wrenches)
+            ]
+            for k in range(2):
+                squares[k] += by_a[k] ** 2 + by_v[k] ** 2
+        return np.sqrt(squares[0]), np.sqrt(squares[1])
+
+    def _efforts(self, q: Array, v: Array, a: Array) -> Array:
+        return np.asarray(inverse_dynamics(self.model, q, v, a))
+
+    def _wrenches(self, q: Array, v: Array, a: Array) -> Array:
+        s = self.settings
+        return joint_wrenches(
+            self.model, q, v, a, joints=self.joints, expressed_in=s.expressed_in, reduced_at=s.reduced_at
+        )
 
 
 def _joints(model: RobotModel, wanted: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,6 +34,8 @@ class SmoothMotion:
         bridged: number of gaps of more than five usual steps within the stretches.
         window: s, of the polynomials; ``samples`` of them.
         velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
+        v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
+            noise taken for granted.
         notes: what a reader should know, in sentences.
     """
 
@@ -46,6 +48,8 @@ class SmoothMotion:
     window: float
     samples: int
     velocity: str
+    v_error: Array
+    a_error: Array
     notes: tuple[str, ...] = ()
 
 
@@ -123,8 +127,30 @@ def smooth_motion(
         samples * step,
         samples,
         "positions" if by_velocity is None else "recorded",
+        *_errors(q if by_velocity is None else v, out, good, by_velocity is not None, step, samples, order),
         tuple(notes),
     )
+
+
+def _errors(
+    recorded: Array | None, out: Array, good: np.ndarray, velocities: bool, step: float, samples: int, order: int
+) -> tuple[Array, Array]:
+    """(nv,) each: standard errors of velocity and acceleration."""
+    assert recorded is not None
+    if not good.any():
+        return np.full(recorded.shape[1], np.nan), np.full(recorded.shape[1], np.nan)
+    free = max(samples - order - 1, 1) / samples
+    noise = np.sqrt(np.mean((recorded[good] - out[1 if velocities else 0, good]) ** 2, axis=0) / free)
+    gain = _gains(step, samples, order)
+    return (gain[0] * noise, gain[1] * noise) if velocities else (gain[1] * noise, gain[2] * noise)
+
+
+def _gains(step: float, samples: int, order: int) -> tuple[float, float, float]:
+    """Standard errors of value, first and second derivative in the middle of the polynomial, of white noise of one."""
+    centre = (np.arange(samples) - samples // 2) * step
+    P = np.linalg.pinv((centre / centre[-1])[:, None] ** np.arange(order + 1))
+    size = [float(np.linalg.norm(row)) for row in P] + [0.0, 0.0]
+    return size[0], size[1] / centre[-1], 2.0 * size[2] / centre[-1] ** 2 if order > 1 else 0.0
 
 
 def _worse(
@@ -147,9 +173,7 @@ def _worse(
         if abs(late) > max(_LATE, step):
             return f"those of joint {name!r} are {-1e3 * late:.3g} ms late"
     # noise of the acceleration: what the polynomials leave, times what they make of white noise
-    centre = (np.arange(samples) - samples // 2) * step
-    P = np.linalg.pinv((centre / centre[-1])[:, None] ** np.arange(order + 1))
-    gain = [np.linalg.norm(P[1]) / centre[-1], 2.0 * np.linalg.norm(P[2]) / centre[-1] ** 2]
+    gain = _gains(step, samples, order)[1:]
     noise = [
         gain[0] * np.sqrt(np.mean((v[inner] - y[0, inner]) ** 2, axis=0)),
         gain[1] * np.sqrt(np.mean((q[inner] - fitted[0]) ** 2, axis=0)),

@@ -11,7 +11,7 @@ from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamics
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording, RowCollector
 
-__all__ = ["need_rosbags", "read_bag"]
+__all__ = ["messages_on", "need_rosbags", "read_bag", "read_messages", "stamp_of"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -60,20 +60,46 @@ def read_bag(
         UnknownNameError: the bag has no joint states on that topic.
         BackendError: the package rosbags is not installed.
     """
+    collector = RowCollector(model, str(path), on_bad, times=times)
+    read_messages(
+        path,
+        lambda connections: _connections(connections, topic, str(path)),
+        lambda number, received, read: _message(collector, number, received, read),
+        progress,
+    )
+    return collector.finish()
+
+
+def read_messages(
+    path: str | Path,
+    choose: Callable[[Any], list[Any]],
+    take: Callable[[int, int, Callable[[], Any]], None],
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Go through messages of a bag.
+
+    Args:
+        choose: the connections wanted, out of all.
+        take: called with a message's number from 1, the time it was recorded in ns, and what deserializes it.
+        progress: called with the share of messages that has been read.
+
+    Raises:
+        ArgumentError: not a readable bag.
+        BackendError: the package rosbags is not installed.
+    """
     rosbags = need_rosbags()
     path = Path(path)
-    collector = RowCollector(model, str(path), on_bad, times=times)
     if not path.exists():
         raise ArgumentError("there is no such file or directory", where=str(path), remedy="Check the path.")
     try:
         types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
         with rosbags.highlevel.AnyReader([path], default_typestore=types) as reader:
-            chosen = _connections(reader.connections, topic, str(path))
+            chosen = choose(reader.connections)
             total = max(sum(c.msgcount for c in chosen), 1)
             for number, (connection, received, raw) in enumerate(reader.messages(connections=chosen), start=1):
                 if progress is not None and not number & 1023:
                     progress(min(number / total, 1.0))
-                _message(collector, number, received, partial(reader.deserialize, raw, connection.msgtype))
+                take(number, received, partial(reader.deserialize, raw, connection.msgtype))
     except RobotDynamicsError:
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
@@ -82,7 +108,30 @@ def read_bag(
             where=str(path),
             remedy="Give an mcap file, a rosbag2 directory, or a ROS 1 bag.",
         ) from None
-    return collector.finish()
+
+
+def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[Any, int], None]) -> None:
+    """Go through the messages of one topic of the type ``kind``; ``take`` gets each with the time it was recorded.
+
+    Raises:
+        ArgumentError: not a readable bag.
+        UnknownNameError: no such topic of that type.
+    """
+    name = topic if topic.startswith("/") else f"/{topic}"
+
+    def choose(connections: Any) -> list[Any]:
+        there = [c for c in connections if c.msgtype == kind]
+        if name not in {c.topic for c in there}:
+            raise UnknownNameError(f"{kind} topic", name, sorted({c.topic for c in there}), where=str(path))
+        return [c for c in there if c.topic == name]
+
+    read_messages(path, choose, lambda number, received, read: take(read(), received))
+
+
+def stamp_of(message: Any, received: int) -> float:
+    """A message's stamp in s, or where that is zero the time it was recorded, ns."""
+    stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+    return float((stamp or received) * 1e-9)
 
 
 def _connections(connections: Any, topic: str, where: str) -> list[Any]:
@@ -105,7 +154,6 @@ def _message(collector: RowCollector, number: int, received: int, read: Callable
         message = read()
     except Exception as error:  # noqa: BLE001
         return collector.reject(number, f"cannot be deserialized: {error}")
-    stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
     return collector.add(
-        number, (stamp or received) * 1e-9, list(message.name), message.position, message.velocity, message.effort
+        number, stamp_of(message, received), list(message.name), message.position, message.velocity, message.effort
     )

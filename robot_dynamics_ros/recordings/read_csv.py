@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+from robot_dynamics_ros.recordings.recording import Recording, RowCollector, in_seconds
 
 __all__ = ["read_csv"]
 
@@ -49,8 +50,7 @@ def read_csv(
         with open(path, newline="", encoding="utf-8-sig") as file:
             start = file.read(65536)
             file.seek(0)
-            delimiter = max(",;\t", key=start.split("\n", 1)[0].count)
-            lines = csv.reader(_counted(file, size, progress), delimiter=delimiter)
+            lines = csv.reader(_counted(file, size, progress), delimiter=delimiter_of(start))
             head = next(lines, None)
             if not head:
                 raise ArgumentError("the file is empty", where=str(path), remedy="It needs a head line.")
@@ -72,14 +72,28 @@ def _counted(file, size: int, progress: Callable[[float], None] | None):  # type
         yield line
 
 
-def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
-    names = [cell.strip().strip('"') for cell in head]
-    found: dict[str, list[int]] = {}
+def delimiter_of(start: str) -> str:
+    """The delimiter of a table that begins so."""
+    return max(",;\t", key=start.split("\n", 1)[0].count)
+
+
+def column_of(names: list[str], where: str) -> int:
+    """The column that holds the time.
+
+    Raises:
+        ArgumentError: there is none, or several.
+    """
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
-        raise ArgumentError(problem, where=where, got=head, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
-    found["t"] = times
+        raise ArgumentError(problem, where=where, got=names, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
+    return times[0]
+
+
+def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
+    names = [cell.strip().strip('"') for cell in head]
+    found: dict[str, list[int]] = {}
+    found["t"] = [column_of(names, where)]
     for field in FIELDS:
         row = [_column(names, joint, field, where) for joint in model.joint_names]
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
@@ -113,6 +127,11 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
             remedy="Leave one of them.",
         )
     return hits[0] if hits else -1
+
+
+def times_of(t: Array) -> Array:
+    """Times in s, of a column that may hold whole numbers of ms, µs or ns."""
+    return in_seconds(t)[0]
 
 
 def _number(text: str) -> float:

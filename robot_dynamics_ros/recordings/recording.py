@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
-__all__ = ["BadRow", "Recording", "RowCollector"]
+if TYPE_CHECKING:
+    from robot_dynamics_ros.recordings.external import ExternalWrench
+
+__all__ = ["BadRow", "Recording", "RowCollector", "in_seconds"]
 
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
@@ -45,6 +48,7 @@ class Recording:
         bad: rows left out.
         other: rows about other robots' joints, which are nobody's fault.
         notes: what was done to the recording, in sentences.
+        external: wrenches on links that were recorded beside it.
     """
 
     source: str
@@ -57,6 +61,7 @@ class Recording:
     bad: tuple[BadRow, ...] = ()
     other: int = 0
     notes: tuple[str, ...] = ()
+    external: tuple[ExternalWrench, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -298,7 +303,7 @@ class RowCollector:
         self.bad.sort(key=lambda row: row.number)
         notes: list[str] = []
         if self.integer_units:
-            t, unit = _in_seconds(t)
+            t, unit = in_seconds(t)
             notes += [f"times taken as {unit}"] if unit else []
         found = Recording(
             self.source,
@@ -320,7 +325,7 @@ class RowCollector:
         return found
 
 
-def _in_seconds(t: Array) -> tuple[Array, str]:
+def in_seconds(t: Array) -> tuple[Array, str]:
     """Times in s, and the unit that whole numbers with such steps must have had; empty for seconds.
 
     Joint states come ten to some thousand times a second; whole seconds would be too slow for any use of them.

@@ -21,7 +21,7 @@ _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
 
 def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
     """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
-    then each wrench's force and torque.
+    then each wrench's force and torque, the parts of one, the external wrenches, and standard errors if there are any.
 
     Raises:
         ArgumentError: the file cannot be written.
@@ -31,6 +31,12 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     head += [f"{name}.{what}" for what in ("position", "velocity", "acceleration", "effort") for name in own]
     head += [f"{name}.wrench.{c}" for name in history.joints for c in COMPONENTS]
     head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
+    head += [f"external.{link}.{c}" for link in history.external for c in COMPONENTS]
+    errors = []
+    if history.effort_errors is not None and history.wrench_errors is not None:
+        head += [f"{name}.effort.error" for name in own]
+        head += [f"{name}.wrench.error.{c}" for name in history.joints for c in COMPONENTS]
+        errors = [history.effort_errors, history.wrench_errors[:, :, _SWAP].reshape(len(history.t), -1)]
     table = np.concatenate(
         [
             history.t[:, None],
@@ -40,6 +46,8 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
             history.efforts,
             history.wrenches[:, :, _SWAP].reshape(len(history.t), -1),
             *(p[:, _SWAP] for p in history.parts.values()),
+            *(p[:, _SWAP] for p in history.external.values()),
+            *errors,
         ],
         axis=1,
     )
@@ -58,7 +66,7 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
 def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
     """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
     ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
-    (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
+    and ``/external_wrenches/<link>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
 
     Raises:
         ArgumentError: the directory is there already, or cannot be written.
@@ -109,3 +117,5 @@ def _series(history: WrenchHistory) -> Iterator[tuple[str, str, Any]]:
         yield f"/joint_wrenches/{name}", frame, history.wrenches[:, i]
     for part, table in history.parts.items():
         yield f"/wrench_parts/{history.balanced}/{part}", history.observer, table
+    for link, table in history.external.items():
+        yield f"/external_wrenches/{link}", link, table

@@ -51,6 +51,7 @@ MJCF = ["mujoco>=3.1"]
 MUJOCO = ["mujoco>=4.0", "trimesh>=4.5", "pycollada>=0.8"]
 COMPLETION = ["argcomplete>=3.0"]
 CONSTRAINTS = ["pyyaml>=5.1"]
+CLUSTER = ["distributed>=2024.1"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16"]
@@ -79,6 +80,7 @@ setup(
         "bags": BAGS,
         "symbolic": SYMBOLIC,
         "constraints": CONSTRAINTS,
+        "cluster": CLUSTER,
         "mjcf": MJCF,
         "mujoco": MUJOCO,
         "completion": COMPLETION,
@@ -91,6 +93,7 @@ setup(
             "hypothesis>=6",
             "pin>=3.0",
             *CONSTRAINTS,
+            *CLUSTER,
             "pytest>=7.4",
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.5",

@@ -55,6 +55,16 @@ class RobotDynamicsError(Exception):
             text = f"{text}\n{remedy}" if "\n" in text else f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # subclasses ask for arguments of their own; workers send errors back
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[RobotDynamicsError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RobotDynamicsError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
+
 
 class ModelError(RobotDynamicsError, ValueError):
     """A robot that no dynamics can be written for: broken tree, impossible inertia, unsupported joint."""

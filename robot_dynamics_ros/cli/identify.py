@@ -5,18 +5,30 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
+
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_directory, positive
 from robot_dynamics_ros.cli.output import print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.sources import add_recordings, bad_row_lines, given_recordings, is_bag, read_recording
+from robot_dynamics_ros.cli.sources import (
+    add_recordings,
+    bad_row_lines,
+    given_recordings,
+    is_bag,
+    output_directories,
+    read_recording,
+)
 from robot_dynamics_ros.cli.table import table
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.cli.workers import add_workers, workers_of
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.identification import (
     FrictionTerms,
+    Identification,
     IdentificationSettings,
     compare,
     friction_file,
+    identify_each,
     identify_recordings,
     report_html,
     report_json,
@@ -54,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIRECTORY",
         help="where to write (default: %(default)s)",
     )
+    add("--each", action="store_true", help="identify from each recording by itself, into a directory of its name")
+    add_workers(parser, "recordings of --each")
     add(
         "--page",
         action=argparse.BooleanOptionalAction,
@@ -133,18 +147,19 @@ def run(options: argparse.Namespace) -> int:
         unseen=options.unseen,
         plausibility=options.plausibility,
     )
-    directory = Path(options.output)
-    there = [name for name in FILES if (directory / name).exists()]
+    given = given_recordings(options)
+    places = output_directories(given, Path(options.output)) if options.each else [Path(options.output)]
+    there = [place / name for place in places for name in FILES if (place / name).exists()]
     if there and not options.overwrite:
         raise ArgumentError(
-            f"{directory / there[0]} exists",
+            f"{there[0]} exists",
             where="--output",
             got=options.output,
             remedy="Name another directory, or pass --overwrite.",
         )
     whole = load_model(options)
     model = _locked(whole, options.lock)
-    recordings = [_read(path, bag, model, options) for path, bag in given_recordings(options)]
+    recordings = [_read(path, bag, model, options) for path, bag in given]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             raise ArgumentError(
@@ -154,7 +169,74 @@ def run(options: argparse.Namespace) -> int:
                 remedy="Give a fraction of a second; 0.05 is the default.",
             )
     unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
+    if options.each:
+        return _each(options, (whole, model), recordings, unseen, settings, places)
     found = identify_recordings(model, recordings, settings)
+    files = _write(options, (whole, model), found, recordings, unseen, places[0])
+    rows = [
+        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
+        for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
+    ]
+    head = ["joint", "effort", "URDF leaves", "identified leaves"]
+    print_table(options, head, rows, files=files, unseen=found.base.unseen)
+    for recording in (*recordings, *unseen):
+        said = [*recording.notes, *bad_row_lines(recording.bad)]
+        if said:
+            print("\n" + "\n".join([f"{recording.source}:", *said]))
+    for note in found.notes:
+        print(f"\n{note}")
+    if found.base.unseen:
+        print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
+    print(f"\nwritten: {', '.join(files)}")
+    return 0
+
+
+def _each(
+    options: argparse.Namespace,
+    models: tuple[RobotModel, RobotModel],
+    recordings: list[Recording],
+    unseen: list[Recording],
+    settings: IdentificationSettings,
+    places: list[Path],
+) -> int:
+    """Every recording by itself; 1 if one was refused."""
+    with Progress("identifying", len(recordings)) as bar:
+        results = identify_each(
+            models[1],
+            recordings,
+            settings,
+            workers_of(options),
+            lambda done, total: bar.update(done, f"{done} of {total} recordings"),
+        )
+    rows, failures = [], {}
+    for recording, found, place in zip(recordings, results, places, strict=True):
+        if isinstance(found, RobotDynamicsError):
+            failures[recording.source] = str(found)
+            rows.append([recording.source, "-", "-", "refused"])
+            continue
+        _write(options, models, found, [recording], unseen, place)
+        before, after = (float(np.sqrt(np.mean(x**2))) for x in (found.prior_rms, found.rms))
+        rows.append([recording.source, f"{before:.4g}", f"{after:.4g}", str(place)])
+    print_table(options, ["recording", "URDF leaves", "identified leaves", "written to"], rows, failures=failures)
+    for source, why in failures.items():
+        print(f"\n{source}: {why}")
+    return 1 if failures else 0
+
+
+def _write(
+    options: argparse.Namespace,
+    models: tuple[RobotModel, RobotModel],
+    found: Identification,
+    recordings: list[Recording],
+    unseen: list[Recording],
+    directory: Path,
+) -> list[str]:
+    """Write all files of a result; their paths.
+
+    Args:
+        models: the robot as given, and with joints locked.
+    """
+    whole, model = models
     text = report_text(found, recordings)
     if unseen:
         text += "\n## Validation\n"
@@ -177,28 +259,13 @@ def run(options: argparse.Namespace) -> int:
     for name, content in zip(FILES[:3], (urdf, text, report_json(found)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
     friction_file(found).write(directory / "friction.json")
+    page = directory / "report.html"
+    page.unlink(missing_ok=True)
     if options.page:
         with Progress("pictures", 1.0) as bar:
             drawn = [compare(found, recordings[0], block=options.block)]
-            page = report_html(found, drawn, checks, recordings, bar.update)
-        (directory / "report.html").write_text(page, encoding="utf-8")
-    files = [str(directory / name) for name in FILES if (directory / name).exists()]
-    rows = [
-        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
-        for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
-    ]
-    head = ["joint", "effort", "URDF leaves", "identified leaves"]
-    print_table(options, head, rows, files=files, unseen=found.base.unseen)
-    for recording in (*recordings, *unseen):
-        said = [*recording.notes, *bad_row_lines(recording.bad)]
-        if said:
-            print("\n" + "\n".join([f"{recording.source}:", *said]))
-    for note in found.notes:
-        print(f"\n{note}")
-    if found.base.unseen:
-        print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
-    print(f"\nwritten: {', '.join(files)}")
-    return 0
+            page.write_text(report_html(found, drawn, checks, recordings, bar.update), encoding="utf-8")
+    return [str(directory / name) for name in FILES if (directory / name).exists()]
 
 
 def _locked(model: RobotModel, given: list[str]) -> RobotModel:

@@ -6,8 +6,6 @@ import argparse
 import csv
 import dataclasses
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_
 from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
@@ -60,9 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)"
     )
-    parser.add_argument(
-        "--processes", type=at_least_one, default=1, help="processes to spread the robots over (default: one, this one)"
-    )
+    add_workers(parser, "robots")
     parser.add_argument("--csv", type=output_file, default=None, help="write the figures of every run there")
 
 
@@ -101,11 +98,7 @@ def run(options: argparse.Namespace) -> int:
             bar.update(done, f"{done} of {runs}")
 
         arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
-        if options.processes == 1:
-            result = monte_carlo(model, experiment, **arguments)
-        else:
-            with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
-                result = monte_carlo(model, experiment, executor=pool, **arguments)
+        result = monte_carlo(model, experiment, executor=workers_of(options), **arguments)
     print()
     figures = {name: values for name, values in result.figures.items()}
     output.result(options, {"runs": len(result), "figures": figures, "failures": result.failures}, result.table())

@@ -26,6 +26,7 @@ __all__ = [
     "frame_argument",
     "given_recordings",
     "is_bag",
+    "output_directories",
     "read_external",
     "read_recording",
 ]
@@ -79,6 +80,19 @@ def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
     if not given:
         raise ArgumentError("there is no recording", where="--bag, --csv", remedy="Give one or several of either.")
     return given
+
+
+def output_directories(given: list[tuple[str, bool]], output: Path) -> list[Path]:
+    """A directory for each recording: ``output`` for one, directories of their names in it for several."""
+    if len(given) == 1:
+        return [output]
+    names: list[str] = []
+    for path, _ in given:
+        name, k = Path(path).resolve().stem, 2
+        while name in names:
+            name, k = f"{Path(path).resolve().stem}_{k}", k + 1
+        names.append(name)
+    return [output / name for name in names]
 
 
 def is_bag(path: str) -> bool:

@@ -20,13 +20,16 @@ from robot_dynamics_ros.cli.sources import (
     bad_row_lines,
     frame_argument,
     given_recordings,
+    output_directories,
     read_external,
     read_recording,
 )
 from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute, compute_each
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.recording import Recording
@@ -44,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
+    add_workers(parser, "recordings")
     parser.add_argument(
         "--output",
         type=output_directory,
@@ -147,13 +151,21 @@ def run(options: argparse.Namespace) -> int:
         uncertainty=options.uncertainty,
     )
     given = given_recordings(options)
-    places = [_directory(path, options.overwrite, formats) for path in _outputs(given, Path(options.output))]
+    places = [_directory(path, options.overwrite, formats) for path in output_directories(given, Path(options.output))]
+    workers = workers_of(options)
+    recordings = (_read(path, bag, model, options) for path, bag in given)
+    if workers is None:
+        made = (
+            (r, _with_progress("computing", lambda tell, r=r: compute(model, r, settings, tell)))  # type: ignore[misc]
+            for r in recordings
+        )
+    else:
+        many = list(recordings)
+        with Progress("computing", len(many)) as bar:
+            done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
+        made = zip(many, done, strict=True)  # type: ignore[assignment]
     told = []
-    for (path, bag), (directory, earlier) in zip(given, places, strict=True):
-        recording = read_recording(path, bag, model, options)
-        external = tuple(read_external(text, path, bag, model) for text in options.external)
-        recording = dataclasses.replace(recording, external=external)
-        history = _with_progress("computing", lambda tell, r=recording: compute(model, r, settings, tell))  # type: ignore[misc]
+    for (recording, history), (directory, earlier) in zip(made, places, strict=True):
         if history.bad and options.bad_rows == "refuse":
             raise ArgumentError(
                 f"row {history.bad[0].number}: {history.bad[0].why}",
@@ -175,17 +187,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _outputs(given: list[tuple[str, bool]], output: Path) -> list[Path]:
-    """A directory for each recording: ``output`` for one, directories of their names in it for several."""
-    if len(given) == 1:
-        return [output]
-    names: list[str] = []
-    for path, _ in given:
-        name, k = Path(path).resolve().stem, 2
-        while name in names:
-            name, k = f"{Path(path).resolve().stem}_{k}", k + 1
-        names.append(name)
-    return [output / name for name in names]
+def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
+    recording = read_recording(path, bag, model, options)
+    external = tuple(read_external(text, path, bag, model) for text in options.external)
+    return dataclasses.replace(recording, external=external)
 
 
 def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:

@@ -8,6 +8,7 @@ from robot_dynamics_ros.identification.identify import (
     Identification,
     IdentificationSettings,
     identify,
+    identify_each,
     identify_recordings,
 )
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
@@ -42,6 +43,7 @@ __all__ = [
     "findings",
     "friction_file",
     "identify",
+    "identify_each",
     "identify_recordings",
     "payload_motion",
     "plot_identification",

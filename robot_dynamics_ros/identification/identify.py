@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
@@ -32,8 +32,9 @@ from robot_dynamics_ros.identification.selection import Selection, select_effect
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Identification", "IdentificationSettings", "identify", "identify_recordings"]
+__all__ = ["Identification", "IdentificationSettings", "identify", "identify_each", "identify_recordings"]
 
 _STILL = 0.2  # of the usual smoothing speed
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
@@ -237,6 +238,34 @@ def identify_recordings(
     EffortParameters(model, s.terms)
     given = [recordings] if isinstance(recordings, Recording) else list(recordings)
     return _identify(model, Motion.of_recordings(model, given, window=s.window, check=_check(model, s)), s)
+
+
+def identify_each(
+    model: RobotModel,
+    recordings: Sequence[Recording],
+    settings: IdentificationSettings | None = None,
+    workers: Workers = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Identification | RobotDynamicsError]:
+    """Identify a robot from each recording by itself, side by side where there are workers: arms of one kind, or one arm
+    on several days.
+
+    Args:
+        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
+        progress: called with (recordings done, recordings).
+
+    Returns:
+        in their order what was found, or the error that a recording was refused with.
+    """
+    tasks = [(model, recording, settings) for recording in recordings]
+    return run_tasks(_one, tasks, workers, progress=progress)
+
+
+def _one(task: tuple[RobotModel, Recording, IdentificationSettings | None]) -> Identification | RobotDynamicsError:
+    try:
+        return identify_recordings(*task)
+    except RobotDynamicsError as error:
+        return error
 
 
 def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Array], None] | None:

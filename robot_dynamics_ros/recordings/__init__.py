@@ -1,6 +1,6 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
 
-from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute
+from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute, compute_each
 from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -14,6 +14,7 @@ __all__ = [
     "Settings",
     "WrenchHistory",
     "compute",
+    "compute_each",
     "draw_parts",
     "draw_paths",
     "draw_wrenches",

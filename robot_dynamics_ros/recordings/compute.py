@@ -29,8 +29,9 @@ from robot_dynamics_ros.recordings.external import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Settings", "WrenchHistory", "compute"]
+__all__ = ["Settings", "WrenchHistory", "compute", "compute_each"]
 
 ACCELERATIONS = ("differentiated", "model")
 _CHUNK = 4096
@@ -240,6 +241,27 @@ def compute(
         more[0],
         more[1],
     )
+
+
+def compute_each(
+    model: RobotModel,
+    recordings: Sequence[Recording],
+    settings: Settings | None = None,
+    workers: Workers = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[WrenchHistory]:
+    """:func:`compute` for many recordings, side by side where there are workers.
+
+    Args:
+        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
+        progress: called with (recordings done, recordings).
+    """
+    tasks = [(model, recording, settings) for recording in recordings]
+    return run_tasks(_one, tasks, workers, progress=progress)
+
+
+def _one(task: tuple[RobotModel, Recording, Settings | None]) -> WrenchHistory:
+    return compute(*task)
 
 
 class _Errors:

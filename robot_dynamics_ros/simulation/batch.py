@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.model_error import random_model_error
+from robot_dynamics_ros.workers import Workers, run_tasks
 
 __all__ = ["BatchResult", "monte_carlo"]
 
@@ -61,7 +60,7 @@ def monte_carlo(
     *,
     seed: int = 0,
     spread: Mapping[str, float] | None = None,
-    executor: Executor | None = None,
+    executor: Workers = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> BatchResult:
     """Run an experiment on ``runs`` robots that differ from ``model`` by random errors.
@@ -73,8 +72,10 @@ def monte_carlo(
         runs: how many.
         seed: run k depends on ``seed`` and k alone, whatever runs beside it.
         spread: see :func:`~robot_dynamics_ros.simulation.model_error.random_model_error`.
-        executor: runs experiments side by side, for example a ``concurrent.futures.ProcessPoolExecutor`` (the experiment
-            must then be importable); ``None`` runs them here, one after the other.
+        executor: runs experiments side by side (they must then be importable): a ``concurrent.futures.Executor``, or what
+            opens one, as :func:`~robot_dynamics_ros.workers.on_processes` and
+            :func:`~robot_dynamics_ros.workers.on_cluster` give: a lost worker then costs a retry. ``None`` runs them here,
+            one after the other.  Results are the same.
         progress: called with (runs done, runs) after every run.
 
     Raises:
@@ -83,12 +84,7 @@ def monte_carlo(
     if runs < 1:
         raise ArgumentError("must be at least 1", where="runs", got=runs)
     tasks = [(model, experiment, k, seed, dict(spread or {})) for k in range(runs)]
-    outcomes: list[Any] = []
-    results = executor.map(_one, tasks) if executor is not None else map(_one, tasks)
-    for outcome in results:
-        outcomes.append(outcome)
-        if progress is not None:
-            progress(len(outcomes), runs)
+    outcomes = run_tasks(_one, tasks, executor, progress=progress)
     return _collect(outcomes)
 
 

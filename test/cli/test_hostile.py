@@ -50,7 +50,7 @@ LINES = [
     "wrenches two_link", "wrenches two_link --csv {csv} --bag {csv}", "wrenches two_link --csv nope.csv", "wrenches two_link --csv /dev/zero",
     "wrenches two_link --csv {tmp}", "wrenches two_link --csv {file}", "wrenches two_link --csv {binary}", "wrenches two_link --csv {empty}",
     "wrenches two_link --bag {file}", "wrenches two_link --bag {tmp}", "wrenches two_link --bag {binary}", "wrenches two_link --bag /dev/zero",
-    "wrenches two_link --csv {csv} --output {tmp}/w --window 0", 
+    "wrenches two_link --csv {csv} --output {tmp}/w --window 0", "wrenches two_link --csv {csv} --output {tmp}/w --external knee=ft",
     "wrenches two_link --csv {csv} --output {tmp}/w --order 99", "wrenches two_link --csv {csv} --output {tmp}/w --formats magic",
     "wrenches two_link --csv {csv} --output {tmp}/w --formats ,", "wrenches two_link --csv {csv} --output {tmp}/w --joints knee",
     "wrenches two_link --csv {csv} --output {tmp}/w --balance knee", "wrenches two_link --csv {csv} --output {tmp}/w --observer knee",

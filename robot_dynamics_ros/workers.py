@@ -1,0 +1,149 @@
+"""Tasks side by side: in this process, in several, or on a cluster, with the same results; a lost worker costs a retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from robot_dynamics_ros.errors import BackendError
+
+__all__ = ["Workers", "on_cluster", "on_processes", "run_tasks"]
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+Workers = Executor | Callable[[], AbstractContextManager[Executor]] | None
+"""An executor; or what opens one, so that another can be opened where all its workers are lost; or ``None``: here."""
+_TRIES = 3
+
+
+def run_tasks(
+    work: Callable[[_T], _R],
+    tasks: Sequence[_T],
+    workers: Workers = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    tries: int = _TRIES,
+) -> list[_R]:
+    """``[work(task) for task in tasks]``, wherever the workers are.
+
+    Args:
+        work: can be imported by the workers, and depends on its task alone: a task whose worker is lost is done again.
+        progress: called with (tasks done, tasks) after every task, of all workers.
+        tries: how often workers may be lost without any task being done before it is given up.
+
+    Returns:
+        results in the order of the tasks.
+
+    Raises:
+        BackendError: workers are lost again and again.
+        Exception: what ``work`` raises.
+    """
+    results: dict[int, _R] = {}
+
+    def done(number: int, result: _R) -> None:
+        results[number] = result
+        if progress is not None:
+            progress(len(results), len(tasks))
+
+    if workers is None:
+        for number, task in enumerate(tasks):
+            done(number, work(task))
+    lost = 0
+    while len(results) < len(tasks):
+        before = len(results)
+        with _opened(workers) as executor:
+            why = _round(executor, work, {k: t for k, t in enumerate(tasks) if k not in results}, done)
+        if why is None:
+            continue
+        lost = lost + 1 if len(results) == before else 1
+        if lost >= tries or (isinstance(workers, Executor) and isinstance(why, BrokenExecutor)):
+            raise BackendError(
+                f"workers were lost {lost} times while {len(tasks) - len(results)} tasks were left ({why})",
+                where="workers",
+                remedy="Find out what ends them: memory, mostly. Fewer processes need less.",
+            ) from why
+    return [results[k] for k in range(len(tasks))]
+
+
+def _round(
+    executor: Executor, work: Callable[[_T], _R], tasks: dict[int, _T], done: Callable[[int, _R], None]
+) -> BaseException | None:
+    """Give all tasks to an executor; what ended it, if its workers were lost."""
+    why: BaseException | None = None
+    futures: dict[Future[_R], int] = {}
+    try:
+        for number, task in tasks.items():
+            futures[executor.submit(work, task)] = number
+    except BrokenExecutor as error:
+        why = error
+    try:
+        for future in as_completed(futures):
+            failure = future.exception()
+            if failure is None:
+                done(futures[future], future.result())
+            elif isinstance(failure, BrokenExecutor) or type(failure).__name__ == "KilledWorker":  # of Dask
+                why = failure
+            else:
+                raise failure
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return why
+
+
+@contextmanager
+def _opened(workers: Workers) -> Iterator[Executor]:
+    if isinstance(workers, Executor):
+        yield workers
+    elif workers is not None:
+        with workers() as executor:
+            yield executor
+
+
+def on_processes(count: int) -> Callable[[], AbstractContextManager[Executor]]:
+    """Workers that are processes of this machine."""
+
+    def opened() -> AbstractContextManager[Executor]:
+        return ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+
+    return opened
+
+
+def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], AbstractContextManager[Executor]]:
+    """Workers of a Dask cluster; they need this package, of the same version.
+
+    Args:
+        scheduler: its address, for example ``"tcp://10.0.0.5:8786"``.
+        timeout: s to wait for it.
+
+    Raises:
+        BackendError: the package distributed is not installed, or no scheduler answers.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise BackendError(
+            "a cluster needs the package distributed, which is not installed",
+            where="scheduler",
+            remedy="pip install 'robot_dynamics_ros[cluster]', or use processes of this machine.",
+        ) from None
+
+    @contextmanager
+    def opened() -> Iterator[Executor]:
+        try:
+            client: Any = distributed.Client(scheduler, timeout=timeout, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise BackendError(
+                f"no scheduler answers: {error}", where=scheduler, remedy="Check the address: dask scheduler prints it."
+            ) from None
+        try:
+            with client.get_executor(pure=False, retries=_TRIES) as executor:
+                yield executor
+        finally:
+            client.close()
+
+    return opened

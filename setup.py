@@ -52,6 +52,9 @@ MUJOCO = ["mujoco>=4.0", "trimesh>=4.5", "pycollada>=0.8"]
 COMPLETION = ["argcomplete>=3.0"]
 CONSTRAINTS = ["pyyaml>=5.1"]
 CLUSTER = ["distributed>=2024.1"]
+JAX = ["jax>=0.4.30"]
+CASADI = ["casadi>=3.6"]
+TORCH = ["torch>=2.0"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16"]
@@ -88,6 +91,7 @@ setup(
         "release": RELEASE,
         "lint": LINT,
         "test": [
+            "array-api-strict>=2.0",
             "example-robot-data>=4.3",
             "exudyn>=1.9",
             "hypothesis>=6",

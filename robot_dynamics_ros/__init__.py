@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.view import draw as draw
 
 __version__ = "0.2.0"
-_HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export", "view")
+_HOMES = (
+    "model",
+    "dynamics",
+    "errors",
+    "control",
+    "simulation",
+    "identification",
+    "equations",
+    "export",
+    "frameworks",
+    "view",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
-HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export")
+HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export", "frameworks")
 
 
 @pytest.mark.parametrize("home", HOMES)

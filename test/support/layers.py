@@ -28,7 +28,7 @@ LAYERS = (
     ("recordings",),
     ("identification",),
     ("equations",),
-    ("export",),
+    ("export", "frameworks"),
     ("view",),
     ("ros",),
     ("cli", "__main__"),

@@ -60,13 +60,19 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
     ]  # fmt: skip
 
 
-def classify(constants: np.ndarray, kinds: list[Kind], rows: list[bool]) -> tuple[list[_Class], list[int]]:
-    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares."""
+def classify(
+    constants: np.ndarray, kinds: list[Kind], rows: list[bool], alike: bool = False
+) -> tuple[list[_Class], list[int]]:
+    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares.
+
+    Args:
+        alike: as few classes as there can be, whatever the constants.
+    """
 
     def pattern(row: np.ndarray, fine: bool) -> tuple[float | None, ...]:
         return tuple(float(x) if fine and x in (0.0, 1.0, -1.0) else None for x in row)
 
-    for fine in (True, False):
+    for fine in (False,) if alike else (True, False):
         keys = [(kinds[k], pattern(constants[k], fine), rows[k]) for k in range(len(kinds))]
         if len(set(keys)) <= MOST_CLASSES:
             break
@@ -155,7 +161,7 @@ class _RowForces:
 class LoopTree:
     """Records an algorithm; see the module."""
 
-    def __init__(self, model: RobotModel, gathered: set[int] | None = None) -> None:
+    def __init__(self, model: RobotModel, gathered: set[int] | None = None, alike: bool = False) -> None:
         self.model, self.numeric = model, NumericTree(model)
         self.layout = layout_of(model)
         self.graph = Graph()
@@ -166,7 +172,7 @@ class LoopTree:
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
-        self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows])
+        self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows], alike)
         self.gathered, self.gathered_now = gathered, set[int]()
         self.sections: list[Any] = [Block()]
         self.block: Block = self.sections[0]
@@ -330,8 +336,13 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
     return TABLE[name].loops and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
 
 
-def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[Signature, LoopProgram]:
+def record_loops(
+    model: RobotModel, name: str, options: Options = (), alike: bool = False
+) -> tuple[Signature, LoopProgram]:
     """Record a function of the table as loops.
+
+    Args:
+        alike: with as few classes of bodies as there can be, for machines that run all classes on every body.
 
     Recorded twice: the first time tells which fields gather from children and so cannot keep the patterns with which they
     were first stored.
@@ -339,7 +350,7 @@ def record_loops(model: RobotModel, name: str, options: Options = ()) -> tuple[S
     shapes = signature(model, name, options)
     gathered: set[int] | None = None
     for _ in range(2):
-        tree = LoopTree(model, gathered)
+        tree = LoopTree(model, gathered, alike)
         tree.outputs = iter(range(len(shapes.inputs), len(shapes.inputs) + len(shapes.outputs)))
         arguments = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
         TABLE[name].call(tree, dict(options), arguments)
@@ -378,6 +389,7 @@ def _program(tree: LoopTree) -> LoopProgram:
         tree.constants,
         lay.armature,
         tree.free,
+        tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE),
     )
 
 

@@ -83,6 +83,8 @@ class LoopProgram:
         ints: (n, 6) integers per body, see ``INT_FIELDS``; the root is body n.
         params: (n, k) constants per body.
         armature: (nv,).
+        free: whether there are free joints.
+        free_classes: numbers of the classes of bodies that have one.
     """
 
     n: int
@@ -96,6 +98,7 @@ class LoopProgram:
     params: np.ndarray
     armature: np.ndarray
     free: bool
+    free_classes: tuple[int, ...] = ()
 
     @property
     def workspace(self) -> int:

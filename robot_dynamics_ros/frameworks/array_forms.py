@@ -1,0 +1,128 @@
+"""The functions of a robot on PyTorch tensors and on arrays of any library that follows the array-API standard."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.frameworks.traced import Request, flat_size, required, traced
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["make_function"]
+
+
+def make_function(model: RobotModel, request: Request) -> Callable[..., Any]:
+    """A function of arrays of one library, with batch dimensions in front."""
+    trace = traced(model, request, where="array")
+    words = [f"x{k}" for k in range(len(request.inputs))]
+    source = python_source("evaluate", words, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    code = compile(source, f"<{request.name} of {model.name}>", "exec")
+    bound: dict[Any, Callable[..., tuple[Any, ...]]] = {}
+
+    def function(*arguments: Any) -> Any:
+        xp = _namespace(arguments, request.name)
+        if xp not in bound:
+            bound[xp] = _bind(code, xp)
+        like = next(x for x in arguments if hasattr(x, "shape"))
+        arrays = [x if hasattr(x, "shape") else _full(xp, x, like) for x in arguments]
+        shapes = [shape for _, shape in request.inputs]
+        leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
+        batch = _broadcast(leads, request.name)
+        columns = []
+        for x, lead, shape in zip(arrays, leads, shapes, strict=True):
+            flat = xp.broadcast_to(xp.reshape(x, (*lead, flat_size(shape))), (*batch, flat_size(shape)))
+            columns.append([flat[..., k] for k in range(flat_size(shape))])
+        values = bound[xp](*columns)
+        results, at = [], 0
+        for (_, shape), flat_outputs in zip(request.outputs, trace.outputs, strict=True):
+            size = len(flat_outputs)
+            part = [_wide(xp, x, batch, like) for x in values[at : at + size]]
+            at += size
+            results.append(xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape)))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    function.__name__ = request.name
+    return function
+
+
+def _namespace(arguments: Sequence[Any], name: str) -> Any:
+    """The library whose arrays these are.
+
+    Raises:
+        ArgumentError: none of them is an array, or they are of different libraries.
+    """
+    found: list[Any] = []
+    for x in arguments:
+        if type(x).__module__.split(".")[0] == "torch":
+            xp = required("torch", "torch")
+        elif hasattr(x, "__array_namespace__"):
+            xp = x.__array_namespace__()
+        else:
+            continue
+        if xp not in found:
+            found.append(xp)
+    if len(found) != 1:
+        kinds = ", ".join(sorted({type(x).__name__ for x in arguments}))
+        raise ArgumentError(
+            f"expected arrays of one library, got {kinds}",
+            where=f"array: {name}",
+            got=kinds,
+            remedy="Pass PyTorch tensors, or arrays of a library that follows the array-API standard (NumPy 2, CuPy, JAX).",
+        )
+    return found[0]
+
+
+def _bind(code: Any, xp: Any) -> Callable[..., tuple[Any, ...]]:
+    """The traced function on one library's operations; constants stay Python numbers."""
+
+    def on_arrays(array: Callable[..., Any], number: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x: array(x) if hasattr(x, "shape") else number(x)
+
+    def extremum(name: str) -> Callable[..., Any]:
+        run = getattr(xp, name)
+
+        def of(x: Any, y: Any) -> Any:
+            like = x if hasattr(x, "shape") else y
+            return run(*(v if hasattr(v, "shape") else _full(xp, v, like) for v in (x, y)))
+
+        return of
+
+    space: dict[str, Any] = {
+        **{word: on_arrays(getattr(xp, word), getattr(math, word)) for word in ("sin", "cos", "sqrt")},
+        "minimum": extremum("minimum"),
+        "maximum": extremum("maximum"),
+    }
+    exec(code, space)
+    evaluate: Callable[..., tuple[Any, ...]] = space["evaluate"]
+    return evaluate
+
+
+def _full(xp: Any, values: Any, like: Any) -> Any:
+    return xp.asarray(values, dtype=like.dtype, device=like.device)
+
+
+def _wide(xp: Any, x: Any, batch: tuple[int, ...], like: Any) -> Any:
+    return xp.broadcast_to(x if hasattr(x, "shape") else _full(xp, x, like), batch)
+
+
+def _stack(xp: Any, parts: list[Any]) -> Any:
+    return xp.stack(parts, -1) if xp.__name__ == "torch" else xp.stack(parts, axis=-1)
+
+
+def _broadcast(leads: Sequence[tuple[int, ...]], name: str) -> tuple[int, ...]:
+    ndim = max(len(lead) for lead in leads)
+    batch = [1] * ndim
+    for lead in leads:
+        for k, size in enumerate(lead, ndim - len(lead)):
+            if size != 1 and batch[k] not in (1, size):
+                raise ArgumentError(
+                    f"the batch dimensions do not fit together: {', '.join(map(str, leads))}",
+                    where=f"array: {name}",
+                    got=tuple(leads),
+                    remedy="Leading dimensions follow NumPy's broadcasting.",
+                )
+            batch[k] = max(batch[k], size) if size != 0 else 0
+    return tuple(batch)

@@ -1,0 +1,117 @@
+"""A robot's functions by name, for a framework: what :func:`jax_functions` and :func:`array_functions` return."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.registry import TABLE
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.frameworks.traced import OPTIONAL, Request, make_request
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["FrameworkFunctions"]
+
+DEFAULTS = {"point": (0.0, 0.0, 0.0)}
+
+
+class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
+    """All functions of one robot in one framework: ``f.forward_dynamics(q, v, tau)`` or ``f["forward_dynamics"]``.
+
+    A function takes its inputs in the order of the registry, or by name, then options by keyword
+    (``f.jacobian(q, link="tool0")``).  ``external`` (..., nb, 6) is a wrench [moment; force] for each moving body, about
+    the origin and in the axes of its link; ``base`` (..., 2, 6) is velocity and acceleration of the root.  Leading
+    dimensions are a batch.  Several outputs come as a tuple.
+
+    Everything is made on first use and kept; it may be used from several threads.
+    """
+
+    def __init__(self, model: RobotModel, framework: str, make: Callable[[RobotModel, Request], Any]) -> None:
+        self.model = model
+        self._framework, self._make = framework, make
+        self._made: dict[Request, Callable[..., Any]] = {}
+        self._bound: dict[str, Callable[..., Any]] = {}
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<functions of {self.model.name!r} in {self._framework}>"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLE)
+
+    def __len__(self) -> int:
+        return len(TABLE)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        found = self._bound.get(name)
+        if found is None:
+            if name not in TABLE:
+                raise UnknownNameError("function", name, TABLE, where=self._framework)
+            found = self._bound[name] = _Named(self, name)
+        return found
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except UnknownNameError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *TABLE})
+
+    def made(self, request: Request) -> Callable[..., Any]:
+        """The function for one request, of arrays alone."""
+        with self._lock:
+            found = self._made.get(request)
+            if found is None:
+                found = self._made[request] = self._make(self.model, request)
+            return found
+
+
+class _Named:
+    """One function, before its options are known."""
+
+    def __init__(self, of: FrameworkFunctions, name: str) -> None:
+        self._of, self.__name__ = of, name
+        self.__doc__ = TABLE[name].algorithm.__doc__
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of {self._of!r}>"
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        name, framework = self.__name__, self._of._framework
+        words = [word for word, _ in TABLE[name].inputs]
+        where = f"{framework}: {name}"
+        if len(arguments) > len(words):
+            raise ArgumentError(
+                f"takes at most {len(words)} inputs ({', '.join(words)}), got {len(arguments)}", where=where
+            )
+        given = dict(zip(words, arguments, strict=False))
+        for word in words:
+            if word in keywords:
+                if word in given:
+                    raise ArgumentError(f"the input {word!r} is given twice", where=where)
+                given[word] = keywords.pop(word)
+        given = {word: value for word, value in given.items() if value is not None}
+        present = [word for word in given if word in OPTIONAL]
+        request = make_request(self._of.model, name, keywords, present, where=framework)
+        values = []
+        for word, shape in request.inputs:
+            if word not in given and word not in DEFAULTS:
+                raise ArgumentError(
+                    f"the input {word!r} is missing", where=where, remedy=f"Inputs: {', '.join(words)}."
+                )
+            value = given.get(word, DEFAULTS.get(word))
+            got = getattr(value, "shape", None)
+            if got is not None and tuple(got[len(got) - len(shape) :]) != shape:
+                raise ArgumentError(
+                    f"expected shape (..., {', '.join(map(str, shape))}), got {tuple(got)}",
+                    where=f"{where}: {word}",
+                    got=tuple(got),
+                    remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
+                )
+            values.append(value)
+        return self._of.made(request)(*values)

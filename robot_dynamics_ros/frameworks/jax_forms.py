@@ -1,0 +1,295 @@
+"""The functions of a robot in JAX: ``jit``, ``vmap``, ``grad``, ``jacfwd``; on processors and accelerators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.engine.elementary_tree import layout_of
+from robot_dynamics_ros.dynamics.engine.loops import supported
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, estimated_operations
+from robot_dynamics_ros.dynamics.engine.trace import signature
+from robot_dynamics_ros.frameworks.jax_levels import levels_function
+from robot_dynamics_ros.frameworks.jax_scalars import join, operations
+from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, evaluate, flat_size, traced
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["form_of", "make_function"]
+
+STRAIGHT = 4_000
+"""Estimated operations up to which a function is written out: XLA takes about a second for them."""
+LARGEST = 8_000
+"""Operations beyond which a function that has no other form is refused: XLA would take minutes."""
+
+Flat = Callable[..., Sequence[Any]]
+
+
+def form_of(model: RobotModel, request: Request) -> str:
+    """How a function is handed to XLA.
+
+    Returns:
+        ``"straight"``: written out; ``"levels"``: scans over the levels of the tree; ``"derived"``: from another
+        function, by differentiation or a factorization.
+    """
+    size = estimated_operations(model, request.name)
+    if request.name in _DERIVED and _can_derive(model, request) and size > DERIVED_FROM.get(request.name, STRAIGHT):
+        return "derived"
+    if size > STRAIGHT and supported(model, request.name, request.options) and request.name != "mass_matrix":
+        return "levels"
+    return "straight"
+
+
+def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Any]:
+    """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
+
+    Args:
+        form: of :func:`form_of`; if not given, the one that suits the robot.
+
+    Raises:
+        ArgumentError: it would be too large for XLA.
+    """
+    form = form or form_of(model, request)
+    flat: Flat
+    if form == "levels":
+        flat = levels_function(model, request.name, request.options)
+    elif form == "derived":
+        flat = _DERIVED[request.name](model, request)
+    else:
+        flat = _straight(model, request)
+    if request.name == "forward_dynamics":
+        flat = _with_implicit_derivative(model, request, flat)
+    shapes = [shape for _, shape in request.inputs]
+
+    def function(*arguments: Any) -> Any:
+        dtype = _float_type(arguments)
+        arrays = [jnp.asarray(x, dtype) for x in arguments]
+        leads = [x.shape[: x.ndim - len(s)] for x, s in zip(arrays, shapes, strict=True)]
+        batch = jnp.broadcast_shapes(*leads)
+        rows = [
+            jnp.broadcast_to(x.reshape(*lead, flat_size(s)), (*batch, flat_size(s)))
+            for x, lead, s in zip(arrays, leads, shapes, strict=True)
+        ]
+        results = [y.reshape(*batch, *shape) for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    function.__name__ = request.name
+    function.__doc__ = TABLE[request.name].algorithm.__doc__
+    return jax.jit(function)
+
+
+def _float_type(arguments: Sequence[Any]) -> Any:
+    """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
+    given = jnp.result_type(*arguments)
+    return given if jnp.issubdtype(given, jnp.floating) else jnp.result_type(float)
+
+
+def _straight(model: RobotModel, request: Request) -> Flat:
+    trace = traced(model, request, where="jax", largest=LARGEST)
+    sizes = [len(x) for x in trace.outputs]
+
+    def flat(*inputs: Any) -> list[Any]:
+        dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
+        values = evaluate(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], operations(dtype))
+        values = [jnp.broadcast_to(x, batch) for x in values]
+        results, at = [], 0
+        for size in sizes:
+            results.append(join(values[at : at + size], batch, dtype))
+            at += size
+        return results
+
+    return flat
+
+
+def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -> Flat:
+    """Forward dynamics that is differentiated as M q̈' = τ' − (∂τ/∂x x' of inverse dynamics at q̈).
+
+    Differentiating the articulated-body algorithm itself takes XLA ten times as long to compile.
+    """
+    names = [word for word, _ in request.inputs]
+    shapes = [shape for _, shape in request.inputs]
+
+    def both(*rows: Any) -> Any:
+        return flat(*rows)[0]
+
+    run = jax.custom_jvp(both)
+
+    @run.defjvp
+    def _(rows: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        inverse = _plain(model, request, "inverse_dynamics")
+        solve = _plain(model, request, "mass_matrix_solve")
+        a = run(*rows)
+        q, v, tau = (names.index(word) for word in ("q", "v", "tau"))
+        rest = [k for k in range(len(names)) if k not in (q, v, tau)]
+        fixed = a  # its own tangent is what is looked for
+
+        def efforts(q_: Any, v_: Any, *more: Any) -> Any:
+            shaped = [x.reshape(*x.shape[:-1], *shapes[k]) for x, k in zip(more, rest, strict=True)]
+            return inverse(q_, v_, fixed, *shaped)
+
+        _, moved = jax.jvp(
+            efforts,
+            (rows[q], rows[v], *(rows[k] for k in rest)),
+            (tangents[q], tangents[v], *(tangents[k] for k in rest)),
+        )
+        return a, solve(rows[q], tangents[tau] - moved)
+
+    return lambda *rows: (run(*rows),)
+
+
+# -- functions made of others ---------------------------------------------------------------------------------------------
+
+
+def _plain(model: RobotModel, request: Request, name: str, *, short: bool = False) -> Callable[..., Any]:
+    """Another function of the robot, with external wrenches and a moving base where this one has them.
+
+    Args:
+        short: as scans where possible: whole Jacobians of them compile several times as fast.
+    """
+    known = {SWITCHES[word] for word, _ in TABLE[name].inputs if word in SWITCHES}
+    options = tuple((word, value) for word, value in request.options if word in known)
+    shapes = signature(model, name, options)
+    found = Request(name, options, shapes.inputs, shapes.outputs)
+    return make_function(model, found, "levels" if short and supported(model, name, options) else "")
+
+
+def _per_state(function: Callable[..., Any]) -> Flat:
+    """A function of one state on flat batches."""
+    return functools.partial(_batched, function)
+
+
+def _batched(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
+    batch = inputs[0].shape[:-1]
+    run = function
+    for _ in batch:
+        run = jax.vmap(run)
+    return [y.reshape(*batch, -1) for y in run(*inputs)]
+
+
+def _tangent(model: RobotModel) -> Callable[[Any, Any], Any]:
+    """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
+    lay = layout_of(model)
+    free = [(lay.q_index[k], lay.v_index[k]) for k in range(lay.n) if lay.kind[k] is Kind.FREE]
+    q_of_v = np.zeros(model.nv, dtype=int)
+    for k in range(lay.n):
+        if lay.kind[k] is not Kind.FREE:
+            q_of_v[lay.v_index[k]] = lay.q_index[k]
+    plain = np.array(sorted(set(range(model.nv)) - {v + c for _, v in free for c in range(6)}), dtype=int)
+
+    def moved(q: Any, delta: Any) -> Any:
+        new = q.at[q_of_v[plain]].add(delta[plain]) if len(plain) else q
+        for at, v in free:
+            p, u, w = q[at : at + 3], q[at + 3 : at + 6], q[at + 6]
+            turn, shift = delta[v : v + 3], delta[v + 3 : v + 6]
+            new = new.at[at : at + 3].set(p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift))
+            new = new.at[at + 3 : at + 6].set(u + 0.5 * (w * turn + jnp.cross(u, turn)))
+            new = new.at[at + 6].set(w - 0.5 * jnp.dot(u, turn))
+        return new
+
+    return moved
+
+
+def _mass_matrix(model: RobotModel, request: Request) -> Flat:
+    """M = ∂τ/∂a of inverse dynamics."""
+    inverse = _plain(model, request, "inverse_dynamics")
+    zero = np.zeros(model.nv)
+
+    def one(q: Any) -> tuple[Any, ...]:
+        still = jnp.asarray(zero, q.dtype)
+        M = jax.jacfwd(lambda a: inverse(q, still, a))(still)
+        return ((0.5 * (M + M.T)).reshape(-1),)
+
+    return _per_state(one)
+
+
+def _inverse_dynamics_derivatives(model: RobotModel, request: Request) -> Flat:
+    inverse, moved = _plain(model, request, "inverse_dynamics", short=True), _tangent(model)
+
+    def one(q: Any, v: Any, a: Any, *external: Any) -> tuple[Any, ...]:
+        wrenches = [x.reshape(-1, 6) for x in external]
+        zero = jnp.zeros(model.nv, q.dtype)
+        by_q, by_v = jax.jacfwd(lambda d, x: inverse(moved(q, d), x, a, *wrenches), (0, 1))(zero, v)
+        return by_q.reshape(-1), by_v.reshape(-1)
+
+    return _per_state(one)
+
+
+def _factors(M: Any) -> tuple[Any, Any]:
+    """M = Lᵀ D L with L unit lower triangular, from the Cholesky factor of the matrix in reverse order."""
+    upper = jnp.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1]  # M = upper upperᵀ
+    root = jnp.diagonal(upper)
+    return (upper / root).T, root * root
+
+
+def _with_mass_matrix(work: Callable[..., tuple[Any, ...]]) -> Callable[[RobotModel, Request], Flat]:
+    def make(model: RobotModel, request: Request) -> Flat:
+        mass_matrix = _plain(model, request, "mass_matrix")
+        return _per_state(lambda q, *more: tuple(y.reshape(-1) for y in work(mass_matrix(q), *more)))
+
+    return make
+
+
+def _solve(M: Any, b: Any) -> Any:
+    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(M), True), b)
+
+
+def _coriolis_forces(model: RobotModel, request: Request) -> Flat:
+    """Bias forces less those at rest."""
+    bias, gravity = _plain(model, request, "bias_forces"), _plain(model, request, "gravity_forces")
+    return lambda q, v: (bias(q, v) - gravity(q),)
+
+
+def _coriolis_matrix(model: RobotModel, request: Request) -> Flat:
+    """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) v_k."""
+    mass_matrix = _plain(model, request, "mass_matrix")
+
+    def one(q: Any, v: Any) -> tuple[Any, ...]:
+        rate = jax.jvp(mass_matrix, (q,), (v,))[1]
+        by_q = jax.jacfwd(lambda x: mass_matrix(x) @ v)(q)
+        return ((0.5 * (rate + by_q - by_q.T)).reshape(-1),)
+
+    return _per_state(one)
+
+
+def _linearization(model: RobotModel, request: Request) -> Flat:
+    """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹], for coordinates whose rates are the velocities."""
+    forward = _plain(model, request, "forward_dynamics")
+    inverse_dynamics = _plain(model, request, "inverse_dynamics", short=True)
+    mass_matrix = _plain(model, request, "mass_matrix")
+    damping = np.asarray(model.damping) * float(bool(dict(request.options)["viscous"]))
+
+    def one(q: Any, v: Any, tau: Any, *external: Any) -> tuple[Any, ...]:
+        wrenches = [x.reshape(-1, 6) for x in external]
+        loss = jnp.asarray(damping, q.dtype)
+        a = forward(q, v, tau - loss * v, *wrenches)
+        by_q, by_v = jax.jacfwd(lambda x, y: inverse_dynamics(x, y, a, *wrenches) + loss * y, (0, 1))(q, v)
+        nothing, unit = jnp.zeros_like(by_q), jnp.eye(model.nv, dtype=q.dtype)
+        lower = _solve(mass_matrix(q), jnp.concatenate([-by_q, -by_v, unit], axis=1))
+        A = jnp.block([[nothing, unit], [lower[:, : 2 * model.nv]]])
+        return A.reshape(-1), jnp.concatenate([nothing, lower[:, 2 * model.nv :]]).reshape(-1)
+
+    return _per_state(one)
+
+
+_DERIVED: dict[str, Callable[[RobotModel, Request], Flat]] = {
+    "mass_matrix": _mass_matrix,
+    "mass_matrix_factors": _with_mass_matrix(_factors),
+    "mass_matrix_inverse": _with_mass_matrix(lambda M: (_solve(M, jnp.eye(M.shape[-1], dtype=M.dtype)),)),
+    "mass_matrix_solve": _with_mass_matrix(lambda M, b: (_solve(M, b),)),
+    "inverse_dynamics_derivatives": _inverse_dynamics_derivatives,
+    "coriolis_forces": _coriolis_forces,
+    "coriolis_matrix": _coriolis_matrix,
+    "linearization": _linearization,
+}
+DERIVED_FROM = dict.fromkeys(("coriolis_matrix", "inverse_dynamics_derivatives", "linearization"), 1_500)
+"""Estimated operations from which the derived form compiles faster, where that is earlier than for other functions."""
+
+
+def _can_derive(model: RobotModel, request: Request) -> bool:
+    """Whether the derived form holds for this robot: some are for coordinates whose rates are the velocities."""
+    return model.nq == model.nv or request.name not in ("coriolis_matrix", "linearization")

@@ -1,0 +1,179 @@
+"""One function of the registry, traced for one robot, for a framework that brings its own arrays or symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import prod
+from typing import Any
+
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
+from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL, Trace, signature, trace
+from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["LARGEST", "Operations", "Request", "evaluate", "make_request", "required", "traced"]
+
+LARGEST = 400_000
+"""Estimated operations beyond which a function is not written out."""
+
+SWITCHES = {"external": "external", "link_external": "external", "base": "moving_base"}
+"""Inputs that may be left out, and the option that says they are there."""
+FRAMES = ("world", "link")
+
+
+def required(package: str, extra: str) -> Any:
+    """An optional package.
+
+    Raises:
+        BackendError: it is not installed; the error says which extra brings it.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise BackendError(
+            f"the package {package!r} is not installed",
+            where=extra,
+            got=str(error),
+            remedy=f"pip install 'robot_dynamics_ros[{extra}]'",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A function with its options, checked.
+
+    Attributes:
+        name: in the registry.
+        options: as :func:`robot_dynamics_ros.kernel` takes them, links by number.
+        inputs, outputs: (name, shape), optional inputs that are not there left out.
+    """
+
+    name: str
+    options: Options
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def make_request(
+    model: RobotModel, name: str, options: Mapping[str, Any], present: Sequence[str] = (), *, where: str
+) -> Request:
+    """Check a function's name and options.
+
+    Args:
+        options: links by name or number.
+        present: optional inputs that are given.
+        where: said in errors.
+
+    Raises:
+        UnknownNameError: no such function, link or frame.
+        ArgumentError: an option is missing, or is not one of this function.
+    """
+    if name not in TABLE:
+        raise UnknownNameError("function", name, TABLE, where=where)
+    entry = TABLE[name]
+    chosen = dict(options)
+    known = {*entry.options, *(SWITCHES[w] for w, _ in entry.inputs if w in SWITCHES)}
+    if not entry.takes_options and (extra := sorted(set(chosen) - known)):
+        raise ArgumentError(
+            f"{name} has no option {extra[0]!r}",
+            where=where,
+            got=extra[0],
+            remedy=f"Its options: {', '.join(sorted(known)) or 'none'}.",
+        )
+    if "frame" in entry.options and chosen.setdefault("frame", "world") not in FRAMES:
+        raise UnknownNameError("frame", chosen["frame"], FRAMES, where=where)
+    if "viscous" in entry.options:
+        chosen.setdefault("viscous", False)
+    if missing := [word for word in entry.options if word not in chosen]:
+        raise ArgumentError(
+            f"{name} needs the option {missing[0]!r}",
+            where=where,
+            remedy=f"Call it with {', '.join(f'{w}=…' for w in missing)}, as rd.kernel takes it.",
+        )
+    if isinstance(chosen.get("link"), str):
+        chosen["link"] = model.link_index(chosen["link"])
+    chosen |= {SWITCHES[word]: True for word in present if word in SWITCHES}
+    sorted_options = tuple(sorted(chosen.items()))
+    shapes = signature(model, name, sorted_options)
+    return Request(name, sorted_options, shapes.inputs, shapes.outputs)
+
+
+def traced(model: RobotModel, request: Request, *, where: str, largest: int = LARGEST) -> Trace:
+    """The request's operations; leaves are keyed (input number, flat index).
+
+    Raises:
+        ArgumentError: too many of them for this robot, an option is missing, or the function divides by a constant zero.
+    """
+    size = estimated_operations(model, request.name)
+    if size <= LARGEST:
+        found = _trace(model, request, where)
+        size = found.operations()["total"]
+        if size <= largest:
+            return found
+    raise ArgumentError(
+        f"{request.name} is not to be had for {model.name!r}: written out it would take some {size} operations",
+        where=where,
+        got=request.name,
+        remedy="Use the function of the same name of robot_dynamics_ros itself, on NumPy arrays.",
+    )
+
+
+def _trace(model: RobotModel, request: Request, where: str) -> Trace:
+    try:
+        return trace(model, request.name, request.options)
+    except ZeroDivisionError:
+        raise ArgumentError(
+            "it divides by zero in every configuration of this robot",
+            where=f"{where}: {request.name}",
+            remedy="Give every moving link mass and inertia; a link asked about must have mass.",
+        ) from None
+    except KeyError as error:
+        if isinstance(error, UnknownNameError):
+            raise
+        raise ArgumentError(
+            f"{request.name} needs the option {error.args[0]!r}",
+            where=where,
+            remedy="It takes the options that rd.kernel takes for the function of this name.",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What a framework does for each kind of operation."""
+
+    const: Callable[[float], Any]
+    unary: Mapping[str, Callable[[Any], Any]]
+    binary: Mapping[str, Callable[[Any, Any], Any]]
+
+
+def evaluate(outputs: Sequence[Expr], leaf: Callable[[Any], Any], do: Operations) -> list[Any]:
+    """Run traced expressions on a framework's values.
+
+    Args:
+        leaf: the value of a leaf's key.
+    """
+    values: dict[int, Any] = {}
+    for node in reachable(outputs):
+        if node.op == "const":
+            value = do.const(node.a)
+        elif node.op == "leaf":
+            value = leaf(node.a)
+        elif node.b is None:
+            value = do.unary[node.op](values[node.a.id])
+        else:
+            value = do.binary[node.op](values[node.a.id], values[node.b.id])
+        values[node.id] = value
+    return [values[x.id] for x in outputs]
+
+
+def optional_inputs(name: str) -> list[str]:
+    """Inputs of a function that may be left out."""
+    return [word for word, _ in TABLE[name].inputs if word in OPTIONAL]
+
+
+def flat_size(shape: tuple[int, ...]) -> int:
+    """Number of entries."""
+    return prod(shape)

@@ -18,6 +18,7 @@ TITLES = {
     "identification": "Identification",
     "equations": "Equations in symbols",
     "export": "Export",
+    "frameworks": "JAX, CasADi, PyTorch",
     "view": "Pictures and browser",
     "recordings": "Recordings",
 }

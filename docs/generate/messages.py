@@ -22,6 +22,7 @@ PARTS = {
     "recordings": "Recordings",
     "equations": "Equations in symbols",
     "export": "Export",
+    "frameworks": "JAX, CasADi, PyTorch",
     "view": "Pictures and browser",
     "ros": "Nodes",
     "cli": "Command line",

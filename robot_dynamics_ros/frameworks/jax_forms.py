@@ -66,9 +66,7 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
         flat = _with_implicit_derivative(model, request, flat)
     shapes = [shape for _, shape in request.inputs]
 
-    def function(*arguments: Any) -> Any:
-        dtype = _float_type(arguments)
-        arrays = [jnp.asarray(x, dtype) for x in arguments]
+    def compiled(*arrays: Any) -> Any:
         leads = [x.shape[: x.ndim - len(s)] for x, s in zip(arrays, shapes, strict=True)]
         batch = jnp.broadcast_shapes(*leads)
         rows = [
@@ -78,14 +76,19 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
         results = [y.reshape(*batch, *shape) for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    function.__name__ = request.name
-    function.__doc__ = TABLE[request.name].algorithm.__doc__
-    return jax.jit(function)
+    compiled.__name__ = request.name
+    run = jax.jit(compiled)
+
+    def function(*arguments: Any) -> Any:
+        dtype = _float_type([x for x in arguments if hasattr(x, "dtype")])
+        return run(*(jnp.asarray(x, dtype) for x in arguments))
+
+    return function
 
 
 def _float_type(arguments: Sequence[Any]) -> Any:
     """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
-    given = jnp.result_type(*arguments)
+    given = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
     return given if jnp.issubdtype(given, jnp.floating) else jnp.result_type(float)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -61,3 +64,15 @@ def test_links_by_name_and_clear_errors():
         rd.casadi_function(model, "forward")
     with pytest.raises(rd.ArgumentError, match="needs the option 'link'"):
         rd.casadi_function(model, "jacobian")
+
+
+def test_the_swing_with_the_least_effort_is_found_and_followed(capsys):
+    path = Path(__file__).parents[2] / "examples" / "minimum_effort_swing.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    planned, left, efforts = example.main()
+    model = rd.load_robot("two_link")
+    assert (np.abs(planned.tau) <= example.LIMITS + 1e-6).all()
+    assert efforts[0] < 0.8 * rd.gravity_forces(model, np.zeros(2))[0]  # too weak to lift it
+    assert np.abs(left).max() < 2e-3

@@ -64,7 +64,7 @@ def sdf(joints: int) -> str:
 def ours(joints: int) -> Callable[..., Any]:
     import robot_dynamics_ros as rd
 
-    return rd.jax_functions(rd.RobotModel.from_urdf(urdf(joints))).forward_dynamics
+    return rd.jax_functions(rd.load_urdf(urdf(joints))).forward_dynamics
 
 
 def jaxsim(joints: int) -> Callable[..., Any]:
@@ -156,7 +156,7 @@ def large(joints: int) -> list[dict[str, Any]]:
     from robot_dynamics_ros.frameworks.jax_forms import form_of
     from robot_dynamics_ros.frameworks.traced import make_request
 
-    model = rd.RobotModel.from_urdf(urdf(joints))
+    model = rd.load_urdf(urdf(joints))
     f, rows = rd.jax_functions(model), []
     names = ["inverse_dynamics", "forward_dynamics", "gravity_forces", "mass_matrix", "mass_matrix_inverse",
              "inverse_dynamics_derivatives", "coriolis_matrix", "kinetic_energy", "center_of_mass"]  # fmt: skip

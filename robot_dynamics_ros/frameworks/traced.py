@@ -169,11 +169,6 @@ def evaluate(outputs: Sequence[Expr], leaf: Callable[[Any], Any], do: Operations
     return [values[x.id] for x in outputs]
 
 
-def optional_inputs(name: str) -> list[str]:
-    """Inputs of a function that may be left out."""
-    return [word for word, _ in TABLE[name].inputs if word in OPTIONAL]
-
-
 def flat_size(shape: tuple[int, ...]) -> int:
     """Number of entries."""
     return prod(shape)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
+from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.frameworks.traced import OPTIONAL, Request, make_request
+from robot_dynamics_ros.frameworks.traced import Request, make_request
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["FrameworkFunctions"]
@@ -91,13 +92,19 @@ class _Named:
             )
         given = dict(zip(words, arguments, strict=False))
         for word in words:
-            if word in keywords:
+            if word in keywords and not isinstance(keywords[word], (str, int)):  # else a choice: axes="child"
                 if word in given:
                     raise ArgumentError(f"the input {word!r} is given twice", where=where)
                 given[word] = keywords.pop(word)
         given = {word: value for word, value in given.items() if value is not None}
         present = [word for word in given if word in OPTIONAL]
         request = make_request(self._of.model, name, keywords, present, where=framework)
+        if left := [word for word in given if word not in dict(request.inputs)]:
+            raise ArgumentError(
+                f"the input {left[0]!r} is not used with these options",
+                where=where,
+                remedy="Leave it out, or choose the option that goes with it, as for rd.kernel.",
+            )
         values = []
         for word, shape in request.inputs:
             if word not in given and word not in DEFAULTS:

@@ -10,7 +10,7 @@ from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
-from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL, Trace, signature, trace
+from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 

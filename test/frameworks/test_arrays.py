@@ -54,6 +54,17 @@ def test_numpy_arrays_of_single_precision_stay_so():
     assert rd.array_functions(MODEL).inverse_dynamics(q, v, a).dtype == np.float32
 
 
+def test_choices_of_axes_and_points_are_options():
+    f = rd.array_functions(MODEL)
+    q, v, a = random_state(MODEL, 2)
+    options = {"joints_of": (MODEL.link_index(MODEL.link_names[-1]),), "axes": "child", "about": "joint"}
+    assert_allclose(
+        f.joint_wrenches(q, v, a, **options), rd.kernel(MODEL, "joint_wrenches", **options)(q, v, a), rtol=1e-12
+    )
+    body = {"link": MODEL.link_index("link0"), "axes": -1, "about": "com"}
+    assert_allclose(f.link_inertia(q, **body), rd.kernel(MODEL, "link_inertia", **body)(q), rtol=1e-12, atol=1e-15)
+
+
 def test_what_cannot_be_done_is_said_by_name():
     f = rd.array_functions(MODEL)
     q = np.zeros(MODEL.nq)
@@ -79,6 +90,8 @@ def test_what_cannot_be_done_is_said_by_name():
         f.gravity_forces(q, q)
     with pytest.raises(rd.ArgumentError, match="given twice"):
         f.gravity_forces(q, q=q)
+    with pytest.raises(rd.ArgumentError, match="'axes' is not used"):
+        f.link_inertia(q, np.eye(3), link="root", axes=-1, about="com")
     with pytest.raises(rd.ArgumentError, match="do not fit together"):
         f.kinetic_energy(np.zeros((2, MODEL.nq)), np.zeros((3, MODEL.nv)))
 

@@ -50,6 +50,7 @@ class Plan:
         motors: in joint order; a joint's command is then a voltage.
         quaternions: first numbers in q and v of floating joints.
         external: links that carry known wrenches.
+        geometry: the robot, with symbols for parameters.
     """
 
     model: RobotModel
@@ -65,6 +66,11 @@ class Plan:
     motors: tuple[Motor, ...]
     quaternions: tuple[tuple[int, int], ...]
     external: tuple[str, ...]
+    geometry: Geometry
+
+    def tree(self, graph: Graph) -> NumericTree:
+        """The tree that functions are traced on, its parameters leaves of ``graph``."""
+        return tree_of(self.geometry, graph)
 
     @property
     def names(self) -> list[str]:
@@ -117,7 +123,7 @@ def make_plan(
     _check_size(model, [r.kind for r in requests], max_operations)
 
     graph = Graph()
-    tree = SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(model)
+    tree = tree_of(geometry, graph)
     zero = (0.0,) * model.nv
     return Plan(
         model=model,
@@ -139,7 +145,13 @@ def make_plan(
             if model.joint(n).type is JointType.FLOATING
         ),
         external=loaded,
+        geometry=geometry,
     )
+
+
+def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
+    """The robot's tree, its parameters, if it has any, leaves of ``graph``."""
+    return SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(geometry.model)
 
 
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")

@@ -70,10 +70,11 @@ def _written(plan: Plan, request: Request) -> int:
 
 
 def count_all(plan: Plan) -> list[OperationCount]:
-    """Counts for all functions of a plan, parameters counted as constants before and as they are after."""
+    """Counts for all functions of a plan."""
     found = []
     for t in plan.traced:
-        apart = trace_request(t.request, NumericTree(plan.model), _Unshared())
+        graph = _Unshared()
+        apart = trace_request(t.request, plan.tree(graph), graph)
         kinds = count_operations(t.flat())
         found.append(
             OperationCount(

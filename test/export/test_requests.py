@@ -191,3 +191,11 @@ def test_robots_that_cannot_be_exported_are_refused():
 def test_the_command_explains_what_is_wrong(arguments, message, capsys):
     assert main(["export", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_sharing_never_adds_operations_where_numbers_are_parameters():
+    for symbols in (None, "auto"):
+        code = rd.export_code(rd.load_robot("two_link"), ["inverse_dynamics", "mass_matrix"], symbols=symbols)
+        for line in code.report().splitlines()[2:]:
+            written, folded, shared, *kinds = map(int, line.split()[1:])
+            assert written > folded >= shared == sum(kinds)

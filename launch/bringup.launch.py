@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,6 +34,34 @@ PACKAGE = "robot_dynamics_ros"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
 COMMAND_TOPICS = ("effort_controller/commands", "robot_joint_commands")
 VIEWERS = ("none", "browser", "rviz", "foxglove_bridge")
+
+
+class _Stack:
+    """What all nodes of one launch share.
+
+    Attributes:
+        namespace: of the nodes.
+        sim_time: whether time comes from /clock.
+        folder: for files that are needed as long as the stack runs; only for this user.
+    """
+
+    def __init__(self, namespace: str, sim_time: bool) -> None:
+        self.namespace, self.sim_time = namespace, sim_time
+        self.folder = Path(tempfile.mkdtemp(prefix="robot_dynamics_ros_"))
+        self._files = 0
+
+    def file(self, values: Mapping[str, object], *, of_all_nodes: bool = True) -> str:
+        """A parameter file with ``values``; launch_ros would leave the files that it makes itself behind."""
+        path = self.folder / f"{self._files}.yaml"
+        self._files += 1
+        path.write_text(
+            yaml.safe_dump({"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)), "utf-8"
+        )
+        return str(path)
+
+    def clean_up(self, *_: object) -> None:
+        """Take the files away."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -103,8 +131,17 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     def argument(name: str) -> str:
         return LaunchConfiguration(name).perform(context)
 
-    robot, namespace = argument("robot"), argument("namespace")
-    sim_time = argument("use_sim_time") == "true"
+    stack = _Stack(argument("namespace"), argument("use_sim_time") == "true")
+    try:
+        entities = _entities(stack, argument)
+    except RobotDynamicsError:
+        stack.clean_up()
+        raise
+    return [RegisterEventHandler(OnShutdown(on_shutdown=stack.clean_up)), *entities]
+
+
+def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescriptionEntity]:
+    robot = argument("robot")
     path, named = _description(argument("description"), robot)
     policy = argument("inertia_check")
     text, model = _read(named, policy) if path is not None else ("", None)
@@ -130,34 +167,35 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             Node(
                 package="robot_state_publisher",
                 executable="robot_state_publisher",
-                namespace=namespace,
+                namespace=stack.namespace,
                 output="screen",
-                parameters=[{"robot_description": text, "use_sim_time": sim_time}],
+                parameters=[stack.file({"robot_description": text, "use_sim_time": stack.sim_time})],
             )
         )
     if rviz:
-        entities += _rviz(model, namespace, sim_time)
+        entities += _rviz(model, stack)
     if viewer == "browser":
-        entities += _browser(path, namespace, sim_time)
+        entities += _browser(path, stack)
     if viewer == "foxglove_bridge":
-        entities += _foxglove(namespace, sim_time)
+        entities += _foxglove(stack)
     if robot == "sim":
-        entities += _simulator(path, named, policy, argument("simulator_params"), namespace, sim_time, not publisher)
+        entities += _simulator(path, named, policy, argument("simulator_params"), stack, not publisher)
     elif robot == "ros2_control":
-        entities += _ros2_control(model, text, namespace, sim_time)
-    common: list[dict[str, object]] = [
-        {"use_sim_time": sim_time, "inertia_check": policy},
-        *([{"command_format": "joint_state" if robot == "topic_based" else "multi_array"}] if robot != "none" else []),
-        *([{"robot_description_file": named}] if path is not None else []),
-    ]
+        entities += _ros2_control(model, text, stack)
+    common: dict[str, object] = {"inertia_check": policy}
+    if robot != "none":
+        common["command_format"] = "joint_state" if robot == "topic_based" else "multi_array"
+    if path is not None:
+        common["robot_description_file"] = named
     gated, gate_files = argument("gate") == "true", _files("gate", None, argument("gate_params"))
     if gated:
-        entities += _needed(_ours("effort_gate", namespace, [*gate_files, *common]))
+        entities += _needed(_ours("effort_gate", stack, gate_files, common))
     entities += _needed(
         _ours(
             "controller",
-            namespace,
-            [*_files("controller", path, argument("controller_params")), *common],
+            stack,
+            _files("controller", path, argument("controller_params")),
+            common,
             [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else [],
         )
     )
@@ -202,13 +240,20 @@ def _files(node: str, path: Path | None, given: str) -> list[str]:
     return [str(file) for file in files if file.is_file()]
 
 
-def _ours(executable: str, namespace: str, parameters: list, remappings: Sequence[tuple[str, str]] = ()) -> Node:
+def _ours(
+    executable: str,
+    stack: _Stack,
+    files: Sequence[str],
+    values: Mapping[str, object],
+    remappings: Sequence[tuple[str, str]] = (),
+) -> Node:
+    """A node of this package; ``values`` win over the files."""
     return Node(
         package=PACKAGE,
         executable=executable,
-        namespace=namespace,
+        namespace=stack.namespace,
         output="screen",
-        parameters=parameters,
+        parameters=[*files, stack.file({"use_sim_time": stack.sim_time, **values})],
         remappings=list(remappings),
         sigterm_timeout="5",
         sigkill_timeout="5",
@@ -232,71 +277,65 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
 
 
 def _simulator(
-    path: Path | None, named: str, policy: str, params: str, namespace: str, sim_time: bool, publish_description: bool
+    path: Path | None, named: str, policy: str, params: str, stack: _Stack, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
     return _needed(
         _ours(
             "simulator",
-            namespace,
-            [
-                *_files("simulator", path, params),
-                {
-                    "robot_description_file": named,
-                    "inertia_check": policy,
-                    "publish_description": publish_description,
-                    "publish_clock": sim_time,
-                },
-            ],
+            stack,
+            _files("simulator", path, params),
+            {
+                "robot_description_file": named,
+                "inertia_check": policy,
+                "publish_description": publish_description,
+                "publish_clock": stack.sim_time,
+            },
         )
     )
 
 
-def _rviz(model: RobotModel | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
     if not _installed("rviz2"):
         return [LogInfo(msg="RViz is not started: it is not installed")]
     config = share_directory() / "config" / "robot.rviz"
-    remove: list[LaunchDescriptionEntity] = []
     if model is not None:  # one with a display for the wrench of every joint
-        folder = tempfile.mkdtemp(prefix="robot_dynamics_ros_")
-        config = next(path for path in write_layouts(model, folder, namespace) if path.suffix == ".rviz")
-        remove = [RegisterEventHandler(OnShutdown(on_shutdown=lambda *_: shutil.rmtree(folder, ignore_errors=True)))]
+        config = next(path for path in write_layouts(model, stack.folder, stack.namespace) if path.suffix == ".rviz")
     return [
-        *remove,
         Node(
             package="rviz2",
             executable="rviz2",
-            namespace=namespace,
+            namespace=stack.namespace,
             output="log",
             arguments=["-d", str(config)],
-            parameters=[{"use_sim_time": sim_time}],
-        ),
+            parameters=[stack.file({"use_sim_time": stack.sim_time})],
+        )
     ]
 
 
-def _browser(path: Path | None, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+def _browser(path: Path | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
     if find_spec("viser") is None:
         return [
             LogInfo(msg="the viewer is not started: viser is not installed (pip install 'robot_dynamics_ros[view]')")
         ]
-    given = [{"robot_description_file": str(path)}] if path is not None else []
-    return [_ours("viewer", namespace, [{"use_sim_time": sim_time}, *given])]
+    given = {"robot_description_file": str(path)} if path is not None else {}
+    return [_ours("viewer", stack, [], given)]
 
 
-def _foxglove(namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+def _foxglove(stack: _Stack) -> list[LaunchDescriptionEntity]:
     if not _installed("foxglove_bridge"):
         return [LogInfo(msg="foxglove_bridge is not started: it is not installed")]
     return [
         Node(
             package="foxglove_bridge",
             executable="foxglove_bridge",
-            namespace=namespace,
+            namespace=stack.namespace,
             output="log",
-            parameters=[{"use_sim_time": sim_time}],
+            parameters=[stack.file({"use_sim_time": stack.sim_time})],
         )
     ]
 
 
-def _ros2_control(model: RobotModel | None, text: str, namespace: str, sim_time: bool) -> list[LaunchDescriptionEntity]:
+def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[LaunchDescriptionEntity]:
     """controller_manager with a joint state broadcaster and an effort controller for all joints."""
     for package in ("controller_manager", "joint_state_broadcaster", "effort_controllers"):
         if not _installed(package):
@@ -327,27 +366,24 @@ def _ros2_control(model: RobotModel | None, text: str, namespace: str, sim_time:
         },
         "effort_controller": {"ros__parameters": {"joints": list(model.joint_names)}},
     }
-    with tempfile.NamedTemporaryFile("w", prefix="robot_dynamics_ros_", suffix=".yaml", delete=False) as file:
-        yaml.safe_dump({"/**": settings} if namespace else settings, file)
-    remove = OnShutdown(on_shutdown=lambda *_: Path(file.name).unlink(missing_ok=True))
+    file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
     return [
-        RegisterEventHandler(remove),
         *_needed(
             Node(
                 package="controller_manager",
                 executable="ros2_control_node",
-                namespace=namespace,
+                namespace=stack.namespace,
                 output="screen",
-                parameters=[file.name, {"robot_description": text, "use_sim_time": sim_time}],
+                parameters=[file, stack.file({"robot_description": text, "use_sim_time": stack.sim_time})],
             )
         ),
         *_needed(
             Node(
                 package="controller_manager",
                 executable="spawner",
-                namespace=namespace,
+                namespace=stack.namespace,
                 output="screen",
-                arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file.name],
+                arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file],
             ),
             may_finish=True,
         ),

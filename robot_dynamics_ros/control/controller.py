@@ -359,6 +359,10 @@ class JointController:
         """The trajectory goal that is active, or the next one waiting."""
         return self._reference.goal
 
+    def desired(self, t: int) -> Array:
+        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
+        return self._reference.path.sample(t)
+
     def activate(self, t: int, q: Array, v: Array) -> None:
         """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 from collections import Counter
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -15,7 +16,9 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed")
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from control_msgs.srv import QueryTrajectoryState
 from rclpy.action import ActionClient
+from rclpy.duration import Duration as RosDuration
 from support.domains import private_domain
 from support.fault_stack import ControllerStack, Q, point
 from support.peer import CONTROLLER
@@ -75,6 +78,27 @@ def test_of_thirty_goals_at_once_each_is_answered_and_the_last_one_followed(clie
         GoalStatus.STATUS_SUCCEEDED: 1,
     }
     assert all("newer" in text for status, _, text in outcomes if status == GoalStatus.STATUS_ABORTED)
+
+
+def test_a_trajectory_can_be_asked_where_it_will_be(client):
+    name = f"{CONTROLLER}/query_state"
+    stack = client.stack
+
+    def ask(ahead):
+        time = stack.peer.node.get_clock().now() + RosDuration(seconds=ahead)
+        return stack.peer.call(QueryTrajectoryState, name, QueryTrajectoryState.Request(time=time.to_msg()))
+
+    assert not ask(0.0).success
+    (handle,) = client.send(point(Q + np.array([0.0, 0.4]), 20.0, [0.0, 0.0]))
+    stack.peer.wait(lambda: ask(1.0).success, "the trajectory to be followed")
+    soon, late = ask(1.0), ask(10.0)
+    assert list(soon.name) == stack.joints and soon.success and late.success
+    assert Q[1] < soon.position[1] < late.position[1] < Q[1] + 0.4
+    assert len(soon.velocity) == len(soon.acceleration) == 2
+    beyond = ask(60.0)
+    assert not beyond.success and "lasts" in beyond.message
+    cancelled = handle.cancel_goal_async()
+    stack.peer.wait(cancelled.done, "the cancellation")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

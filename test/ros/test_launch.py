@@ -138,15 +138,20 @@ def test_wrong_arguments_are_refused(installed, argument):
 
 
 @pytest.mark.middleware
-def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path):
+def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     with launched(tmp_path, robot="sim", description="two_link", gate="true") as (process, log):
         states = peer.listen(JointState, "joint_states")
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         peer.wait(lambda: states and commands, "joint states and commands", 60.0)
+        assert all(not path.stat().st_mode & 0o077 for path in temporary.iterdir())  # nothing for others to read
         process.send_signal(signal.SIGINT)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
         text = log.read_text()
         assert text.count("process has finished cleanly") == 3, text
+        assert not list(temporary.iterdir())
         assert "the stack needs it" not in text
 
 

@@ -33,6 +33,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     trajectory_from_bytes,
     trajectory_from_message,
 )
+from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS, command_topic
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
@@ -78,6 +79,7 @@ class ControllerNode(LifecycleNode):
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self._subscriptions_of_cycle: list[Any] = []
         self._action = self._offer_action(load_action_type())
+        offer_query(self, lambda: self._running_loop("query"))
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:

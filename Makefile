@@ -27,7 +27,7 @@ help:
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
-	@echo "make fuzz [N=100000]                   N spoilt inputs of each kind: files, messages, parameters, command lines"
+	@echo "make fuzz [N=100000]                   N damaged inputs of each kind: files, messages, parameters, command lines"
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make docs                              the documentation as a site, in build/site"

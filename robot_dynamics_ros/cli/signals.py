@@ -25,12 +25,17 @@ class Terminated(KeyboardInterrupt):
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
+    for other in _SIGNALS:  # the end is under way: an impatient second one must not cut it short
+        signal.signal(other, signal.SIG_IGN)
     raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """Turn both signals into exceptions; what was before is put back.  Without effect outside the main thread."""
+    """Turn both signals into exceptions; what was before is put back.  Without effect outside the main thread.
+
+    The first signal ends the process, so that from then on both are ignored, after the block too.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -39,7 +44,8 @@ def ending_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is _raise:
+                signal.signal(number, handler)
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
         UnknownNameError, ArgumentError: see :func:`check_motors`.
     """
     check_motors(model, motors)
-    return _with_rotors(model, {name: m.gear_ratio**2 * m.rotor_inertia for name, m in motors.items()})
+    return _with_rotors(model, {name: m.gear_ratio * m.gear_ratio * m.rotor_inertia for name, m in motors.items()})
 
 
 def without_rotors(model: RobotModel, joints: Iterable[str]) -> RobotModel:

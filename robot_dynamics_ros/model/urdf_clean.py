@@ -285,7 +285,15 @@ class _Cleaner:
                         f"{value!r} is not possible", where=where, got=value, remedy="Give a finite number."
                     )
                 values[child.tag] = value
-            total += values.get("drake:gear_ratio", 1.0) ** 2 * values.get("drake:rotor_inertia", 0.0)
+            ratio = values.get("drake:gear_ratio", 1.0)
+            total += ratio * ratio * values.get("drake:rotor_inertia", 0.0)  # overflows to infinity, where ** raises
+        if not math.isfinite(total):
+            raise UrdfError(
+                "rotor inertia and gear ratio give more armature than a number can hold",
+                where=self.where(transmission, f"transmission {transmission.attributes.get('name', '')!r}"),
+                got=total,
+                remedy="Correct the numbers: kg m^2, and turns of the motor for one of the joint.",
+            )
         if total > 0.0 and len(joints) == 1:
             name = joints[0].attributes.get("name", "")
             self.out.armature[name] = self.out.armature.get(name, 0.0) + total

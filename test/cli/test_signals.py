@@ -36,6 +36,22 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
     )
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+def test_of_many_signals_the_first_one_counts(number):
+    """The program's own frame around a command that takes long."""
+    command = (
+        "import sys, time; from robot_dynamics_ros.cli import main as cli; "
+        "cli._run = lambda given: print('at work', flush=True) or time.sleep(60); sys.exit(cli.main([]))"
+    )
+    run = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "at work\n"
+    while run.poll() is None:
+        run.send_signal(number)
+        time.sleep(0.002)
+    _, told = run.communicate()
+    assert run.returncode == 128 + number and "Traceback" not in told
+
+
 @pytest.mark.middleware
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
 def test_the_nodes_of_the_demonstration_end_with_it(tmp_path):

@@ -107,6 +107,12 @@ def test_joint_state_commands_are_taken_by_name(peer, start, model):
         assert list(bench.next_state().effort) == [0.5, 0.25]
 
 
+def test_commands_in_the_other_format_are_noticed(peer, start):
+    start("simulator", robot_description_file=ROBOT, command_format="multi_array")
+    bench = Bench(peer, command_format="joint_state")
+    peer.wait(lambda: bench.reported("no_sender"), "the hint at the other format")
+
+
 def test_without_commands_the_effort_goes_to_zero(peer, start):
     start("simulator", robot_description_file=ROBOT, command_timeout=0.2)
     bench = Bench(peer)

@@ -125,8 +125,15 @@ def friction(data: bytes, folder: Path) -> None:
         FrictionFile.read(path, MODEL).friction(MODEL)
 
 
+TRANSMISSION = b"""<transmission name="t" xmlns:drake="d"><type>x</type><joint name="shoulder"/><actuator name="a">
+<mechanicalReduction>50</mechanicalReduction><drake:rotor_inertia value="0.0001"/><drake:gear_ratio value="100"/></actuator></transmission>
+<ros2_control name="h" type="system"><joint name="elbow"><state_interface name="position"><param name="initial_value">0.1</param>
+</state_interface></joint></ros2_control></robot>"""
+
+
 def _urdf_seeds() -> list[bytes]:
-    return [rd.robot_path(name).read_bytes() for name in ("two_link", "pendulum", "three_link")]
+    whole = rd.robot_path("two_link").read_bytes().replace(b"</robot>", TRANSMISSION)
+    return [whole, *(rd.robot_path(name).read_bytes() for name in ("pendulum", "three_link"))]
 
 
 def _csv_seeds() -> list[bytes]:

@@ -34,7 +34,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     trajectory_from_message,
 )
 from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
-from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS, command_topic
+from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
@@ -255,12 +255,8 @@ class ControllerNode(LifecycleNode):
         publisher = self.loop.command_publisher
         if publisher.get_subscription_count():
             return
-        text = f"nobody listens to commands on {publisher.topic_name}"
-        for other in COMMAND_FORMATS:
-            topic = self.resolve_topic_name(command_topic(other))
-            if topic != publisher.topic_name and self.count_subscribers(topic):
-                text += f"; somebody does on {topic}: set command_format to {other!r}?"
-        self.rejections.report("no_listener", text)
+        hint = met_elsewhere(self, publisher.topic_name, self.count_subscribers)
+        self.rejections.report("no_listener", f"nobody listens to commands on {publisher.topic_name}{hint}")
 
     def _alone_on_the_command_topic(self) -> bool:
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""

@@ -21,7 +21,7 @@ from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_paramete
 from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.set_state import state_from_message
-from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected
+from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
 from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
@@ -106,7 +106,7 @@ class SimulatorNode(Node):
         self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
-        commands = CommandReader(
+        self._commands = CommandReader(
             self,
             values["command_format"],
             self._outputs.joints,
@@ -130,7 +130,7 @@ class SimulatorNode(Node):
         self._published_ns = time.monotonic_ns()
         self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
         self._timers_of_cycle.append(self._timer)
-        self._subscriptions_of_cycle = [commands.subscription, self._pushes.subscription]
+        self._subscriptions_of_cycle = [self._commands.subscription, self._pushes.subscription]
         self.get_logger().info(
             f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
@@ -320,6 +320,8 @@ class SimulatorNode(Node):
             return
         self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
         self._thorough = True
+        if self.model is not None and self._command_ns is None:
+            self._look_for_a_sender()
         counts = self.rejections.counts
         values: dict[str, Any] = {}
         if self.model is not None:
@@ -341,6 +343,14 @@ class SimulatorNode(Node):
             self._diagnostics.publish(1, text, values)
         else:
             self._diagnostics.publish(0, "running" if self.model is not None else "waiting for a description", values)
+
+    def _look_for_a_sender(self) -> None:
+        """Say so if commands are sent where this node does not listen."""
+        topic = self._commands.subscription.topic_name
+        if not self.count_publishers(topic):
+            hint = met_elsewhere(self, topic, self.count_publishers)
+            if hint:
+                self.rejections.report("no_sender", f"nobody sends commands on {topic}{hint}")
 
     def _collect(self) -> None:
         """Collect garbage: between two cycles, where there is time."""

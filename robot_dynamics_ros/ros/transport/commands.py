@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
-__all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic"]
+__all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic", "met_elsewhere"]
 
 COMMAND_FORMATS = ("multi_array", "joint_state")
 
@@ -29,6 +29,20 @@ COMMAND_FORMATS = ("multi_array", "joint_state")
 def command_topic(command_format: str) -> str:
     """The topic that goes with a format, before remapping."""
     return {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}[command_format]
+
+
+def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
+    """A hint for one who is alone on the command topic: whether somebody is on the topic of another format; or ``""``.
+
+    Args:
+        topic: the one's own, in full.
+        count: ``node.count_publishers`` or ``node.count_subscribers``.
+    """
+    for other in COMMAND_FORMATS:
+        elsewhere = node.resolve_topic_name(command_topic(other))
+        if elsewhere != topic and count(elsewhere):
+            return f"; somebody does on {elsewhere}: set command_format to {other!r}?"
+    return ""
 
 
 class CommandPublisher:

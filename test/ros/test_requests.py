@@ -1,0 +1,87 @@
+"""Requests that nobody could have meant, to every service of every node: each is answered, and no node ends."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import importlib
+import random
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+pytestmark = pytest.mark.middleware
+
+NODES = ("controller", "simulator", "effort_gate")
+REQUESTS = 4
+WORDS = (
+    "",
+    "law",
+    "joints",
+    "gains.shoulder.p",
+    "x" * 3000,
+    "..",
+    "a.b",
+    "é",
+    "use_sim_time",
+    "qos_overrides./x",
+    "\n",
+)
+NUMBERS = (0, 1, 2, 3, 5, 9, 99, 255, 2**31 - 1)
+
+
+def fill(message, dice: random.Random) -> None:
+    """Random values in every field, as far as the field's type takes them."""
+    for field, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, field)
+        with contextlib.suppress(AssertionError):
+            if isinstance(value, bool):
+                setattr(message, field, dice.random() < 0.5)
+            elif isinstance(value, int):
+                setattr(message, field, dice.choice(NUMBERS))
+            elif isinstance(value, float):
+                setattr(message, field, dice.choice([float("nan"), float("inf"), 1e308, -1.0]))
+            elif isinstance(value, str):
+                setattr(message, field, dice.choice(WORDS))
+            elif isinstance(value, array.array):
+                setattr(message, field, array.array(value.typecode, [1] * dice.choice([0, 2])))
+            elif isinstance(value, list):
+                setattr(message, field, some(kind.removeprefix("sequence<").rstrip(">"), dice))
+            elif hasattr(value, "get_fields_and_field_types"):
+                fill(value, dice)
+
+
+def some(kind: str, dice: random.Random) -> list:
+    """Elements of a sequence."""
+    count = dice.choice([0, 1, 3])
+    if "/" not in kind:
+        return [dice.choice(WORDS) for _ in range(count)]
+    package, name = kind.split("/")
+    made = [getattr(importlib.import_module(f"{package}.msg"), name)() for _ in range(count)]
+    for message in made:
+        fill(message, dice)
+    return made
+
+
+def test_every_request_is_answered(peer, start):
+    nodes = {name: start(name, robot_description_file="two_link") for name in NODES}
+
+    def services() -> list[tuple[str, list[str]]]:
+        return [x for x in peer.node.get_service_names_and_types() if not x[0].startswith("/peer/")]
+
+    def complete() -> bool:
+        names = [name for name, _ in services()]
+        return all(any(name.endswith(f"/{last}") for name in names) for last in ("hold", "reset_world", "stop"))
+
+    peer.wait(complete, "the services of all nodes")
+    dice = random.Random(5)
+    for name, (kind, *_) in sorted(services()):
+        package, _, type_name = kind.split("/")
+        service = getattr(importlib.import_module(f"{package}.srv"), type_name)
+        for _ in range(REQUESTS):
+            request = service.Request()
+            fill(request, dice)
+            peer.call(service, name, request)  # fails without an answer
+        assert [node.exit_code for node in nodes.values()] == [None] * len(nodes), (name, request)
+    assert not any("Traceback" in node.output() for node in nodes.values())

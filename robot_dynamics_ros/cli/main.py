@@ -103,19 +103,19 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with ending_signals():
-        try:
+    try:
+        with ending_signals():
             return _run(given)
-        except Terminated as end:
-            output.error("terminated")
-            return end.code
-        except KeyboardInterrupt:
-            output.error("interrupted")
-            return 130
-        except BrokenPipeError:
-            # what Python still holds back for the closed pipe must not raise again at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 141
+    except Terminated as end:
+        output.error("terminated")
+        return end.code
+    except KeyboardInterrupt:
+        output.error("interrupted")
+        return 130
+    except BrokenPipeError:
+        # what Python still holds back for the closed pipe must not raise again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _run(given: list[str]) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,6 +14,9 @@ from typing import Any
 __all__ = ["Terminated", "ending_signals", "held_back"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
+PATIENCE = 1.0
+_raised = -math.inf
 
 
 class Terminated(KeyboardInterrupt):
@@ -25,8 +30,11 @@ class Terminated(KeyboardInterrupt):
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    for other in _SIGNALS:  # the end is under way: an impatient second one must not cut it short
-        signal.signal(other, signal.SIG_IGN)
+    global _raised
+    now = time.monotonic()
+    if now - _raised < PATIENCE:
+        return
+    _raised = now
     raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
@@ -34,18 +42,20 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 def ending_signals() -> Iterator[None]:
     """Turn both signals into exceptions; what was before is put back.  Without effect outside the main thread.
 
-    The first signal ends the process, so that from then on both are ignored, after the block too.
+    A block that a signal has ended leaves both ignored: the process is about to end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _raise) for number in _SIGNALS}
+    before: dict[int, Any] = {number: signal.signal(number, _raise) for number in _SIGNALS}
     try:
         yield
+    except KeyboardInterrupt:
+        before = dict.fromkeys(_SIGNALS, signal.SIG_IGN)
+        raise
     finally:
         for number, handler in before.items():
-            if signal.getsignal(number) is _raise:
-                signal.signal(number, handler)
+            signal.signal(number, handler)
 
 
 @contextmanager

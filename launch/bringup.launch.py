@@ -37,7 +37,7 @@ VIEWERS = ("none", "browser", "rviz", "foxglove_bridge")
 
 
 class _Stack:
-    """What all nodes of one launch share.
+    """Namespace, clock and temporary files that all nodes of one launch share.
 
     Attributes:
         namespace: of the nodes.
@@ -51,7 +51,7 @@ class _Stack:
         self._files = 0
 
     def file(self, values: Mapping[str, object], *, of_all_nodes: bool = True) -> str:
-        """A parameter file with ``values``; launch_ros would leave the files that it makes itself behind."""
+        """A parameter file with ``values``; launch_ros never deletes those that it makes itself."""
         path = self.folder / f"{self._files}.yaml"
         self._files += 1
         path.write_text(

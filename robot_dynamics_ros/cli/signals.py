@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -49,13 +50,40 @@ def ending_signals() -> Iterator[None]:
         return
     before: dict[int, Any] = {number: signal.signal(number, _raise) for number in _SIGNALS}
     try:
-        yield
+        with _nothing_lost():
+            yield
     except KeyboardInterrupt:
         before = dict.fromkeys(_SIGNALS, signal.SIG_IGN)
         raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _nothing_lost() -> Iterator[None]:
+    """Raise again what Python drops: an exception in a finalizer or a weak reference's callback, as every import has some,
+    goes no further."""
+    hook, lost = sys.unraisablehook, [KeyboardInterrupt()]
+
+    def note(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            lost[0] = unraisable.exc_value
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+        else:
+            hook(unraisable)
+
+    def again(_number: int, _frame: FrameType | None) -> None:
+        raise lost[0]
+
+    before = signal.signal(signal.SIGALRM, again)
+    sys.unraisablehook = note
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

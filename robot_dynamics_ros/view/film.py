@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def write_video(
     path = Path(path)
     if path.suffix not in FILMS:
         raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
-    imageio = need_imageio()
+    need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
     with Window(port=0) as window, Browser(120, 80, pause=0.01) as browser:
         model = motion.model
@@ -118,17 +118,36 @@ def write_video(
         draw(int(rows[0]))
         browser.rest(1.0)
 
-        def write(target: Path) -> None:
-            options = (
-                {"fps": rate, "macro_block_size": 16} if path.suffix == ".mp4" else {"duration": 1e3 / rate, "loop": 0}
-            )
-            with imageio.get_writer(target, **options) as film:
-                for number, k in enumerate(rows):
-                    film.append_data(draw(int(k)))
-                    if progress is not None:
-                        progress((number + 1) / len(rows))
+        def pictures() -> Iterator[Any]:
+            for number, k in enumerate(rows):
+                yield draw(int(k))
+                if progress is not None:
+                    progress((number + 1) / len(rows))
 
-        return _write(path, write)
+        return write_film(path, pictures(), rate)
+
+
+def write_film(path: Path, pictures: Iterable[Any], rate: float) -> Path:
+    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as a film.
+
+    Args:
+        path: ending in ``.mp4`` or ``.gif``.
+        rate: pictures per second.
+
+    Raises:
+        BackendError: imageio (with imageio-ffmpeg for mp4) is not installed.
+        ArgumentError: the file cannot be written.
+    """
+    imageio = need_imageio()
+
+    def write(target: Path) -> None:
+        mp4 = path.suffix == ".mp4"
+        options = {"fps": rate, "macro_block_size": 16} if mp4 else {"duration": 1e3 / rate, "loop": 0}
+        with imageio.get_writer(target, **options) as film:
+            for picture in pictures:
+                film.append_data(picture)
+
+    return _write(path, write)
 
 
 def _camera(position: Any, target: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from support.bags import write_bag
 from support.identification_data import record, wrong_robot
 
 import robot_dynamics_ros as rd
@@ -45,29 +46,6 @@ def recorded(tmp_path_factory):
         out.writerows(np.column_stack([t, q, effort]).tolist())
     write_bag(folder / "run", prior, t, q, effort)
     return folder, prior, truth
-
-
-def write_bag(path, model, t, q, effort):
-    pytest.importorskip("rosbags")
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types = store.types
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
-        for k, time in enumerate(t):
-            nanosec = round(time * 1e9) + 10**18
-            stamp = types["builtin_interfaces/msg/Time"](sec=nanosec // 10**9, nanosec=nanosec % 10**9)
-            order = [1, 0]  # as any broadcaster may
-            message = types["sensor_msgs/msg/JointState"](
-                header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
-                name=[model.joint_names[i] for i in order],
-                position=q[k, order],
-                velocity=np.empty(0),
-                effort=effort[k, order],
-            )
-            writer.write(connection, nanosec, store.serialize_cdr(message, "sensor_msgs/msg/JointState"))
 
 
 def test_the_motion_comes_as_csv_and_as_a_message(recorded):

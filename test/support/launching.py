@@ -60,7 +60,7 @@ def _package_prefix(tmp_path: Path) -> Path:
     (prefix / "share" / "robot_dynamics_ros").mkdir()
     library = prefix / "lib" / "robot_dynamics_ros"
     library.mkdir(parents=True)
-    for name in ("controller", "effort_gate", "simulator"):
+    for name in ("controller", "effort_gate", "simulator", "viewer"):
         script = library / name
         script.write_text(
             f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n"

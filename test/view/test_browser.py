@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.bags import write_bag
 from support.page import wait_for
 
 import robot_dynamics_ros as rd
@@ -111,20 +112,22 @@ def test_a_replay_plays_from_a_file_without_any_network(tmp_path):
         assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
 
 
-def test_pictures_and_films_are_written(tmp_path):
+def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):
+    """From a bag to an mp4 whose pictures differ, as ffmpeg reads them back."""
     from PIL import Image
 
-    from robot_dynamics_ros.view.film import write_video
+    from robot_dynamics_ros.recordings.read_bag import read_bag
+    from robot_dynamics_ros.view.film import need_imageio, write_video
 
-    arm = rd.load_robot("two_link")
-    run = rd.simulate(arm, duration=0.5)
-    write_video(Motion.of(arm, run), tmp_path / "fall.gif", rate=2.0, width=128, height=96)
-    film = Image.open(tmp_path / "fall.gif")
-    assert film.n_frames == 2
-    frames = []
-    for k in range(film.n_frames):
-        film.seek(k)
-        frames.append(np.asarray(film.convert("RGB")).astype(int))
+    arm, t = rd.load_robot("two_link"), np.linspace(0.0, 0.5, 51)
+    q = np.stack([1.5 * t, -3.0 * t], axis=1)
+    write_bag(tmp_path / "bag", arm, t, q, np.zeros((51, 2)))
+    motion = Motion.of(arm, read_bag(tmp_path / "bag", arm))
+    film = write_video(motion, tmp_path / "motion.mp4", rate=2.0, width=128, height=96)
+    with need_imageio().get_reader(film) as reader:
+        frames = [np.asarray(frame).astype(int) for frame in reader]
+    assert len(frames) == 2
+    assert frames[0].shape == (96, 128, 3)
     assert all((np.abs(b - a).sum(axis=2) > 60).sum() > 20 for a, b in pairwise(frames))
     with rd.view(arm, port=0) as viewer:
         picture = Image.open(viewer.picture(tmp_path / "arm.png", 160, 112))

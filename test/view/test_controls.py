@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.bags import write_bag
 from support.page import Page, wait_for
 
 import robot_dynamics_ros as rd
@@ -113,3 +114,22 @@ def test_a_motion_through_points_is_smooth_and_passes_none():
         smooth_motion(np.zeros(1), [(np.zeros(1), 0.0)])
     with pytest.raises(ArgumentError, match="positive"):
         smooth_motion(np.zeros(1), [])
+
+
+def test_a_bag_becomes_a_page_and_pictures_become_films(tmp_path, capsys):
+    pytest.importorskip("imageio_ffmpeg")
+    from robot_dynamics_ros.cli.main import main
+    from robot_dynamics_ros.view.film import need_imageio, write_film
+
+    arm, t = rd.load_robot("two_link"), np.linspace(0.0, 0.5, 51)
+    write_bag(tmp_path / "bag", arm, t, np.stack([t, -t], axis=1), np.zeros((51, 2)))
+    page = tmp_path / "replay.html"
+    assert main(["view", "two_link", "--bag", str(tmp_path / "bag"), "--html", str(page)]) == 0
+    assert str(page) in capsys.readouterr().out
+    assert "<html" in page.read_text(encoding="utf-8")[:1000].lower()
+    colours = [np.full((32, 48, 3), level, dtype=np.uint8) for level in (40, 120, 200)]
+    for ending in (".gif", ".mp4"):
+        film = write_film(tmp_path / f"film{ending}", colours, 4.0)
+        with need_imageio().get_reader(film) as reader:
+            levels = [np.asarray(frame)[..., :3].mean() for frame in reader]
+        np.testing.assert_allclose(levels, (40.0, 120.0, 200.0), atol=6.0)

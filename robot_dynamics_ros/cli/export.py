@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
 
 from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
 from robot_dynamics_ros.cli.equations import parse_motors, parse_symbols
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
-from robot_dynamics_ros.export.package import LANGUAGES, MAX_OPERATIONS, export_code
+from robot_dynamics_ros.export.package import LANGUAGES, MAX_OPERATIONS, ExportedCode, export_code
 from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS
 from robot_dynamics_ros.export.report import report_text
+from robot_dynamics_ros.export.ros2_control import export_controller
 
 __all__ = ["add_arguments", "run"]
 
@@ -21,7 +24,12 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    parser.add_argument("--lang", choices=LANGUAGES, default="c99", help="language (default: c99)")
+    parser.add_argument(
+        "--lang",
+        choices=(*LANGUAGES, "ros2_control"),
+        default="c99",
+        help="language (default: c99); ros2_control: a controller package",
+    )
     parser.add_argument(
         "--output",
         "-o",
@@ -31,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--functions",
-        default=",".join(DEFAULT),
         metavar="NAMES",
         help=f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})",
     )
@@ -83,6 +90,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-operations", type=at_least_one, default=MAX_OPERATIONS, help="refuse functions that take more"
     )
+    parser.add_argument(
+        "--payload-link",
+        action="append",
+        metavar="NAME",
+        help="with ros2_control: a link that may carry a payload (repeatable; default: the last links)",
+    )
+    parser.add_argument(
+        "--friction-file", metavar="FILE", help="with ros2_control: friction that is compensated (default: the URDF's)"
+    )
     parser.add_argument("--report", action="store_true", help="print operation counts of each function")
 
 
@@ -90,23 +106,49 @@ def run(options: argparse.Namespace) -> int:
     """Emit the files, print the report."""
     if not options.output and not options.report:
         raise ArgumentError("no directory is given", where="--output", remedy="Give --output DIRECTORY, or --report.")
-    names = [*FUNCTIONS, "step"] if options.functions == "all" else [x for x in options.functions.split(",") if x]
-    if not names:
+    if options.lang != "ros2_control" and (options.payload_link or options.friction_file):
+        which = "--payload-link" if options.payload_link else "--friction-file"
+        raise ArgumentError("is about the controller package", where=which, remedy="Add --lang ros2_control.")
+    code = _controller(options) if options.lang == "ros2_control" else _functions(options)
+    files = [str(path) for path in code.write(options.output)] if options.output else []
+    lines, data = list(files), {"name": code.plan.model.name, "language": options.lang, "files": files}
+    if options.report:
+        counts = code.operations()
+        lines += [*([""] if files else []), report_text(counts).rstrip()]
+        data["functions"] = [dataclasses.asdict(count) for count in counts]
+    result(options, data, "\n".join(lines))
+    return 0
+
+
+def _controller(options: argparse.Namespace) -> ExportedCode:
+    """The package of a ros2_control controller."""
+    for name in ("functions", "link", "symbols", "symbol", "motor"):
+        if getattr(options, name):
+            raise ArgumentError(
+                "does not go with --lang ros2_control, which takes the functions that its controller needs",
+                where=f"--{name}",
+                remedy="Leave it out.",
+            )
+    if options.scalar != "double":
         raise ArgumentError(
-            "names no function",
-            where="--functions",
-            got=options.functions,
-            remedy=f"Choose among {', '.join(sorted(FUNCTIONS))} and step, with commas, or say 'all'.",
+            "must be double for a controller", where="--scalar", got=options.scalar, remedy="Leave it out."
         )
-    if options.symbols and options.symbol:
-        raise ArgumentError(
-            "--symbols auto names everything already",
-            where="--symbol",
-            got=options.symbol,
-            remedy="Give one or the other.",
-        )
+    model = load_model(options)
+    friction = FrictionFile.read(options.friction_file, model).friction(model) if options.friction_file else None
+    return export_controller(
+        model,
+        prefix=options.prefix,
+        external=options.external or None,
+        payload=options.payload_link,
+        friction=friction,
+        rename=_renamed(options.rename),
+        max_operations=options.max_operations,
+    )
+
+
+def _renamed(texts: Sequence[str]) -> dict[str, str]:
     renamed = {}
-    for text in options.rename:
+    for text in texts:
         name, equals, word = text.rpartition("=")
         if not equals or not name or not word:
             raise ArgumentError(
@@ -116,7 +158,28 @@ def run(options: argparse.Namespace) -> int:
                 remedy="For example --rename 'left-hand=left_hand'.",
             )
         renamed[name] = word
-    code = export_code(
+    return renamed
+
+
+def _functions(options: argparse.Namespace) -> ExportedCode:
+    """Functions of the robot."""
+    functions = ",".join(DEFAULT) if options.functions is None else options.functions
+    names = [*FUNCTIONS, "step"] if functions == "all" else [x for x in functions.split(",") if x]
+    if not names:
+        raise ArgumentError(
+            "names no function",
+            where="--functions",
+            got=functions,
+            remedy=f"Choose among {', '.join(sorted(FUNCTIONS))} and step, with commas, or say 'all'.",
+        )
+    if options.symbols and options.symbol:
+        raise ArgumentError(
+            "--symbols auto names everything already",
+            where="--symbol",
+            got=options.symbol,
+            remedy="Give one or the other.",
+        )
+    return export_code(
         load_model(options),
         names,
         language=options.lang,
@@ -129,14 +192,6 @@ def run(options: argparse.Namespace) -> int:
         integrator=options.integrator,
         friction=options.friction,
         smooth_velocity=options.smooth_velocity,
-        rename=renamed,
+        rename=_renamed(options.rename),
         max_operations=options.max_operations,
     )
-    files = [str(path) for path in code.write(options.output)] if options.output else []
-    lines, data = list(files), {"name": code.plan.model.name, "language": options.lang, "files": files}
-    if options.report:
-        counts = code.operations()
-        lines += [*([""] if files else []), report_text(counts).rstrip()]
-        data["functions"] = [dataclasses.asdict(count) for count in counts]
-    result(options, data, "\n".join(lines))
-    return 0

@@ -11,6 +11,7 @@ from robot_dynamics_ros.equations.parameters import Symbols
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_cmake, c_test
+from robot_dynamics_ros.export.eigen_header import eigen_cmake, eigen_header, eigen_test
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import Plan, make_plan
@@ -20,7 +21,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
 
-LANGUAGES = ("c99", "python")
+LANGUAGES = ("c99", "cpp", "python")
 MAX_OPERATIONS = 100_000
 
 
@@ -29,7 +30,7 @@ class ExportedCode:
     """Emitted files.
 
     Attributes:
-        files: file name → text.
+        files: file name, with folders before it → text.
         plan: what was emitted.
     """
 
@@ -43,6 +44,7 @@ class ExportedCode:
         paths = []
         for name, text in self.files.items():
             path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8"))
             paths.append(path)
         return paths
@@ -79,8 +81,9 @@ def export_code(
 
     Args:
         functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
-        language: ``"c99"``: header, source, test program and CMake file; ``"python"``: one module on NumPy.
-        real: ``"double"`` or ``"float"`` (C alone).
+        language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
+            signatures; ``"python"``: one module on NumPy.
+        real: ``"double"`` or ``"float"`` (C and C++).
         prefix: of all names in C, and the files' name; the robot's name if not given.
         links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
         symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
@@ -125,15 +128,19 @@ def export_code(
     )
     if language == "python":
         return ExportedCode({f"{plan.prefix}.py": numpy_module(plan)}, plan)
-    return ExportedCode(
-        {
-            f"{plan.prefix}.h": c_header(plan, real),
-            f"{plan.prefix}.c": c_source(plan, real),
-            f"{plan.prefix}_test.c": c_test(plan, real),
-            "CMakeLists.txt": c_cmake(plan),
-        },
-        plan,
-    )
+    files = {
+        f"{plan.prefix}.h": c_header(plan, real),
+        f"{plan.prefix}.c": c_source(plan, real),
+        f"{plan.prefix}_test.c": c_test(plan, real),
+        "CMakeLists.txt": c_cmake(plan),
+    }
+    if language == "cpp":
+        files |= {
+            f"{plan.prefix}.hpp": eigen_header(plan, real),
+            f"{plan.prefix}_eigen_test.cpp": eigen_test(plan, real),
+            "CMakeLists.txt": eigen_cmake(c_cmake(plan), plan),
+        }
+    return ExportedCode(files, plan)
 
 
 def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:

@@ -30,8 +30,7 @@ needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler here")
 def compile_c(directory: Path, sources: list[str], target: str, *flags: str, compiler: str | None = None) -> Path:
     """Compile with every warning an error; fail the test with what the compiler says."""
     command = [compiler or COMPILERS[0], *FLAGS, *flags, *sources, "-o", target, "-lm"]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr[:4000]
+    run_compiler(command, directory)
     return directory / target
 
 
@@ -73,3 +72,49 @@ class Library:
         function.restype = None
         function(*given, self.real(h))
         return state
+
+
+CPP_FLAGS = [
+    "-std=c++17",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wdouble-promotion",
+    "-Werror",
+]
+CPP_COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+
+needs_cpp = pytest.mark.skipif(not CPP_COMPILERS or not COMPILERS, reason="no C and C++ compilers here")
+
+
+def compile_cpp(directory: Path, sources: list[str], target: str, *flags: str) -> Path:
+    """The same for C++; ``.c`` files among the sources are compiled as C, ``.o`` files are linked."""
+    objects = []
+    for source in sources:
+        name = Path(source)
+        if name.suffix == ".o":
+            objects.append(source)
+            continue
+        c = name.suffix == ".c"
+        command = [COMPILERS[0], *FLAGS] if c else [CPP_COMPILERS[0], *CPP_FLAGS]
+        objects.append(f"{name.stem}.o")
+        run_compiler([*command, *flags, "-c", source, "-o", objects[-1]], directory)
+    run_compiler([CPP_COMPILERS[0], *flags, *objects, "-o", target, "-lm"], directory)
+    return directory / target
+
+
+def run_compiler(command: list[str], directory: Path) -> None:
+    """Run it; fail the test with what it says."""
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+def run_program(program: Path, *arguments: str) -> str:
+    """What a program prints; fail the test if it fails."""
+    done = subprocess.run(
+        [str(program), *arguments], cwd=program.parent, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout

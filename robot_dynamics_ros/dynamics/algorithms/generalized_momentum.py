@@ -14,7 +14,7 @@ the joint's share of C v.  With Ṁ = C + Cᵀ this leaves (Cᵀ v)_i = −S_i�
 
 from __future__ import annotations
 
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, project, transmit
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion
@@ -22,7 +22,18 @@ from robot_dynamics_ros.spatial import Force, Motion
 __all__ = ["generalized_momentum"]
 
 
-@function("generalized_momentum", "q v", {"p": ("nv",), "rate": ("nv",)}, loops=True)
+@function(
+    "generalized_momentum",
+    "q v",
+    {"momentum": ("nv",), "rate": ("nv",)},
+    loops=True,
+    exports=(
+        Export(
+            "Generalized momentum M(q) v, and its rate but for the efforts that act: C' v - g(q).",
+            {"momentum": "momentum", "rate": "its rate, efforts left out"},
+        ),
+    ),
+)
 def generalized_momentum(tree: Tree[S], q: Vector[S], v: Vector[S]) -> tuple[list[S], list[S]]:
     """p = M(q) v, and Cᵀ v − g: its rate but for the efforts that act, ṗ = Cᵀ v − g + τ."""
     motion = ForwardKinematics(tree, q, v)

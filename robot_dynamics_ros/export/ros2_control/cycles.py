@@ -1,0 +1,271 @@
+"""Control cycles of the Python controller written down, so that the C++ one can be held to them.
+
+The file is plain text, a line a call, numbers in model order::
+
+    settings …                                    key and values, closed by "end"; then the controller is made
+    change …                                      the same, for a controller that runs
+    activate t q v
+    trajectory id stamp now points joints …       names, then a row a point: time, 4 × (given, values)
+    point now …                                   a streamed set-point, the same with one row
+    hold now
+    wrench link six numbers now
+    state t with_effort q v [effort]              followed by its expectations:
+    expect mode command effort wrenches external q_d v_d a_d
+    watch t                                       likewise
+    refused code                                  what the trajectory or point before must be refused with
+    goal id status code                           at the end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.control.controller import ControllerOptions, JointController
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.laws import (
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    PDGravity,
+)
+from robot_dynamics_ros.control.observer import MomentumObserver
+from robot_dynamics_ros.control.payload import Payload
+from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["LAW_NAMES", "CycleLog", "example_cycles"]
+
+#: law → its name, and its fields for the gains p, i, d
+LAW_NAMES: dict[type, tuple[str, str, str, str]] = {
+    ComputedTorque: ("computed_torque", "kp", "ki", "kd"),
+    PDGravity: ("pd_gravity", "kp", "ki", "kd"),
+    FeedforwardPD: ("feedforward_pd", "kp", "ki", "kd"),
+    JointImpedance: ("joint_impedance", "stiffness", "", "damping"),
+    GravityCompensation: ("gravity_compensation", "", "", "damping"),
+}
+_FIELDS = ("positions", "velocities", "accelerations", "effort")
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(f"{x:.17g}" for x in np.ravel(values))
+
+
+class CycleLog:
+    """Calls a controller, and writes down what was called and what came of it.
+
+    Args:
+        controller: not active yet; its friction must be the one that the exported package compensates.
+        external: links that may carry known wrenches, in the order of the package.
+        payload_links: links that may carry a payload, in the order of the package.
+    """
+
+    def __init__(self, controller: JointController, external: Sequence[str], payload_links: Sequence[str]) -> None:
+        self.controller = controller
+        self.lines: list[str] = []
+        self._external, self._payload_links = list(external), list(payload_links)
+        self._goals: list[Goal] = []
+        self._write_settings("settings")
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        goals = [f"goal {k} {goal.status.value} {int(goal.code)}" for k, goal in enumerate(self._goals)]
+        return "\n".join([*self.lines, *goals, ""])
+
+    def _write_settings(self, word: str) -> None:
+        c = self.controller
+        n, o, g, t = c.model.nv, c.options, c.guards.settings, c.tolerances
+        name, p, i, d = LAW_NAMES[type(c.law)]
+        friction = getattr(c.law, "friction", None)
+        at = getattr(c.law, "friction_at", "reference") if friction is not None else "none"
+
+        def each(value: Any) -> str:
+            return _numbers(np.broadcast_to(np.inf if value is None else value, (n,)))
+
+        def gain(field: str) -> str:
+            return each(getattr(c.law, field) if field else 0.0)
+
+        lines = [
+            f"law {name}",
+            f"friction {at}",
+            f"p {gain(p)}",
+            f"i {gain(i)}",
+            f"d {gain(d)}",
+            f"path_position {each(t.path_position)}",
+            f"goal_position {each(t.goal_position)}",
+            f"goal_velocity {each(t.goal_velocity)}",
+            f"goal_time {t.goal_time:.17g}",
+            "commanded " + " ".join(str(int(o.joints is None or x in o.joints)) for x in c.model.joint_names),
+            f"allow_partial {int(o.allow_partial_joints_goal)}",
+            f"allow_nonzero_end_velocity {int(o.allow_nonzero_velocity_at_trajectory_end)}",
+            f"gravity_by_robot {int(o.gravity_compensated_by == 'robot')}",
+            f"safe_command {o.safe_command}",
+            f"add_trajectory_effort {int(o.trajectory_effort == 'add')}",
+            f"timeouts {_numbers([o.state_timeout, o.stream_timeout, o.wrench_timeout, o.blend_time])}",
+            f"max_step {o.max_step:.17g}",
+            f"effort_limit {each(g.effort_limit)}",
+            f"effort_rate {each(g.effort_rate)}",
+            f"scales {_numbers([g.effort_scale, g.velocity_scale, g.position_margin])}",
+            f"acceleration {o.wrench_acceleration} {o.differentiation_cutoff:.17g}",
+            f"observer {c.observer.gain[0] if c.observer is not None else 0.0:.17g}",
+            f"collision {each(c.collision.threshold if c.collision is not None else None)} "
+            f"{c.collision.delay if c.collision is not None else 0.0:.17g} {o.collision_reaction}",
+        ]
+        if c.payload is not None:
+            inertia = c.payload.inertia[np.triu_indices(3)]
+            where = self._payload_links.index(c.payload.link)
+            lines.append(f"payload {where} {_numbers([c.payload.mass, *c.payload.com, *inertia])}")
+        self.lines += [word, *lines, "end"]
+
+    def changed(self) -> None:
+        """Write down law, gains, payload and tolerances after they were changed."""
+        self._write_settings("change")
+
+    def activate(self, t: int, q: Array, v: Array) -> None:
+        """See :meth:`JointController.activate`."""
+        self.controller.activate(t, q, v)
+        self.lines.append(f"activate {t} {_numbers(q)} {_numbers(v)}")
+
+    def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
+        """See :meth:`JointController.update`."""
+        command = self.controller.update(t, q, v, effort)
+        given = "" if effort is None else _numbers(effort)
+        self.lines.append(f"state {t} {int(effort is not None)} {_numbers(q)} {_numbers(v)} {given}".rstrip())
+        self._expect()
+        return command
+
+    def watch(self, t: int) -> None:
+        """See :meth:`JointController.watch`."""
+        self.controller.watch(t)
+        self.lines.append(f"watch {t}")
+        self._expect()
+
+    def _expect(self) -> None:
+        c = self.controller
+        external = c.observer.effort if c.observer is not None else np.zeros(c.model.nv)
+        rows = (c.command, c.effort, c.wrenches, external, c.reference)
+        self.lines.append(f"expect {c.mode.value} {' '.join(_numbers(row) for row in rows)}")
+
+    def hold(self, now: int) -> None:
+        """See :meth:`JointController.hold`."""
+        self.controller.hold(now)
+        self.lines.append(f"hold {now}")
+
+    def wrench(self, link: str, wrench: Sequence[float], now: int) -> None:
+        """See :meth:`JointController.set_external_wrench`."""
+        self.controller.set_external_wrench(link, wrench, now)
+        self.lines.append(f"wrench {self._external.index(link)} {_numbers(wrench)} {now}")
+
+    def trajectory(
+        self, joints: Sequence[str], points: Sequence[TrajectoryPoint], now: int, stamp: int = 0
+    ) -> Goal | None:
+        """Offer a trajectory; ``None`` if it is refused."""
+        rows = [self._row(point) for point in points]
+        self.lines.append(
+            f"trajectory {len(self._goals)} {stamp} {now} {len(points)} {' '.join([*joints, ';', *rows])}"
+        )
+        try:
+            allow = self.controller.options.allow_nonzero_velocity_at_trajectory_end
+            trajectory = Trajectory.from_points(joints, points, stamp=stamp, allow_nonzero_end_velocity=allow)
+            goal = self.controller.accept_trajectory(trajectory, now)
+        except TrajectoryRejected as error:
+            self.lines.append(f"refused {int(error.code)}")
+            return None
+        self._goals.append(goal)
+        return goal
+
+    def point(self, joints: Sequence[str], point: TrajectoryPoint, now: int) -> bool:
+        """Stream a set-point; whether it was accepted."""
+        self.lines.append(f"point {now} {' '.join([*joints, ';', self._row(point)])}")
+        try:
+            self.controller.accept_point(joints, point, now)
+        except TrajectoryRejected as error:
+            self.lines.append(f"refused {int(error.code)}")
+            return False
+        return True
+
+    @staticmethod
+    def _row(point: TrajectoryPoint) -> str:
+        given = [getattr(point, name) for name in _FIELDS]
+        return f"{point.time_from_start} " + " ".join(f"{len(values)} {_numbers(values)}".strip() for values in given)
+
+
+def _home(model: RobotModel) -> Array:
+    """(n,) zero, or what is next to it well within the limits."""
+    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
+    margin = 0.3 * (upper - lower)
+    return np.clip(np.zeros(model.nv), lower + margin, upper - margin)
+
+
+def example_cycles(model: RobotModel, friction: Friction, external: Sequence[str], payload_link: str) -> str:
+    """Some hundred milliseconds of control: trajectories, set-points, a payload, other gains, a pause, an active brake.
+
+    Args:
+        friction: what the law compensates.
+        external: links that may carry known wrenches.
+        payload_link: one that may carry a payload.
+    """
+    from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
+
+    n, names, ms = model.nv, model.joint_names, 1_000_000
+    # without guards of motion in the way of a robot with low limits, this is about the law and the reference
+    controller = JointController(
+        model,
+        ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
+        options=ControllerOptions(blend_time=0.02, max_step=0.5),
+        guards=GuardSettings(effort_scale=0.9),
+        tolerances=Tolerances.uniform(n, goal=0.5),
+        observer=MomentumObserver(model, 50.0, friction),
+    )
+    body = int(model.link_body[model.link_index(payload_link)])
+    bodies = leaf_bodies(model)
+    carriers = links_on(model, bodies if body in bodies else [body])
+    log = CycleLog(controller, external, carriers)
+    q, v = _home(model), np.zeros(n)
+    way = 0.05 * np.array([1.0, -1.0])[np.arange(n) % 2]
+    t, h = 10**9, 2 * ms
+    log.activate(t, q, v)
+
+    def cycles(count: int) -> None:
+        """The arm is near its reference: no simulation, which would have to be stable for every robot."""
+        nonlocal t, q, v
+        for _ in range(count):
+            log.update(t, q, v)
+            t += h
+            phase = 1e-8 * t + np.arange(n)
+            q = controller.reference[0] + 1e-3 * np.sin(phase)
+            v = controller.reference[1] + 1e-2 * np.cos(phase)
+
+    zero = [0.0] * n
+    cycles(2)
+    middle = TrajectoryPoint(20 * ms, (q + 0.5 * way).tolist(), (way / 0.05).tolist())
+    log.trajectory(names, [middle, TrajectoryPoint(50 * ms, (q + way).tolist(), zero, zero)], t)
+    cycles(12)
+    controller.set_payload(Payload(payload_link, 0.5, np.array([0.01, 0.0, 0.05])))
+    log.changed()
+    cycles(8)
+    log.trajectory(names, [TrajectoryPoint(30 * ms, q.tolist(), zero)], t, stamp=t + 8 * ms)
+    controller.set_gains(kp=225.0, kd=30.0)
+    log.changed()
+    cycles(10)
+    log.wrench(external[0], [0.1, 0.0, 0.2, 1.0, -2.0, 3.0], t)
+    cycles(4)
+    log.point(names, TrajectoryPoint(4 * ms, (q + 0.01 * way).tolist(), (0.5 * way).tolist()), t)
+    cycles(6)
+    log.hold(t)
+    cycles(3)
+    t += 200 * ms  # the state goes missing
+    log.watch(t - 50 * ms)
+    cycles(4)
+    controller.set_law(PDGravity(kp=50.0, kd=5.0, friction=friction))
+    log.changed()
+    cycles(3)
+    return log.text

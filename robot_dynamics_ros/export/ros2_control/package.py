@@ -1,0 +1,146 @@
+"""The files of the controller package: kernels and ``robot.hpp`` made for the robot, the rest from templates."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.export.c99 import c_header, c_source
+from robot_dynamics_ros.export.c99_test import c_test
+from robot_dynamics_ros.export.package import MAX_OPERATIONS, ExportedCode
+from robot_dynamics_ros.export.plan import make_plan
+from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
+from robot_dynamics_ros.export.ros2_control.robot_header import (
+    KERNELS,
+    body_symbols,
+    leaf_bodies,
+    links_on,
+    robot_header,
+)
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["export_controller"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def export_controller(
+    model: RobotModel,
+    *,
+    prefix: str | None = None,
+    external: Iterable[str] | None = None,
+    payload: Iterable[str] | None = None,
+    friction: Friction | None = None,
+    rename: Mapping[str, str] | None = None,
+    max_operations: int = MAX_OPERATIONS,
+) -> ExportedCode:
+    """An ament_cmake package with a ros2_control controller for this robot.
+
+    Its dynamics are exported C, its law, references and guards are those of
+    :class:`~robot_dynamics_ros.control.controller.JointController`, its parameters those of the controller node.
+
+    Args:
+        model: the robot, joints of one degree of freedom each.
+        prefix: of the C functions; the package is ``<prefix>_controller``.  The robot's name if not given.
+        external: links on which known wrenches may act; the last links of the tree if not given.
+        payload: links that may carry a payload, and with each all links rigidly attached to it; the last bodies of the
+            tree if not given.  Their mass properties stay numbers that can be changed while the controller runs.
+        friction: what the law compensates; the URDF's if not given.
+        rename: joint or link → identifier, where the one made of its name clashes.
+        max_operations: refuse functions that take more.
+
+    Returns:
+        the files.
+
+    Raises:
+        ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that clash.
+        UnknownNameError: a link that does not exist.
+        ModelError: a function that is too large.
+    """
+    check_controllable(model)
+    bodies = leaf_bodies(model) if payload is None else _bodies(model, payload)
+    loaded = tuple(external) if external is not None else tuple(dict.fromkeys(_tips(model)))
+    if not loaded:
+        raise ArgumentError("is empty", where="external", remedy="Name at least one link, or leave it out.")
+    for link in loaded:
+        model.link_index(link)
+    plan = make_plan(
+        model,
+        KERNELS,
+        prefix=prefix,
+        links=None,
+        symbols=body_symbols(model, bodies),
+        external=loaded,
+        motors=None,
+        integrator="rk4",
+        friction="none",
+        smooth_velocity=1e-3,
+        rename=rename,
+        max_operations=max_operations,
+    )
+    package = f"{plan.prefix}_controller"
+    compensated = friction if friction is not None else Friction.of(model)
+    words = {
+        "package": package,
+        "prefix": plan.prefix,
+        "robot": escape(model.name),
+        "joints": json.dumps(list(model.joint_names), ensure_ascii=False),
+        "joint": model.joint_names[0],
+        "payload_links": ", ".join(links_on(model, bodies)),
+        "external_links": ", ".join(loaded),
+    }
+    files = {
+        f"include/{package}/{plan.prefix}.h": c_header(plan, "double"),
+        f"src/{plan.prefix}.c": c_source(plan, "double").replace(
+            f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
+        ),
+        f"test/{plan.prefix}_test.c": c_test(plan, "double").replace(
+            f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
+        ),
+        f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
+        "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
+    }
+    for path in sorted(TEMPLATES.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(TEMPLATES).as_posix()
+            if name.startswith("include/"):
+                name = f"include/{package}/{name[len('include/') :]}"
+            files[name] = fill(path.read_text(encoding="utf-8"), words)
+    return ExportedCode(dict(sorted(files.items())), plan)
+
+
+def fill(template: str, words: Mapping[str, str]) -> str:
+    """The template with every ``@word@`` replaced; an unknown word is an error of ours."""
+    return re.sub(r"@(\w+)@", lambda match: words[match[1]], template)
+
+
+def _tips(model: RobotModel) -> list[str]:
+    """The link furthest out on each last body: the one whose children are none."""
+    parents = {joint.parent for joint in model.description.joints}
+    return [name for name in links_on(model, leaf_bodies(model)) if name not in parents]
+
+
+def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
+    found: list[int] = []
+    for link in links:
+        if link not in model.link_names:
+            raise UnknownNameError("link", link, model.link_names, where="payload")
+        body = int(model.link_body[model.link_index(link)])
+        if body < 0:
+            raise ArgumentError(
+                f"link {link!r} does not move, a payload on it changes nothing",
+                where="payload",
+                got=link,
+                remedy="Name a link that a joint moves.",
+            )
+        if body not in found:
+            found.append(body)
+    if not found:
+        raise ArgumentError("is empty", where="payload", remedy="Name at least one link, or leave it out.")
+    return found

@@ -1,0 +1,197 @@
+// The ros2_control layer: interfaces, topics, services and parameters around the core.
+//
+// Other threads put requests into a queue; the cycle takes them out, calls the core, and gives them back through another
+// queue to be deleted outside. The cycle itself allocates nothing, waits for nothing and logs nothing.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "@package@/@package@_parameters.hpp"
+#include "@package@/core.hpp"
+#include "control_msgs/action/follow_joint_trajectory.hpp"
+#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "diagnostic_msgs/msg/diagnostic_array.hpp"
+#include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "rclcpp_action/rclcpp_action.hpp"
+#include "rclcpp_lifecycle/state.hpp"
+#include "realtime_tools/lock_free_queue.hpp"
+#include "realtime_tools/realtime_publisher.hpp"
+#include "sensor_msgs/msg/joint_state.hpp"
+#include "std_srvs/srv/trigger.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
+#include "trajectory_msgs/msg/joint_trajectory_point.hpp"
+
+namespace @package@
+{
+
+class ComputedTorqueController : public controller_interface::ChainableControllerInterface
+{
+public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  ~ComputedTorqueController() override;
+
+  CallbackReturn on_init() override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override;
+
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+
+  controller_interface::return_type update_reference_from_subscribers(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+  controller_interface::return_type update_and_write_commands(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+protected:
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
+  bool on_set_chained_mode(bool chained_mode) override;
+
+private:
+  using Action = control_msgs::action::FollowJointTrajectory;
+  using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
+  using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
+  using JointTrajectoryPoint = trajectory_msgs::msg::JointTrajectoryPoint;
+  using JointState = sensor_msgs::msg::JointState;
+  using WrenchStamped = geometry_msgs::msg::WrenchStamped;
+  using ControllerState = control_msgs::msg::JointTrajectoryControllerState;
+  using DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray;
+  using Trigger = std_srvs::srv::Trigger;
+
+  /// What another thread wants of the cycle.
+  struct Request
+  {
+    enum class Kind { trajectory, point, hold, change, wrench };
+    Kind kind = Kind::hold;
+    std::unique_ptr<Motion> motion;
+    Settings settings;
+    Parameters numbers{};
+    std::size_t link = 0;
+    std::array<double, 6> wrench{};
+  };
+
+  /// What the cycle tells other threads from time to time.
+  struct Snapshot
+  {
+    Mode mode = Mode::inactive;
+    bool fault = false, collision = false;
+    unsigned long write_failures = 0, read_failures = 0, lost_events = 0;
+    Counts counts;
+    Vector q{}, v{}, q_d{}, v_d{}, a_d{}, e{}, ed{};
+  };
+
+  /// A topic that the cycle publishes on.
+  template <typename Message>
+  struct Topic
+  {
+    typename rclcpp::Publisher<Message>::SharedPtr publisher;
+    std::unique_ptr<realtime_tools::RealtimePublisher<Message>> realtime;
+    Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
+
+    void reset()
+    {
+      realtime.reset();
+      publisher.reset();
+    }
+  };
+
+  using Lookup = std::function<rclcpp::Parameter(const std::string &)>;
+
+  // -- parameters (not in the cycle)
+  Settings read_settings(const Lookup & get) const;
+  Settings read_settings() const;
+  rcl_interfaces::msg::SetParametersResult check_parameters(const std::vector<rclcpp::Parameter> & changes) const;
+  void take_over_parameters();
+
+  // -- requests (not in the cycle)
+  bool running() const { return running_.load(std::memory_order_acquire); }
+  bool push(std::unique_ptr<Request> request);
+  void on_trajectory(const JointTrajectory & message);
+  void on_point(const JointTrajectoryPoint & message);
+  void on_wrench(const WrenchStamped & message);
+  void on_hold(Trigger::Response & response);
+  rclcpp_action::GoalResponse on_goal(const Action::Goal & goal);
+  void on_accepted(const std::shared_ptr<GoalHandle> & handle);
+  std::unique_ptr<Motion> motion_of(const JointTrajectory & message) const;
+  Tolerances tolerances_of(const Action::Goal & goal) const;
+  Time stamp_in_cycle_time(const builtin_interfaces::msg::Time & stamp) const;
+  void housekeeping();
+  void finish_goal(const Event & event);
+  void publish_feedback(const Snapshot & snapshot);
+  void publish_diagnostics(const Snapshot & snapshot);
+  void release();
+
+  template <typename Message>
+  void advertise(Topic<Message> & topic, const std::string & name);
+
+  // -- the cycle
+  bool read_state();
+  void read_references();
+  void take_requests(Time t);
+  void write(const Vector & command);
+  void hand_out(const rclcpp::Time & time);
+  void publish(const builtin_interfaces::msg::Time & stamp);
+
+  std::shared_ptr<ParamListener> parameters_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr parameter_check_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr parameter_change_;
+  std::atomic<bool> parameters_changed_{false};
+  Settings settings_;                 ///< as last accepted
+  std::vector<std::size_t> joints_;   ///< commanded, in the order of the parameter
+  bool use_effort_state_ = false;
+  std::int64_t wrench_divisor_ = 1;
+
+  std::unique_ptr<Core> core_;
+  std::atomic<bool> running_{false}, chained_{false}, same_clock_{true};
+  std::atomic<Time> cycle_time_{0}, clock_offset_{0};
+  std::atomic<std::int64_t> shared_wrench_divisor_{1}, publish_period_{20000000};
+
+  // queues between the cycle and everything else
+  static constexpr std::size_t QUEUE = 64;
+  realtime_tools::LockFreeSPSCQueue<Request *, QUEUE> requests_, answered_;
+  realtime_tools::LockFreeSPSCQueue<Motion *, QUEUE> motions_;
+  realtime_tools::LockFreeSPSCQueue<Event, 4 * QUEUE> events_;
+  realtime_tools::LockFreeSPSCQueue<Snapshot, 4> snapshots_;
+  std::mutex request_mutex_;  ///< of those who put requests in, never of the cycle
+
+  // memory of the cycle
+  Vector q_{}, v_{}, effort_{};
+  Vector given_q_{}, given_v_{}, given_a_{};
+  std::array<std::size_t, N> position_at_{}, velocity_at_{}, effort_at_{}, command_at_{};
+  bool started_ = false;
+  unsigned long write_failures_ = 0, read_failures_ = 0;
+  std::int64_t cycles_ = 0;
+  Time published_ = 0, snapshot_taken_ = 0;
+
+  // topics
+  std::array<Topic<WrenchStamped>, N> wrenches_;
+  Topic<JointState> reference_, error_, external_efforts_;
+  Topic<ControllerState> state_;
+  rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
+  rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_in_;
+  rclcpp::Subscription<JointTrajectoryPoint>::SharedPtr point_in_;
+  rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_in_;
+  rclcpp::Service<Trigger>::SharedPtr hold_;
+  rclcpp_action::Server<Action>::SharedPtr action_;
+  rclcpp::TimerBase::SharedPtr timer_;
+  std::map<unsigned long, std::shared_ptr<GoalHandle>> goals_;
+  unsigned long next_goal_ = 1;
+  Time feedback_due_ = 0, diagnostics_due_ = 0, feedback_period_ = 50000000;
+  Mode told_mode_ = Mode::inactive;
+};
+
+}  // namespace @package@

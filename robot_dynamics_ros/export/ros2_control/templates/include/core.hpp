@@ -1,0 +1,142 @@
+// The controller without ROS: state in, efforts out, once a cycle.
+//
+// Nothing in `update`, `watch` and the functions named "in the cycle" allocates, locks, throws or logs. Nothing here is
+// safe to be called from several threads: the ROS layer queues what other threads want and calls from the cycle.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "@package@/guards.hpp"
+#include "@package@/motion.hpp"
+#include "@package@/reference.hpp"
+#include "@package@/settings.hpp"
+
+namespace @package@
+{
+
+enum class Mode { inactive, hold, trajectory, stream, free, safe };
+
+/// One robot's controller. The members from `mode` on are to be read after each cycle; they are overwritten by the next.
+class Core
+{
+public:
+  explicit Core(const Settings & settings);
+
+  /// Hold where the arm is from now on; a moving arm is brought to a stop. False: the state is not finite.
+  bool activate(Time t, const Vector & q, const Vector & v);
+
+  /// Stop; the safe command to write last. Open goals are aborted.
+  const Vector & deactivate();
+
+  /// One cycle for a state of time t: the efforts to command, always finite and within the limits.
+  ///
+  /// A state that is not finite, or whose time repeats or is a little late, is counted and leaves the command as it was;
+  /// one that is much older, or comes after a gap, makes the controller hold where the arm is.
+  /// @param measured measured efforts, or nullptr: the command of the cycle before takes their place.
+  const Vector & update(Time t, const Vector & q, const Vector & v, const Vector * measured);
+
+  /// To be called when a cycle has no state: the safe command if the last good one is older than the timeout, or a fault
+  /// stands; else the last command.
+  const Vector & watch(Time t);
+
+  // -- in the cycle, before `update` ------------------------------------------------------------------------------
+
+  /// Other law, gains, payload or tolerances; the effort does not jump. `settings` must have no `problem_with`.
+  /// @param loaded the robot's numbers for its payload, from `carrying`.
+  void change(const Settings & settings, const Parameters & loaded);
+
+  /// Follow a trajectory. False: it is not taken, an event says why, and it is still the caller's.
+  bool adopt(Motion * motion, Time t);
+
+  /// Follow one streamed set-point; it stays the caller's.
+  bool stream(const Motion & point, Time t);
+
+  /// Come to a stop and stay. Open goals are cancelled.
+  void hold(Time t);
+
+  /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame; forgotten after a time.
+  void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t);
+
+  /// Take the reference of the next `update` from another controller. Positions that are not finite mean hold;
+  /// velocities and accelerations that are not finite are zero. A jump of more than max_step, or a value beyond the
+  /// limits, is refused: the arm stops and waits for a reference that is near.
+  void chain(const Vector & q, const Vector & v, const Vector & a);
+
+  // -- what the last cycle worked with -----------------------------------------------------------------------------
+
+  Mode mode = Mode::inactive;
+  bool fault = false;
+  bool current = false;  ///< whether the last `update` was a cycle, not a state that was dropped
+  Vector q{}, v{};       ///< measured
+  Vector q_d{}, v_d{}, a_d{};
+  Vector e{}, ed{};   ///< desired minus measured, the short way round for continuous joints
+  Vector effort{};    ///< asked of the joints, gravity included whoever supplies it
+  Vector command{};   ///< what is sent
+  Wrenches wrenches{};  ///< [moment; force] of each joint: parent side on child link, at its origin, in the child's axes
+  Vector external{};  ///< estimated efforts that the model does not explain
+  bool collision = false;
+  bool want_wrenches = true;
+  Counts counts;
+  Reference reference;
+
+  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && tracks(settings_.law); }
+  const Settings & settings() const { return settings_; }
+  const Vector & safe_command();
+
+private:
+  enum class Arrival { first, normal, still, late, backwards, recovered };
+
+  Arrival arrive(Time t);
+  bool ready_for(const Motion & motion);
+  void restart(Time t, const Vector & measured_q, const Vector & measured_v, Reason why);
+  void follow(Time t);
+  void sample(Time t);
+  bool sample_chained(Time t);
+  void integrate(double dt);
+  bool law(Vector & tau);
+  Vector friction_effort(const Vector & speed) const;
+  const Vector & finish(Time t, double dt, const Vector * measured);
+  void observe(double dt, const Vector & applied, Time t);
+  bool watch_for_collision(double dt);
+  void compute_wrenches(bool altered, const Vector * measured, double dt);
+  const Vector & fail();
+  const Vector & send_safe();
+  void blend(Time t, Vector & tau);
+  void start_blend() { blend_pending_ = blend_active_ = blend_duration_ > 0; }
+  Vector efforts_of_external() const;
+  bool any_external() const;
+
+  Settings settings_;
+  Guards guards_;
+  Parameters numbers_, unloaded_;
+  // watchdog
+  Time timeout_, last_ = 0;
+  bool arrived_ = false, stale_ = false;
+  // blend
+  Time blend_duration_, blend_start_ = 0;
+  bool blend_pending_ = false, blend_active_ = false;
+  Vector blend_offset_{};
+  // memory of the cycle
+  Vector z_{}, a_{}, previous_{}, feedforward_{};
+  std::array<double, N * N> inertia_{};
+  Vector bias_{}, gravity_{}, safe_{};
+  bool fresh_start_ = true, integrates_ = false, wrenches_current_ = false, idle_ = false;
+  // chained reference
+  bool chained_now_ = false, chained_good_ = false;
+  Vector chained_q_{}, chained_v_{}, chained_a_{}, chained_last_q_{}, chained_last_v_{};
+  // external wrenches
+  Loads loads_{};
+  std::array<bool, LOADED> loaded_{};
+  std::array<Time, LOADED> loaded_since_{};
+  // differentiator of the velocity
+  Vector derivative_{}, derivative_before_{};
+  bool differentiates_ = false;
+  // momentum observer
+  Vector momentum_{}, known_{}, known_before_{}, sum_{};
+  bool observing_ = false, observer_started_ = false;
+  double above_ = 0.0;
+};
+
+}  // namespace @package@

@@ -1,0 +1,181 @@
+// Where the arm should be: what each joint follows, the goals that belong to it, and what ends them.
+//
+// Everything here runs in the control cycle and allocates nothing. Trajectories come in as `Motion`s made outside, and
+// go out again through `released` when no joint needs them any more.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "@package@/motion.hpp"
+
+namespace @package@
+{
+
+enum class Status { active, succeeded, aborted, preempted, canceled, rejected };
+
+enum class Reason
+{
+  none,
+  path_tolerance,
+  goal_tolerance,
+  replaced,
+  streamed,
+  held,
+  restarted,
+  stale,
+  deactivated,
+  fault,
+  collision,
+  law_changed,
+  too_late,  ///< all points are in the past
+  step,      ///< the only point left is due at once and too far away
+  busy,      ///< too many trajectories are waiting
+  not_following,
+};
+
+/// What became of a goal.
+struct Event
+{
+  unsigned long id = 0;
+  Status status = Status::active;
+  Code code = Code::successful;
+  Reason reason = Reason::none;
+  std::size_t joint = 0;
+  bool velocity = false;  ///< whether `error` is one of velocity
+  double error = 0.0, tolerance = 0.0, late = 0.0;
+};
+
+/// A sentence about an event; not for the control cycle.
+std::string text_of(const Event & event);
+
+/// A list of fixed size, first in, first out.
+template <typename T, std::size_t SIZE>
+class Fixed
+{
+public:
+  bool push(const T & x)
+  {
+    if (count_ == SIZE) {
+      return false;
+    }
+    items_[(first_ + count_++) % SIZE] = x;
+    return true;
+  }
+  bool pop(T & x)
+  {
+    if (count_ == 0) {
+      return false;
+    }
+    x = items_[first_];
+    first_ = (first_ + 1) % SIZE;
+    --count_;
+    return true;
+  }
+  std::size_t size() const { return count_; }
+
+private:
+  std::array<T, SIZE> items_{};
+  std::size_t first_ = 0, count_ = 0;
+};
+
+/// The references of all joints.
+class Reference
+{
+public:
+  static constexpr std::size_t WAITING = 8;              ///< trajectories whose time has not come
+  static constexpr std::size_t ALIVE = N + WAITING + 2;  ///< trajectories that can be in use at once
+
+  explicit Reference(const Settings & settings);
+
+  /// Decelerate from (q, v) at t and hold where that ends; open goals end with `status`.
+  void stop_from(Time t, const Vector & q, const Vector & v, Status status, Code code, Reason reason);
+
+  /// Follow a motion from its stamp on. False (with an event that says why): it is not taken, and still the caller's.
+  bool adopt(Motion * motion, Time now);
+
+  /// Follow one set-point of `motion` (one point), go on with its velocity, stop if no other follows in time. The motion
+  /// stays the caller's.
+  bool stream(const Motion & point, Time now);
+
+  /// Desired position, velocity, acceleration and feed-forward effort at t; t must not run backwards past a change.
+  void sample(Time t, Vector & q, Vector & v, Vector & a, Vector & effort) const;
+
+  /// Begin what is due, compare errors with the active goal's tolerances. False: the arm has to stop where it is.
+  bool monitor(Time t, const Vector & e, const Vector & ed);
+
+  /// Let motions begin whose time has come.
+  void begin_due(Time t);
+
+  bool streaming() const { return streaming_; }
+  bool has_goal() const { return active_.open || waiting_count_ > 0; }
+  bool moving(Time t) const { return t < end_ || has_goal(); }
+  /// Whether a trajectory with efforts was followed since the last stop.
+  bool with_effort() const { return with_effort_; }
+
+  Fixed<Event, 64> events;             ///< to be emptied by the caller
+  Fixed<Motion *, ALIVE> released;     ///< to be deleted by the caller, outside the control cycle
+  std::size_t lost_events = 0;
+
+  Vector deceleration;  ///< of a stop
+
+private:
+  struct Piece
+  {
+    Time begin = 0;
+    Polynomial p;
+  };
+  struct Track  ///< what one joint follows
+  {
+    std::array<Piece, 4> own{};
+    std::size_t count = 1;
+    Motion * motion = nullptr;  ///< its segments stand before the last own piece
+    std::size_t column = 0, first = 0;
+    Time begin = 0;  ///< of the motion
+    double turns = 0.0;
+  };
+  struct Waiting
+  {
+    Motion * motion = nullptr;
+    Time begin = 0, start = 0;
+    std::size_t first = 0;
+    std::array<bool, N> joints{};
+    bool goal = true;
+  };
+  struct Goal
+  {
+    bool open = false;
+    unsigned long id = 0;
+    Time end = 0;
+    Tolerances tolerances;
+  };
+  struct Sample
+  {
+    double q, v, a, effort;
+  };
+
+  Sample at(const Track & track, Time t) const;
+  static Sample of(const Polynomial & p, double x);
+  void stop(Track & track, Time t, std::size_t i, double q, double v, std::size_t piece) const;
+  void leave(Track & track);
+  void install(const Waiting & w);
+  void close(Status status, Code code, Reason reason);
+  void tell(unsigned long id, Status status, Code code = Code::successful, Reason reason = Reason::none);
+  void drop(std::size_t k);
+  void release_use(Motion * motion);
+  void find_end(bool all);
+  bool compare(const Vector & e, const Vector & ed, const Vector & position, const Vector & velocity, Event & event) const;
+
+  double max_step_;
+  Time stream_timeout_;
+  std::array<Track, N> tracks_{};
+  std::array<Waiting, WAITING> waiting_{};
+  std::size_t waiting_count_ = 0, alive_ = 0;
+  Goal active_;
+  bool streaming_ = false, with_effort_ = false;
+  Time end_ = 0;
+};
+
+}  // namespace @package@

@@ -1,0 +1,988 @@
+#include "@package@/controller.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+namespace @package@
+{
+
+namespace
+{
+
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+using hardware_interface::HW_IF_ACCELERATION;
+using hardware_interface::HW_IF_EFFORT;
+using hardware_interface::HW_IF_POSITION;
+using hardware_interface::HW_IF_VELOCITY;
+
+constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
+constexpr auto HOUSEKEEPING = std::chrono::milliseconds(20);
+constexpr Time SECOND = 1000000000;
+constexpr int LOG_PERIOD = 5000;  // ms between two messages of one kind
+
+Time time_of(const builtin_interfaces::msg::Time & stamp)
+{
+  return static_cast<Time>(stamp.sec) * SECOND + static_cast<Time>(stamp.nanosec);
+}
+
+builtin_interfaces::msg::Time stamp_of(Time t)
+{
+  builtin_interfaces::msg::Time stamp;
+  stamp.sec = static_cast<std::int32_t>(t / SECOND);
+  stamp.nanosec = static_cast<std::uint32_t>(t % SECOND);
+  return stamp;
+}
+
+Point point_of(const trajectory_msgs::msg::JointTrajectoryPoint & message)
+{
+  Point point;
+  point.time_from_start =
+    static_cast<Time>(message.time_from_start.sec) * SECOND + static_cast<Time>(message.time_from_start.nanosec);
+  point.positions.assign(message.positions.begin(), message.positions.end());
+  point.velocities.assign(message.velocities.begin(), message.velocities.end());
+  point.accelerations.assign(message.accelerations.begin(), message.accelerations.end());
+  point.effort.assign(message.effort.begin(), message.effort.end());
+  return point;
+}
+
+std::string interface_name(std::size_t joint, const char * what) { return std::string(joint_names[joint]) + "/" + what; }
+
+/// One of `size` words; parameters are checked against them before, so that any other is the first.
+template <typename T, std::size_t SIZE>
+T choice(const std::string & word, const std::array<std::pair<const char *, T>, SIZE> & choices)
+{
+  for (const auto & x : choices) {
+    if (word == x.first) {
+      return x.second;
+    }
+  }
+  return choices[0].second;
+}
+
+/// A tolerance as an action goal asks for it: 0 keeps the default, -1 lifts it, more sets it.
+/// @throws Rejected for any other value.
+double resolved(double asked, double by_default)
+{
+  if (asked == 0.0) {
+    return by_default;
+  }
+  if (asked == -1.0) {
+    return 0.0;
+  }
+  if (!std::isfinite(asked) || asked < 0.0) {
+    throw Rejected(Code::invalid_goal, "a tolerance is " + std::to_string(asked));
+  }
+  return asked;
+}
+
+const char * name_of(Mode mode)
+{
+  static const char * const names[] = {"inactive", "hold", "trajectory", "stream", "free", "safe"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+void resize(sensor_msgs::msg::JointState & message, bool position, bool velocity, bool effort)
+{
+  message.name.assign(joint_names.begin(), joint_names.end());
+  message.position.assign(position ? N : 0, NOT_A_NUMBER);
+  message.velocity.assign(velocity ? N : 0, NOT_A_NUMBER);
+  message.effort.assign(effort ? N : 0, NOT_A_NUMBER);
+}
+
+template <typename Array>
+void assign(Array & to, const Vector & from)
+{
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+}  // namespace
+
+ComputedTorqueController::~ComputedTorqueController()
+{
+  goals_.clear();
+  release();
+}
+
+// -- parameters -----------------------------------------------------------------------------------------------------
+
+Settings ComputedTorqueController::read_settings(const Lookup & get) const
+{
+  const auto number = [&](const std::string & name) { return get(name).as_double(); };
+  const auto flag = [&](const std::string & name) { return get(name).as_bool(); };
+  const auto word = [&](const std::string & name) { return get(name).as_string(); };
+  const auto or_infinite = [](double x) { return x > 0.0 ? x : INFINITE; };
+  Settings s;
+  s.law = choice<Law, 5>(
+    word("law"), {{{"computed_torque", Law::computed_torque},
+                   {"pd_gravity", Law::pd_gravity},
+                   {"feedforward_pd", Law::feedforward_pd},
+                   {"joint_impedance", Law::joint_impedance},
+                   {"gravity_compensation", Law::gravity_compensation}}});
+  s.friction = choice<FrictionAt, 3>(
+    word("friction_compensation"),
+    {{{"reference", FrictionAt::reference}, {"measured", FrictionAt::measured}, {"none", FrictionAt::none}}});
+  s.gravity_by_robot = word("gravity_compensated_by") == "robot";
+  s.safe_command = word("safe_command") == "gravity" ? SafeCommand::gravity : SafeCommand::zero;
+  s.add_trajectory_effort = word("trajectory_effort") == "add";
+  s.allow_partial = flag("allow_partial_joints_goal");
+  s.allow_nonzero_end_velocity = flag("allow_nonzero_velocity_at_trajectory_end");
+  s.state_timeout = number("state_timeout");
+  s.stream_timeout = number("cmd_timeout");
+  s.wrench_timeout = number("wrench_timeout");
+  s.blend_time = number("blend_time");
+  s.max_step = number("max_step");
+  s.effort_scale = number("effort_scale");
+  s.velocity_scale = number("velocity_scale");
+  s.position_margin = number("position_margin");
+  s.acceleration = choice<Acceleration, 4>(
+    word("joint_wrenches.acceleration_source"), {{{"commanded", Acceleration::commanded},
+                                                  {"model", Acceleration::measured_effort},
+                                                  {"differentiated", Acceleration::differentiated},
+                                                  {"reference", Acceleration::reference}}});
+  s.differentiation_cutoff = number("joint_wrenches.differentiation_cutoff");
+  s.observer_gain = number("observer_gain");
+  s.collision_delay = number("collision_delay");
+  s.collision_reaction = choice<Reaction, 3>(
+    word("collision_reaction"), {{{"none", Reaction::none}, {"hold", Reaction::hold}, {"gravity", Reaction::gravity}}});
+  s.tolerances.goal_time = number("constraints.goal_time");
+  s.payload.mass = number("payload.mass");
+  s.payload.link = payload_link(word("payload.link"));
+  const auto com = get("payload.com").as_double_array(), inertia = get("payload.inertia").as_double_array();
+  std::copy_n(com.begin(), std::min<std::size_t>(com.size(), 3), s.payload.com.begin());
+  std::copy_n(inertia.begin(), std::min<std::size_t>(inertia.size(), 6), s.payload.inertia.begin());
+  s.commanded.fill(false);
+  s.p.fill(0.0);
+  s.i.fill(0.0);
+  s.d.fill(0.0);
+  const auto given = get("joints").as_string_array();
+  for (std::size_t j = 0; j < N; ++j) {
+    const std::string name = joint_names[j];
+    if (std::find(given.begin(), given.end(), name) == given.end()) {
+      continue;
+    }
+    s.commanded[j] = true;
+    s.p[j] = number("gains." + name + ".p");
+    s.i[j] = number("gains." + name + ".i");
+    s.d[j] = number("gains." + name + ".d");
+    s.tolerances.path_position[j] = number("constraints." + name + ".trajectory");
+    s.tolerances.goal_position[j] = number("constraints." + name + ".goal");
+    s.tolerances.goal_velocity[j] = number("constraints.stopped_velocity_tolerance");
+    s.effort_limit[j] = or_infinite(number("limits." + name + ".effort"));
+    s.effort_rate[j] = or_infinite(number("limits." + name + ".effort_rate"));
+    s.collision[j] = or_infinite(number("collision." + name));
+  }
+  return s;
+}
+
+Settings ComputedTorqueController::read_settings() const
+{
+  return read_settings([this](const std::string & name) { return get_node()->get_parameter(name); });
+}
+
+rcl_interfaces::msg::SetParametersResult ComputedTorqueController::check_parameters(
+  const std::vector<rclcpp::Parameter> & changes) const
+{
+  rcl_interfaces::msg::SetParametersResult result;
+  result.successful = true;
+  try {
+    const Settings wanted = read_settings([&](const std::string & name) {
+      const auto found =
+        std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
+      return found != changes.end() ? *found : get_node()->get_parameter(name);
+    });
+    result.reason = problem_with(wanted);
+  } catch (const std::exception & error) {
+    result.reason = error.what();
+  }
+  result.successful = result.reason.empty();
+  return result;
+}
+
+void ComputedTorqueController::take_over_parameters()
+{
+  if (!parameters_changed_.exchange(false)) {
+    return;
+  }
+  const Settings wanted = read_settings();
+  if (const std::string problem = problem_with(wanted); !problem.empty()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
+    return;
+  }
+  settings_.law = wanted.law;
+  settings_.friction = wanted.friction;
+  settings_.p = wanted.p;
+  settings_.i = wanted.i;
+  settings_.d = wanted.d;
+  settings_.payload = wanted.payload;
+  settings_.tolerances = wanted.tolerances;
+  shared_wrench_divisor_ = get_node()->get_parameter("joint_wrenches.rate_divisor").as_int();
+  publish_period_ = nanoseconds(1.0 / get_node()->get_parameter("state_publish_rate").as_double());
+  auto request = std::make_unique<Request>();
+  request->kind = Request::Kind::change;
+  request->settings = settings_;
+  request->numbers = carrying(settings_.payload);
+  if (!push(std::move(request))) {
+    parameters_changed_ = true;  // try again
+  }
+}
+
+// -- life cycle -----------------------------------------------------------------------------------------------------
+
+controller_interface::CallbackReturn ComputedTorqueController::on_init()
+{
+  try {
+    parameters_ = std::make_shared<ParamListener>(get_node());
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "parameters: %s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::InterfaceConfiguration ComputedTorqueController::command_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration wanted;
+  wanted.type = interface_configuration_type::INDIVIDUAL;
+  for (const std::size_t j : joints_) {
+    wanted.names.push_back(interface_name(j, HW_IF_EFFORT));
+  }
+  return wanted;
+}
+
+controller_interface::InterfaceConfiguration ComputedTorqueController::state_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration wanted;
+  wanted.type = interface_configuration_type::INDIVIDUAL;
+  for (std::size_t j = 0; j < N; ++j) {
+    wanted.names.push_back(interface_name(j, HW_IF_POSITION));
+    wanted.names.push_back(interface_name(j, HW_IF_VELOCITY));
+    if (use_effort_state_) {
+      wanted.names.push_back(interface_name(j, HW_IF_EFFORT));
+    }
+  }
+  return wanted;
+}
+
+template <typename Message>
+void ComputedTorqueController::advertise(Topic<Message> & topic, const std::string & name)
+{
+  topic.publisher = get_node()->template create_publisher<Message>(name, rclcpp::SystemDefaultsQoS());
+  topic.realtime = std::make_unique<realtime_tools::RealtimePublisher<Message>>(topic.publisher);
+}
+
+controller_interface::CallbackReturn ComputedTorqueController::on_configure(const rclcpp_lifecycle::State &)
+{
+  const auto node = get_node();
+  release();
+  const auto names = node->get_parameter("joints").as_string_array();
+  joints_.clear();
+  for (const std::string & name : names) {
+    const auto found = std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return name == x; });
+    if (found == joint_names.end()) {
+      RCLCPP_ERROR(node->get_logger(), "parameter 'joints': the robot has no joint '%s'", name.c_str());
+      return CallbackReturn::ERROR;
+    }
+    joints_.push_back(static_cast<std::size_t>(found - joint_names.begin()));
+    auto_declare<double>("collision." + name, 0.0);
+  }
+  try {
+    settings_ = read_settings();
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(node->get_logger(), "parameters: %s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  if (const std::string problem = problem_with(settings_); !problem.empty()) {
+    RCLCPP_ERROR(node->get_logger(), "parameters: %s", problem.c_str());
+    return CallbackReturn::ERROR;
+  }
+  parameters_changed_ = false;
+  use_effort_state_ = node->get_parameter("use_effort_state").as_bool();
+  shared_wrench_divisor_ = node->get_parameter("joint_wrenches.rate_divisor").as_int();
+  publish_period_ = nanoseconds(1.0 / node->get_parameter("state_publish_rate").as_double());
+  feedback_period_ = nanoseconds(1.0 / node->get_parameter("action_monitor_rate").as_double());
+  core_ = std::make_unique<Core>(settings_);
+
+  for (std::size_t j = 0; j < N; ++j) {
+    advertise(wrenches_[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
+    wrenches_[j].message.header.frame_id = child_links[j];
+  }
+  advertise(reference_, "~/reference");
+  resize(reference_.message, true, true, true);
+  advertise(error_, "~/error");
+  resize(error_.message, true, true, false);
+  advertise(external_efforts_, "~/external_efforts");
+  resize(external_efforts_.message, false, false, true);
+  advertise(state_, "~/controller_state");
+  auto & state = state_.message;
+  state.joint_names.assign(joint_names.begin(), joint_names.end());
+  state.speed_scaling_factor = 1.0;
+  for (auto * point : {&state.reference, &state.feedback, &state.error, &state.output}) {
+    const bool output = point == &state.output, reference = point == &state.reference;
+    point->positions.assign(output ? 0 : N, NOT_A_NUMBER);
+    point->velocities.assign(output ? 0 : N, NOT_A_NUMBER);
+    point->accelerations.assign(reference ? N : 0, NOT_A_NUMBER);
+    point->effort.assign(output ? N : 0, NOT_A_NUMBER);
+  }
+  diagnostics_ = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+
+  const auto newest = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort();
+  trajectory_in_ = node->create_subscription<JointTrajectory>(
+    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
+  point_in_ = node->create_subscription<JointTrajectoryPoint>(
+    "~/joint_references", newest,
+    [this](const std::shared_ptr<const JointTrajectoryPoint> message) { on_point(*message); });
+  wrench_in_ = node->create_subscription<WrenchStamped>(
+    "~/external_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) { on_wrench(*message); });
+  hold_ = node->create_service<Trigger>(
+    "~/hold", [this](const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> response) {
+      on_hold(*response);
+    });
+  action_ = rclcpp_action::create_server<Action>(
+    node, "~/follow_joint_trajectory",
+    [this](const rclcpp_action::GoalUUID &, const std::shared_ptr<const Action::Goal> goal) { return on_goal(*goal); },
+    [this](const std::shared_ptr<GoalHandle>) {
+      push(std::make_unique<Request>());  // hold
+      return rclcpp_action::CancelResponse::ACCEPT;
+    },
+    [this](const std::shared_ptr<GoalHandle> handle) { on_accepted(handle); });
+  timer_ = node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); });
+  parameter_check_ = node->add_on_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> & changes) { return check_parameters(changes); });
+  parameter_change_ = node->add_post_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; });
+  RCLCPP_INFO(
+    node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::CallbackReturn ComputedTorqueController::on_activate(const rclcpp_lifecycle::State &)
+{
+  const auto find = [this](const auto & interfaces, const std::string & name, std::size_t & at) {
+    const auto found = std::find_if(
+      interfaces.begin(), interfaces.end(), [&](const auto & x) { return x.get_name() == name; });
+    at = static_cast<std::size_t>(found - interfaces.begin());
+    if (found == interfaces.end()) {
+      RCLCPP_ERROR(get_node()->get_logger(), "the hardware offers no interface '%s'", name.c_str());
+      return false;
+    }
+    return true;
+  };
+  bool complete = true;
+  for (std::size_t j = 0; j < N; ++j) {
+    complete = find(state_interfaces_, interface_name(j, HW_IF_POSITION), position_at_[j]) && complete;
+    complete = find(state_interfaces_, interface_name(j, HW_IF_VELOCITY), velocity_at_[j]) && complete;
+    if (use_effort_state_) {
+      complete = find(state_interfaces_, interface_name(j, HW_IF_EFFORT), effort_at_[j]) && complete;
+    }
+  }
+  for (const std::size_t j : joints_) {
+    complete = find(command_interfaces_, interface_name(j, HW_IF_EFFORT), command_at_[j]) && complete;
+  }
+  if (!complete) {
+    return CallbackReturn::ERROR;
+  }
+  for (const auto & interface : ordered_exported_reference_interfaces_) {
+    static_cast<void>(interface->set_value(NOT_A_NUMBER));
+  }
+  started_ = false;
+  published_ = snapshot_taken_ = 0;
+  running_.store(true, std::memory_order_release);
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::CallbackReturn ComputedTorqueController::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  running_.store(false, std::memory_order_release);
+  write(core_->deactivate());
+  started_ = false;
+  Event event;
+  while (core_->reference.events.pop(event)) {
+    static_cast<void>(events_.push(event));
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::CallbackReturn ComputedTorqueController::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  release();
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::CallbackReturn ComputedTorqueController::on_error(const rclcpp_lifecycle::State &)
+{
+  release();
+  return CallbackReturn::SUCCESS;
+}
+
+void ComputedTorqueController::release()
+{
+  running_.store(false, std::memory_order_release);
+  parameter_check_.reset();
+  parameter_change_.reset();
+  timer_.reset();
+  for (auto & topic : wrenches_) {
+    topic.reset();
+  }
+  reference_.reset();
+  error_.reset();
+  external_efforts_.reset();
+  state_.reset();
+  diagnostics_.reset();
+  trajectory_in_.reset();
+  point_in_.reset();
+  wrench_in_.reset();
+  hold_.reset();
+  if (core_) {
+    core_->deactivate();
+    housekeeping();  // results of goals, memory that came back
+    Motion * motion = nullptr;
+    while (core_->reference.released.pop(motion)) {
+      delete motion;
+    }
+    core_.reset();
+  }
+  Request * request = nullptr;
+  while (requests_.pop(request)) {
+    delete request;
+  }
+  goals_.clear();
+  action_.reset();
+}
+
+// -- chained references ---------------------------------------------------------------------------------------------
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+ComputedTorqueController::on_export_reference_interfaces_list()
+{
+  std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces;
+  for (const char * what : {HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_ACCELERATION}) {
+    for (const std::size_t j : joints_) {
+      auto interface = std::make_shared<hardware_interface::CommandInterface>(
+        std::string(get_node()->get_name()) + "/" + joint_names[j], what);
+      static_cast<void>(interface->set_value(NOT_A_NUMBER));
+      interfaces.push_back(std::move(interface));
+    }
+  }
+  return interfaces;
+}
+
+bool ComputedTorqueController::on_set_chained_mode(bool chained_mode)
+{
+  chained_ = chained_mode;
+  return true;
+}
+
+void ComputedTorqueController::read_references()
+{
+  const std::size_t count = joints_.size();
+  given_q_.fill(NOT_A_NUMBER);
+  given_v_.fill(NOT_A_NUMBER);
+  given_a_.fill(NOT_A_NUMBER);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t j = joints_[k];
+    given_q_[j] = ordered_exported_reference_interfaces_[k]->get_optional().value_or(NOT_A_NUMBER);
+    given_v_[j] = ordered_exported_reference_interfaces_[count + k]->get_optional().value_or(NOT_A_NUMBER);
+    given_a_[j] = ordered_exported_reference_interfaces_[2 * count + k]->get_optional().value_or(NOT_A_NUMBER);
+  }
+  core_->chain(given_q_, given_v_, given_a_);
+}
+
+// -- the cycle ------------------------------------------------------------------------------------------------------
+
+return_type ComputedTorqueController::update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration &)
+{
+  return return_type::OK;  // requests are taken in update_and_write_commands, in chained mode too
+}
+
+return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Time & time, const rclcpp::Duration &)
+{
+  const Time t = time.nanoseconds();
+  same_clock_.store(time.get_clock_type() == get_node()->get_clock()->get_clock_type(), std::memory_order_relaxed);
+  cycle_time_.store(t, std::memory_order_relaxed);
+  const bool readable = read_state();
+  if (!started_) {
+    started_ = readable && core_->activate(t, q_, v_);
+    if (!started_) {
+      write(core_->safe_command());
+      return return_type::OK;
+    }
+  }
+  take_requests(t);
+  if (is_in_chained_mode()) {
+    read_references();
+  }
+  const std::int64_t divisor = std::max<std::int64_t>(1, shared_wrench_divisor_.load(std::memory_order_relaxed));
+  const bool wrenches_due = cycles_++ % divisor == 0;
+  core_->want_wrenches = wrenches_due || core_->settings().acceleration == Acceleration::differentiated;
+  if (readable) {
+    core_->update(t, q_, v_, use_effort_state_ ? &effort_ : nullptr);
+  }
+  const bool cycle = readable && core_->current;
+  if (!cycle) {
+    core_->watch(t);
+  }
+  write(core_->command);
+  if (cycle && wrenches_due) {
+    const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
+    for (std::size_t j = 0; j < N; ++j) {
+      auto & topic = wrenches_[j];
+      topic.message.header.stamp = stamp;
+      const double * row = core_->wrenches.data() + 6 * j;
+      topic.message.wrench.torque.x = row[0];
+      topic.message.wrench.torque.y = row[1];
+      topic.message.wrench.torque.z = row[2];
+      topic.message.wrench.force.x = row[3];
+      topic.message.wrench.force.y = row[4];
+      topic.message.wrench.force.z = row[5];
+      static_cast<void>(topic.realtime->try_publish(topic.message));
+    }
+  }
+  hand_out(time);
+  return core_->fault ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
+}
+
+bool ComputedTorqueController::read_state()
+{
+  bool good = true;
+  const auto read = [&](std::size_t at, double & to) {
+    const auto value = state_interfaces_[at].get_optional();
+    good = good && value.has_value();
+    to = value.value_or(to);
+  };
+  for (std::size_t j = 0; j < N; ++j) {
+    read(position_at_[j], q_[j]);
+    read(velocity_at_[j], v_[j]);
+    if (use_effort_state_) {
+      read(effort_at_[j], effort_[j]);
+    }
+  }
+  read_failures_ += good ? 0 : 1;
+  return good;
+}
+
+void ComputedTorqueController::write(const Vector & command)
+{
+  for (const std::size_t j : joints_) {
+    if (command_at_[j] < command_interfaces_.size() && !command_interfaces_[command_at_[j]].set_value(command[j])) {
+      ++write_failures_;
+    }
+  }
+}
+
+void ComputedTorqueController::take_requests(Time t)
+{
+  Request * request = nullptr;
+  while (answered_.size() < QUEUE && requests_.pop(request)) {
+    switch (request->kind) {
+      case Request::Kind::trajectory:
+        if (core_->adopt(request->motion.get(), t)) {
+          static_cast<void>(request->motion.release());  // comes back through `released`
+        }
+        break;
+      case Request::Kind::point:
+        core_->stream(*request->motion, t);
+        break;
+      case Request::Kind::hold:
+        core_->hold(t);
+        break;
+      case Request::Kind::change:
+        core_->change(request->settings, request->numbers);
+        break;
+      case Request::Kind::wrench:
+        core_->set_external_wrench(request->link, request->wrench, t);
+        break;
+    }
+    static_cast<void>(answered_.push(request));
+  }
+}
+
+void ComputedTorqueController::hand_out(const rclcpp::Time & time)
+{
+  const Time t = time.nanoseconds();
+  Motion * motion = nullptr;
+  while (motions_.size() < QUEUE && core_->reference.released.pop(motion)) {
+    static_cast<void>(motions_.push(motion));
+  }
+  Event event;
+  while (events_.size() < 4 * QUEUE && core_->reference.events.pop(event)) {
+    static_cast<void>(events_.push(event));
+  }
+  const Time stamp = t + clock_offset_.load(std::memory_order_relaxed);
+  if (t - published_ >= publish_period_.load(std::memory_order_relaxed) || t < published_) {
+    published_ = t;
+    publish(stamp_of(stamp));
+  }
+  if (t - snapshot_taken_ >= SECOND / 50 || t < snapshot_taken_) {
+    snapshot_taken_ = t;
+    Snapshot s;
+    s.mode = core_->mode;
+    s.fault = core_->fault;
+    s.collision = core_->collision;
+    s.write_failures = write_failures_;
+    s.read_failures = read_failures_;
+    s.lost_events = core_->reference.lost_events;
+    s.counts = core_->counts;
+    s.q = core_->q;
+    s.v = core_->v;
+    s.q_d = core_->q_d;
+    s.v_d = core_->v_d;
+    s.a_d = core_->a_d;
+    s.e = core_->e;
+    s.ed = core_->ed;
+    static_cast<void>(snapshots_.push(s));
+  }
+}
+
+void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & stamp)
+{
+  auto & reference = reference_.message;
+  reference.header.stamp = stamp;
+  assign(reference.position, core_->q_d);
+  assign(reference.velocity, core_->v_d);
+  assign(reference.effort, core_->effort);
+  static_cast<void>(reference_.realtime->try_publish(reference));
+  auto & error = error_.message;
+  error.header.stamp = stamp;
+  assign(error.position, core_->e);
+  assign(error.velocity, core_->ed);
+  static_cast<void>(error_.realtime->try_publish(error));
+  if (core_->settings().observer_gain > 0.0) {
+    auto & external = external_efforts_.message;
+    external.header.stamp = stamp;
+    assign(external.effort, core_->external);
+    static_cast<void>(external_efforts_.realtime->try_publish(external));
+  }
+  auto & state = state_.message;
+  state.header.stamp = stamp;
+  assign(state.reference.positions, core_->q_d);
+  assign(state.reference.velocities, core_->v_d);
+  assign(state.reference.accelerations, core_->a_d);
+  assign(state.feedback.positions, core_->q);
+  assign(state.feedback.velocities, core_->v);
+  assign(state.error.positions, core_->e);
+  assign(state.error.velocities, core_->ed);
+  assign(state.output.effort, core_->command);
+  static_cast<void>(state_.realtime->try_publish(state));
+}
+
+// -- requests -------------------------------------------------------------------------------------------------------
+
+bool ComputedTorqueController::push(std::unique_ptr<Request> request)
+{
+  const std::lock_guard<std::mutex> lock(request_mutex_);
+  Request * const raw = request.release();
+  if (requests_.push(raw)) {
+    return true;
+  }
+  delete raw;
+  RCLCPP_WARN_THROTTLE(
+    get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "the cycle takes no requests, or too many come");
+  return false;
+}
+
+Time ComputedTorqueController::stamp_in_cycle_time(const builtin_interfaces::msg::Time & message_stamp) const
+{
+  const Time stamp = time_of(message_stamp);
+  return stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_;
+}
+
+std::unique_ptr<Motion> ComputedTorqueController::motion_of(const JointTrajectory & message) const
+{
+  std::vector<Point> points;
+  points.reserve(message.points.size());
+  for (const auto & point : message.points) {
+    points.push_back(point_of(point));
+  }
+  return make_motion(
+    message.joint_names, points, stamp_in_cycle_time(message.header.stamp), cycle_time_.load(), settings_);
+}
+
+void ComputedTorqueController::on_trajectory(const JointTrajectory & message)
+{
+  const auto logger = get_node()->get_logger();
+  if (!running() || chained_) {
+    RCLCPP_WARN(logger, "trajectory refused: the controller is %s", chained_ ? "chained" : "not active");
+    return;
+  }
+  auto request = std::make_unique<Request>();
+  if (message.points.empty()) {
+    RCLCPP_INFO(logger, "empty trajectory: holding");
+    push(std::move(request));
+    return;
+  }
+  try {
+    request->motion = motion_of(message);
+  } catch (const Rejected & error) {
+    RCLCPP_WARN(logger, "trajectory refused: %s", error.what());
+    return;
+  }
+  request->kind = Request::Kind::trajectory;
+  request->motion->id = next_goal_++;
+  push(std::move(request));
+}
+
+void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
+{
+  auto & clock = *get_node()->get_clock();
+  if (!running() || chained_) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: the controller is %s",
+      chained_ ? "chained" : "not active");
+    return;
+  }
+  std::vector<std::string> names;
+  for (const std::size_t j : joints_) {
+    names.emplace_back(joint_names[j]);
+  }
+  auto request = std::make_unique<Request>();
+  request->kind = Request::Kind::point;
+  try {
+    request->motion = make_motion(names, {point_of(message)}, 0, cycle_time_.load(), settings_, true);
+  } catch (const Rejected & error) {
+    RCLCPP_WARN_THROTTLE(get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: %s", error.what());
+    return;
+  }
+  push(std::move(request));
+}
+
+void ComputedTorqueController::on_wrench(const WrenchStamped & message)
+{
+  auto & clock = *get_node()->get_clock();
+  const auto found = std::find_if(
+    external_links.begin(), external_links.end(), [&](const char * x) { return message.header.frame_id == x; });
+  const auto & w = message.wrench;
+  const std::array<double, 6> wrench = {w.torque.x, w.torque.y, w.torque.z, w.force.x, w.force.y, w.force.z};
+  const bool meant = std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::abs(x) <= 1e7; });
+  if (found == external_links.end() || !meant) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), clock, LOG_PERIOD,
+      "external wrench refused: %s; header.frame_id must be one of @external_links@",
+      meant ? message.header.frame_id.c_str() : "its values cannot be meant");
+    return;
+  }
+  if (!running()) {
+    return;
+  }
+  auto request = std::make_unique<Request>();
+  request->kind = Request::Kind::wrench;
+  request->link = static_cast<std::size_t>(found - external_links.begin());
+  request->wrench = wrench;
+  push(std::move(request));
+}
+
+void ComputedTorqueController::on_hold(Trigger::Response & response)
+{
+  response.success = running() && !chained_ && push(std::make_unique<Request>());
+  response.message = response.success ? "holding" : "the controller is not active, or is chained";
+}
+
+// -- action ---------------------------------------------------------------------------------------------------------
+
+Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) const
+{
+  Tolerances t = settings_.tolerances;
+  try {
+    for (const bool path : {true, false}) {
+      for (const auto & asked : path ? goal.path_tolerance : goal.goal_tolerance) {
+        const auto found =
+          std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return asked.name == x; });
+        if (found == joint_names.end()) {
+          throw Rejected(Code::invalid_goal, "a tolerance names the unknown joint '" + asked.name + "'");
+        }
+        const auto i = static_cast<std::size_t>(found - joint_names.begin());
+        double & position = path ? t.path_position[i] : t.goal_position[i];
+        double & velocity = path ? t.path_velocity[i] : t.goal_velocity[i];
+        position = resolved(asked.position, position);
+        velocity = resolved(asked.velocity, velocity);
+      }
+    }
+    const auto & time = goal.goal_time_tolerance;
+    t.goal_time = resolved(static_cast<double>(time.sec) + 1e-9 * static_cast<double>(time.nanosec), t.goal_time);
+  } catch (const Rejected & error) {
+    RCLCPP_WARN(get_node()->get_logger(), "the default tolerances are used: %s", error.what());
+    return settings_.tolerances;
+  }
+  return t;
+}
+
+rclcpp_action::GoalResponse ComputedTorqueController::on_goal(const Action::Goal & goal)
+{
+  const auto logger = get_node()->get_logger();
+  if (!running() || chained_) {
+    RCLCPP_WARN(logger, "goal refused: the controller is %s", chained_ ? "chained" : "not active");
+    return rclcpp_action::GoalResponse::REJECT;
+  }
+  try {
+    motion_of(goal.trajectory);
+  } catch (const Rejected & error) {
+    RCLCPP_WARN(logger, "goal refused: %s", error.what());
+    return rclcpp_action::GoalResponse::REJECT;
+  }
+  return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+}
+
+void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & handle)
+{
+  Event event;
+  event.id = next_goal_++;
+  event.status = Status::rejected;
+  event.code = Code::invalid_goal;
+  event.reason = Reason::not_following;
+  goals_[event.id] = handle;
+  const auto goal = handle->get_goal();
+  try {
+    auto request = std::make_unique<Request>();
+    request->kind = Request::Kind::trajectory;
+    request->motion = motion_of(goal->trajectory);
+    request->motion->id = event.id;
+    request->motion->tolerances = tolerances_of(*goal);
+    if (running() && push(std::move(request))) {
+      return;
+    }
+  } catch (const Rejected & error) {
+    event.code = error.code;
+    RCLCPP_WARN(get_node()->get_logger(), "goal refused: %s", error.what());
+  }
+  finish_goal(event);
+}
+
+void ComputedTorqueController::finish_goal(const Event & event)
+{
+  const auto logger = get_node()->get_logger();
+  const std::string text = text_of(event);
+  if (event.status == Status::aborted || event.status == Status::rejected) {
+    RCLCPP_WARN(logger, "trajectory %s: %s", event.status == Status::rejected ? "refused" : "aborted", text.c_str());
+  }
+  const auto found = goals_.find(event.id);
+  if (found == goals_.end() || event.status == Status::active) {
+    return;
+  }
+  const auto result = std::make_shared<Action::Result>();
+  result->error_code = static_cast<std::int32_t>(event.code);
+  result->error_string = text;
+  const auto & handle = found->second;
+  if (handle->is_active()) {
+    if (event.status == Status::succeeded) {
+      handle->succeed(result);
+    } else if (handle->is_canceling()) {
+      handle->canceled(result);
+    } else {
+      handle->abort(result);
+    }
+  }
+  goals_.erase(found);
+}
+
+void ComputedTorqueController::publish_feedback(const Snapshot & snapshot)
+{
+  const Time now = get_node()->now().nanoseconds();
+  if (goals_.empty() || (now < feedback_due_ && feedback_due_ - now <= feedback_period_)) {
+    return;
+  }
+  feedback_due_ = now + feedback_period_;
+  const auto feedback = std::make_shared<Action::Feedback>();
+  feedback->header.stamp = stamp_of(now);
+  feedback->joint_names.assign(joint_names.begin(), joint_names.end());
+  feedback->desired.positions.assign(snapshot.q_d.begin(), snapshot.q_d.end());
+  feedback->desired.velocities.assign(snapshot.v_d.begin(), snapshot.v_d.end());
+  feedback->desired.accelerations.assign(snapshot.a_d.begin(), snapshot.a_d.end());
+  feedback->actual.positions.assign(snapshot.q.begin(), snapshot.q.end());
+  feedback->actual.velocities.assign(snapshot.v.begin(), snapshot.v.end());
+  feedback->error.positions.assign(snapshot.e.begin(), snapshot.e.end());
+  feedback->error.velocities.assign(snapshot.ed.begin(), snapshot.ed.end());
+  for (const auto & goal : goals_) {
+    if (goal.second->is_active()) {
+      goal.second->publish_feedback(feedback);
+    }
+  }
+}
+
+// -- what is told ---------------------------------------------------------------------------------------------------
+
+void ComputedTorqueController::housekeeping()
+{
+  Request * request = nullptr;
+  while (answered_.pop(request)) {
+    delete request;
+  }
+  Motion * motion = nullptr;
+  while (motions_.pop(motion)) {
+    delete motion;
+  }
+  Event event;
+  while (events_.pop(event)) {
+    finish_goal(event);
+  }
+  if (!timer_) {
+    return;
+  }
+  const auto now = get_node()->now();
+  if (!same_clock_) {
+    clock_offset_ = now.nanoseconds() - rclcpp::Clock(RCL_STEADY_TIME).now().nanoseconds();
+  } else {
+    clock_offset_ = 0;
+  }
+  if (running()) {
+    take_over_parameters();
+  }
+  Snapshot snapshot;
+  if (snapshots_.get_latest(snapshot)) {
+    publish_feedback(snapshot);
+    publish_diagnostics(snapshot);
+  }
+}
+
+void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
+{
+  const Time now = get_node()->now().nanoseconds();
+  const bool changed = (snapshot.mode == Mode::safe) != (told_mode_ == Mode::safe);
+  if (changed) {
+    if (snapshot.mode == Mode::safe) {
+      RCLCPP_ERROR_THROTTLE(
+        get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "safe command: %s",
+        snapshot.fault ? "the law gave an effort that is not finite" : "no good joint state in time");
+    } else {
+      RCLCPP_INFO_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "recovered: holding");
+    }
+  }
+  told_mode_ = snapshot.mode;
+  if (!changed && now < diagnostics_due_ && diagnostics_due_ - now <= SECOND) {
+    return;
+  }
+  diagnostics_due_ = now + SECOND;
+  DiagnosticArray message;
+  message.header.stamp = stamp_of(now);
+  message.status.resize(1);
+  auto & status = message.status[0];
+  using Level = diagnostic_msgs::msg::DiagnosticStatus;
+  status.name = std::string(get_node()->get_name()) + ": control";
+  status.hardware_id = "@robot@";
+  status.level = snapshot.mode == Mode::safe ? Level::ERROR : (snapshot.collision ? Level::WARN : Level::OK);
+  status.message = name_of(snapshot.mode);
+  const auto add = [&](const std::string & key, const std::string & value) {
+    status.values.emplace_back();
+    status.values.back().key = key;
+    status.values.back().value = value;
+  };
+  add("mode", name_of(snapshot.mode));
+  for (std::size_t k = 0; k < CAUSE_NAMES.size(); ++k) {
+    if (const unsigned long n = snapshot.counts[static_cast<Cause>(k)]; n > 0) {
+      add(CAUSE_NAMES[k], std::to_string(n));
+    }
+  }
+  add("state_not_read", std::to_string(snapshot.read_failures));
+  add("command_not_written", std::to_string(snapshot.write_failures));
+  diagnostics_->publish(message);
+}
+
+}  // namespace @package@
+
+PLUGINLIB_EXPORT_CLASS(@package@::ComputedTorqueController, controller_interface::ChainableControllerInterface)

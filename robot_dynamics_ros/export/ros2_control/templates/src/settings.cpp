@@ -1,0 +1,182 @@
+#include "@package@/settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace @package@
+{
+
+namespace
+{
+
+bool in_range(double x, double lower, double upper) { return x >= lower && x <= upper; }
+
+bool finite_from_zero(double x) { return in_range(x, 0.0, 1e300); }
+
+std::string per_joint(const char * what, std::size_t i, const char * rule)
+{
+  return std::string(what) + " of joint '" + joint_names[i] + "' must be " + rule;
+}
+
+/// Whether a rigid body can have this inertia: principal moments not negative, none above the sum of the others.
+///
+/// With s half the trace, s 1 - I is the second moment of mass, which must be positive semi-definite.
+bool of_a_body(const std::array<double, 6> & m)
+{
+  const double s = 0.5 * (m[0] + m[3] + m[5]);
+  const double a = s - m[0], b = -m[1], c = -m[2], d = s - m[3], e = -m[4], f = s - m[5];
+  const double slack = 1e-9 * (1e-12 + s);
+  const double minors[] = {a, d, f};
+  const double pairs[] = {a * d - b * b, a * f - c * c, d * f - e * e};
+  const double det = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d);
+  return std::all_of(std::begin(minors), std::end(minors), [=](double x) { return x >= -slack; }) &&
+         std::all_of(std::begin(pairs), std::end(pairs), [=](double x) { return x >= -slack * (s + slack); }) &&
+         det >= -slack * (s + slack) * (s + slack);
+}
+
+}  // namespace
+
+Time nanoseconds(double seconds) { return static_cast<Time>(std::llround(seconds * 1e9)); }
+
+int payload_link(const std::string & name)
+{
+  for (std::size_t k = 0; k < payload_links.size(); ++k) {
+    if (name == payload_links[k].name) {
+      return static_cast<int>(k);
+    }
+  }
+  return -1;
+}
+
+std::string problem_with(const Settings & s)
+{
+  for (std::size_t i = 0; i < N; ++i) {
+    if (!in_range(s.p[i], 0.0, 1e6)) {
+      return per_joint("gains p", i, "between 0 and 1e6");
+    }
+    if (!in_range(s.d[i], 0.0, 1e5)) {
+      return per_joint("gains d", i, "between 0 and 1e5");
+    }
+    if (!in_range(s.i[i], 0.0, 1e7)) {
+      return per_joint("gains i", i, "between 0 and 1e7");
+    }
+    if (s.law == Law::computed_torque && s.i[i] > 0.0 && s.i[i] >= s.p[i] * s.d[i]) {
+      return per_joint("gains i", i, "less than p times d, or the joint is unstable");
+    }
+    for (const Vector * x : {&s.tolerances.path_position, &s.tolerances.path_velocity, &s.tolerances.goal_position,
+                             &s.tolerances.goal_velocity}) {
+      if (!finite_from_zero((*x)[i])) {
+        return per_joint("constraints", i, "finite and not negative");
+      }
+    }
+    for (const Vector * x : {&s.effort_limit, &s.effort_rate, &s.collision}) {
+      if (!((*x)[i] >= 0.0)) {
+        return per_joint("a limit", i, "not negative");
+      }
+    }
+  }
+  const struct
+  {
+    const char * name;
+    double value, lower, upper;
+  } numbers[] = {
+    {"state_timeout", s.state_timeout, 0.001, 60.0},
+    {"cmd_timeout", s.stream_timeout, 0.001, 60.0},
+    {"wrench_timeout", s.wrench_timeout, 0.001, 60.0},
+    {"blend_time", s.blend_time, 0.0, 10.0},
+    {"max_step", s.max_step, 0.0, 10.0},
+    {"effort_scale", s.effort_scale, 0.0, 1.0},
+    {"velocity_scale", s.velocity_scale, 0.001, 1.0},
+    {"position_margin", s.position_margin, 0.0, 1e300},
+    {"joint_wrenches.differentiation_cutoff", s.differentiation_cutoff, 0.1, 10000.0},
+    {"observer_gain", s.observer_gain, 0.0, 10000.0},
+    {"collision_delay", s.collision_delay, 0.0, 10.0},
+    {"constraints.goal_time", s.tolerances.goal_time, 0.0, 1e9},
+    {"payload.mass", s.payload.mass, 0.0, 1e300},
+  };
+  for (const auto & x : numbers) {
+    if (!in_range(x.value, x.lower, x.upper)) {
+      return std::string(x.name) + " must be between " + std::to_string(x.lower) + " and " + std::to_string(x.upper);
+    }
+  }
+  if (std::none_of(s.commanded.begin(), s.commanded.end(), [](bool x) { return x; })) {
+    return "joints must name at least one joint";
+  }
+  const bool watched = std::any_of(s.collision.begin(), s.collision.end(), [](double x) { return std::isfinite(x); });
+  if (watched && s.observer_gain == 0.0) {
+    return "observer_gain is 0 although collisions are watched for";
+  }
+  if (s.payload.mass > 0.0) {
+    if (s.payload.link < 0 || static_cast<std::size_t>(s.payload.link) >= payload_links.size()) {
+      return "payload.link must be one of: " + std::string(PAYLOAD_LINK_NAMES);
+    }
+    for (const double x : s.payload.com) {
+      if (!std::isfinite(x)) {
+        return "payload.com must be finite";
+      }
+    }
+    for (const double x : s.payload.inertia) {
+      if (!std::isfinite(x)) {
+        return "payload.inertia must be finite";
+      }
+    }
+    if (!of_a_body(s.payload.inertia)) {
+      return "payload.inertia is one that no rigid body has";
+    }
+  }
+  return {};
+}
+
+Parameters carrying(const Payload & payload)
+{
+  Parameters numbers = default_parameters();
+  if (payload.mass <= 0.0 || payload.link < 0) {
+    return numbers;
+  }
+  const PayloadLink & link = payload_links[static_cast<std::size_t>(payload.link)];
+  const LoadedBody & body = loaded_bodies[static_cast<std::size_t>(link.body)];
+  const auto & R = link.rotation;
+  std::array<double, 3> c2{}, d{};
+  for (std::size_t r = 0; r < 3; ++r) {
+    c2[r] = link.position[r];
+    for (std::size_t k = 0; k < 3; ++k) {
+      c2[r] += R[3 * r + k] * payload.com[k];
+    }
+  }
+  // R I R^T, row by row
+  const auto & m = payload.inertia;
+  const double I[9] = {m[0], m[1], m[2], m[1], m[3], m[4], m[2], m[4], m[5]};
+  double RI[9] = {}, rotated[9] = {};
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        RI[3 * r + c] += R[3 * r + k] * I[3 * k + c];
+      }
+    }
+  }
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        rotated[3 * r + c] += RI[3 * r + k] * R[3 * c + k];
+      }
+    }
+  }
+  const double m1 = numbers.*body.mass, m2 = payload.mass, total = m1 + m2, reduced = m1 * m2 / total;
+  double squared = 0.0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double c1 = numbers.*body.com[k];
+    d[k] = c2[k] - c1;
+    squared += d[k] * d[k];
+    numbers.*body.com[k] = (m1 * c1 + m2 * c2[k]) / total;
+  }
+  numbers.*body.mass = total;
+  // parallel axes: both bodies about the common centre of mass
+  static constexpr std::size_t rows[6] = {0, 0, 0, 1, 1, 2}, columns[6] = {0, 1, 2, 1, 2, 2};
+  for (std::size_t k = 0; k < 6; ++k) {
+    const std::size_t r = rows[k], c = columns[k];
+    numbers.*body.inertia[k] += rotated[3 * r + c] + reduced * ((r == c ? squared : 0.0) - d[r] * d[c]);
+  }
+  return numbers;
+}
+
+}  // namespace @package@

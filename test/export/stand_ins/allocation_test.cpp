@@ -1,0 +1,107 @@
+// Counts calls of operator new between two points of a program.
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "arm_controller/core.hpp"
+
+using namespace arm_controller;  // NOLINT
+
+namespace
+{
+long allocations = 0;
+}
+
+void * operator new(std::size_t size)
+{
+  ++allocations;
+  if (void * p = std::malloc(size)) {
+    return p;
+  }
+  throw std::bad_alloc();
+}
+void operator delete(void * p) noexcept { std::free(p); }
+void operator delete(void * p, std::size_t) noexcept { std::free(p); }
+
+int main()
+{
+  Settings settings;
+  settings.acceleration = Acceleration::differentiated;
+  settings.collision.fill(1e-3);
+  settings.collision_reaction = Reaction::hold;
+  settings.effort_rate.fill(100.0);
+  Core core(settings);
+  const std::vector<std::string> names(joint_names.begin(), joint_names.end());
+  std::vector<std::unique_ptr<Motion>> motions;
+  for (int k = 0; k < 20; ++k) {
+    std::vector<Point> points(5);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      points[i].time_from_start = static_cast<Time>(i + 1) * 10000000;
+      points[i].positions.assign(N, 0.01 * static_cast<double>(i));
+    }
+    motions.push_back(make_motion(names, points, k % 3 == 2 ? 1000000000 + k * 20000000 : 0, 0, settings));
+  }
+  const auto point = make_motion(names, {{0, std::vector<double>(N, 0.0), {}, {}, {}}}, 0, 0, settings, true);
+  Settings other = settings;
+  other.p.fill(50.0);
+  other.payload.link = 0;
+  other.payload.mass = 1.0;
+  const Parameters loaded = carrying(other.payload);
+  const long before = allocations;
+  Time t = 1000000000;
+  Vector q{}, v{};
+  core.activate(t, q, v);
+  std::size_t next = 0, adopted = 0, returned = 0;
+  for (int k = 0; k < 600; ++k) {
+    t += k % 100 == 99 ? 200000000 : 1000000;
+    if (k % 25 == 0 && next < motions.size()) {
+      if (core.adopt(motions[next].get(), t)) {  // one whose time is over is refused
+        (void)motions[next].release();
+        ++adopted;
+      }
+      ++next;
+    }
+    if (k % 60 == 50) {
+      core.stream(*point, t);
+    }
+    if (k % 150 == 75) {
+      core.change(k % 300 == 75 ? other : settings, k % 300 == 75 ? loaded : default_parameters());
+      core.hold(t);
+    }
+    core.set_external_wrench(0, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, t);
+    core.update(t, q, v, nullptr);
+    core.watch(t);
+    q = core.q_d;
+    v = core.v_d;
+    q[0] += 0.01 * std::sin(k);
+    v[0] += k % 40 == 0 ? 100.0 : 0.0;
+    if (k % 70 == 0) {
+      q[0] = NAN;
+    }
+    Motion * motion = nullptr;
+    while (core.reference.released.pop(motion)) {
+      ++returned;
+      delete motion;
+    }
+    Event event;
+    while (core.reference.events.pop(event)) {
+    }
+  }
+  core.deactivate();
+  const long after = allocations;
+  Motion * motion = nullptr;
+  while (core.reference.released.pop(motion)) {
+    ++returned;
+    delete motion;
+  }
+  if (after != before || adopted < 10 || returned != adopted) {
+    std::printf("%ld allocations, %zu trajectories, %zu came back\n", after - before, adopted, returned);
+    return EXIT_FAILURE;
+  }
+  std::printf("ok\n");
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,436 @@
+"""The controller package: its core beside the Python controller, its ROS layer on stand-ins for ROS."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from support.c_code import compile_cpp, needs_cpp, run_program
+from support.random_trees import random_model
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.main import main
+from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
+from robot_dynamics_ros.control.payload import Payload
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.export.ros2_control.cycles import LAW_NAMES, CycleLog
+from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
+from robot_dynamics_ros.model.description import JointType
+
+STAND_INS = Path(__file__).parent / "stand_ins"
+CORE = ["settings", "motion", "reference", "guards", "core"]
+MS = 1_000_000
+
+
+def emit(model, directory, **options):
+    code = rd.export_controller(model, prefix="arm", **options)
+    code.write(directory)
+    return code
+
+
+OBJECTS = ["arm.o", *(f"{name}.o" for name in CORE)]
+
+
+def compile_core(directory):
+    """Kernels, core and the program that replays recorded cycles."""
+    sources = ["src/arm.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
+    compile_cpp(directory, sources, "replay", "-O0", "-Iinclude")
+
+
+def some_friction(model):
+    """Friction with a value for everything."""
+    rng, n = np.random.default_rng(17), model.nv
+    return Friction.of(
+        model,
+        viscous=rng.uniform(0.1, 2.0, n),
+        coulomb=rng.uniform(0.1, 2.0, n),
+        breakaway=rng.uniform(2.0, 3.0, n),
+        offset=rng.normal(size=n),
+    )
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """The folder of the package of a three-axis arm, its core compiled."""
+    directory = tmp_path_factory.mktemp("arm")
+    model = rd.load_robot("three_link")
+    emit(model, directory, friction=some_friction(model))
+    compile_core(directory)
+    return directory
+
+
+# -- the core beside the Python controller --------------------------------------------------------------------------
+
+
+class Scenario:
+    """A controller with settings drawn at random, driven with calls drawn at random.
+
+    The arm is near its reference most of the time, and now and then somewhere else: near a limit, too fast, or nowhere.
+    """
+
+    def __init__(self, model, friction, kind, rng):
+        self.model, self.rng, n = model, rng, model.nv
+        law, p, i, d = next(row for row in [(k, *v[1:]) for k, v in LAW_NAMES.items()] if row[0].__name__ == kind)
+        at = rng.choice(["none", "reference", "measured"])
+        extra = {} if at == "none" else {"friction": friction}
+        if at == "measured" and kind not in ("FeedforwardPD", "GravityCompensation"):
+            extra["friction_at"] = "measured"
+        self.gains = {"p": p, "i": i, "d": d}
+        # the first effort of a blend is the last one: whether a joint at its limit is cut, and winds no further, is then
+        # a matter of rounding
+        self.blend_time = float(rng.choice([0.0, 0.03]))
+        options = ControllerOptions(
+            joints=None if rng.random() < 0.7 else model.joint_names[1:],
+            allow_partial_joints_goal=bool(rng.random() < 0.7),
+            gravity_compensated_by=rng.choice(["controller", "robot"]),
+            safe_command=rng.choice(["zero", "gravity"]),
+            state_timeout=0.02,
+            stream_timeout=0.03,
+            wrench_timeout=0.02,
+            blend_time=self.blend_time,
+            max_step=0.3,
+            trajectory_effort=rng.choice(["ignore", "add"]),
+            wrench_acceleration=rng.choice(["commanded", "reference", "measured_effort", "differentiated"]),
+            collision_reaction=rng.choice(["none", "hold", "gravity"]),
+        )
+        observed = friction if at != "none" else None
+        collides = rng.random() < 0.4
+        controller = JointController(
+            model,
+            law(**self.draw_gains(), **extra),
+            options=options,
+            guards=GuardSettings(
+                effort_limit=rng.uniform(5.0, 200.0, n),
+                effort_rate=rng.uniform(1e3, 1e5, n) if rng.random() < 0.5 else None,
+                effort_scale=float(rng.uniform(0.5, 1.0)),
+                velocity_scale=float(rng.uniform(0.5, 1.0)),
+                position_margin=float(rng.uniform(0.0, 0.1)),
+            ),
+            tolerances=Tolerances.uniform(n, path=0.2 if rng.random() < 0.5 else 0.0, goal=0.1, goal_time=0.02),
+            observer=MomentumObserver(model, 50.0, observed),
+            collision=CollisionMonitor(model, rng.uniform(5.0, 50.0, n), 0.003) if collides else None,
+        )
+        self.commanded = options.joints or model.joint_names
+        leaves = leaf_bodies(model)
+        self.carriers = links_on(model, leaves)
+        tips = {joint.parent for joint in model.description.joints}
+        self.loaded = [name for name in self.carriers if name not in tips]
+        self.log = CycleLog(controller, self.loaded, self.carriers)
+        self.controller, self.t = controller, 10**12
+        low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
+        self.q, self.v = 0.5 * (low + high), rng.normal(size=n) * 0.1
+        self.low, self.high = low, high
+
+    def draw_gains(self):
+        n, rng = self.model.nv, self.rng
+        drawn = {"p": rng.uniform(10, 400, n), "i": rng.uniform(0, 50, n), "d": rng.uniform(5, 40, n)}
+        if self.blend_time > 0.0 or rng.random() < 0.5:
+            drawn["i"] = np.zeros(n)
+        return {self.gains[key]: value for key, value in drawn.items() if self.gains[key]}
+
+    def run(self, count):
+        self.log.activate(self.t, self.q, self.v)
+        for _ in range(count):
+            event = self.rng.random()
+            if event < 0.3:
+                self.call()
+            self.cycle()
+        return self.log.text
+
+    def cycle(self):
+        rng, n = self.rng, self.model.nv
+        measured = self.controller.command + rng.normal(size=n) if rng.random() < 0.3 else None
+        self.log.update(self.t, self.q, self.v, measured)
+        self.t += int(rng.choice([1, 1, 1, 2, 4])) * MS + int(rng.integers(1000))
+        q_d, v_d, _ = self.controller.reference
+        self.q = q_d + 3e-3 * rng.normal(size=n)
+        self.v = v_d + 3e-2 * rng.normal(size=n)
+        where = rng.random()
+        i = int(rng.integers(n))
+        if where < 0.05 and np.isfinite(self.model.upper[i]):
+            self.q[i] = rng.choice([self.model.upper[i], self.model.lower[i]]) + rng.normal() * 0.05
+        elif where < 0.10:
+            self.v[i] = rng.normal() * 3.0
+        elif where < 0.12:
+            self.q[i] += rng.normal() * 0.3
+        elif where < 0.13:
+            self.q[i] = np.nan
+        elif where < 0.14:
+            self.t -= 4 * MS  # late, or the same again
+        elif where < 0.145:
+            self.t += 50 * MS
+        elif where < 0.15:
+            self.t -= 100 * MS
+        elif where < 0.155:
+            self.log.watch(self.t + int(rng.choice([5, 40])) * MS)
+
+    def points(self, joints, count):
+        rng, k = self.rng, len(joints)
+        columns = [self.model.joint_names.index(name) for name in joints]
+        at = self.controller.reference[0][columns]
+        times = np.cumsum(rng.integers(0 if count == 1 else 1, 20, count)) * MS
+        degree = rng.choice([1, 3, 5])
+        rows = []
+        for t in times:
+            at = np.clip(at + rng.normal(size=k) * 0.05, self.model.lower[columns], self.model.upper[columns])
+            turned = at + 2 * np.pi * rng.integers(-1, 2) * self.endless(columns)
+            v, a = (rng.normal(size=k) * 0.5).tolist(), (rng.normal(size=k) * 2).tolist()
+            last = t == times[-1]
+            rows.append(
+                TrajectoryPoint(
+                    int(t),
+                    turned.tolist(),
+                    () if degree < 3 else [0.0] * k if last and rng.random() < 0.9 else v,
+                    a if degree == 5 and rng.random() < 0.8 else (),
+                    rng.normal(size=k).tolist() if rng.random() < 0.5 else (),
+                )
+            )
+        return rows
+
+    def endless(self, columns):
+        names = [self.model.joint_names[c] for c in columns]
+        return np.array([self.model.joint(name).type is JointType.CONTINUOUS for name in names])
+
+    def call(self):
+        rng, c, t = self.rng, self.controller, self.t
+        joints = list(rng.permutation(self.commanded))
+        if rng.random() < 0.3:
+            joints = joints[: int(rng.integers(1, len(joints) + 1))]
+        what = rng.random()
+        if what < 0.4:
+            stamp = 0 if rng.random() < 0.5 else t + int(rng.integers(-30, 30)) * MS
+            self.log.trajectory(joints, self.points(joints, int(rng.integers(1, 5))), t, stamp)
+        elif what < 0.6:
+            # in the Python controller other joints keep what waits for them; streaming all is the rule
+            everything = c.options.allow_partial_joints_goal and c.goal is None and rng.random() < 0.5
+            chosen = joints if everything else list(self.commanded)
+            self.log.point(chosen, self.points(chosen, 1)[0], t)
+        elif what < 0.7 and c.mode is not Mode.SAFE:
+            self.log.hold(t)
+        elif what < 0.8:
+            self.log.wrench(str(rng.choice(self.loaded)), rng.normal(size=6) * 5, t)
+        elif what < 0.9 and type(c.law).__name__ in ("ComputedTorque", "PDGravity", "FeedforwardPD", "JointImpedance"):
+            c.set_gains(**self.draw_gains())
+            self.log.changed()
+        elif what < 1.0:
+            inertia = np.diag(rng.uniform(0.01, 0.02, 3))
+            load = Payload(
+                str(rng.choice(self.carriers)), float(rng.uniform(0.1, 2.0)), rng.normal(size=3) * 0.1, inertia
+            )
+            c.set_payload(load if c.payload is None or rng.random() < 0.8 else None)
+            self.log.changed()
+
+
+@needs_cpp
+@pytest.mark.parametrize("name", ["three_link", "tree"])
+def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
+    """Efforts, commands, wrenches, external efforts to 1e-9; modes, refusals and outcomes of goals exactly."""
+    if name == "three_link":
+        model, directory = rd.load_robot("three_link"), request.getfixturevalue("arm")
+    else:  # revolute, continuous and prismatic joints, two arms, a mimic joint
+        model, directory = random_model(5, 5, mimic=0.3), tmp_path
+        emit(model, directory, friction=some_friction(model))
+        compile_core(directory)
+    seen, logs = set(), []
+    for k, law in enumerate([*LAW_NAMES] * 3):
+        scenario = Scenario(model, some_friction(model), law.__name__, np.random.default_rng(100 + k))
+        path = tmp_path / f"{k}.txt"
+        path.write_text(scenario.run(150), encoding="utf-8")
+        logs.append(str(path))
+        seen |= set(scenario.controller.counts)
+    printed = run_program(directory / "replay", "test/recorded_cycles.txt", *logs)
+    assert printed.count(": ok") == len(logs) + 1
+    # the scenarios met what they are meant to meet
+    met = {"effort_limit", "effort_rate", "velocity_limit", "time_late", "time_backwards", "non_finite_state"}
+    assert met | {"stale_state", "tolerance_violated", "external_wrench_expired", "collision"} <= seen
+    if np.isfinite(model.upper).any():
+        assert "position_zone" in seen
+
+
+@needs_cpp
+def test_a_wrong_number_is_noticed(arm, tmp_path):
+    """The replay fails for a gain that is off by a millionth."""
+    text = (arm / "src" / "core.cpp").read_text(encoding="utf-8")
+    right, wrong = "s.d[i] * ed[i] + s.p[i]", "1.000001 * s.d[i] * ed[i] + s.p[i]"
+    assert text.count(right) == 1
+    (tmp_path / "wrong.cpp").write_text(text.replace(right, wrong), encoding="utf-8")
+    others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "core.o"]
+    compile_cpp(tmp_path, ["wrong.cpp", *others], "replay", "-O0", f"-I{arm / 'include'}")
+    with pytest.raises(AssertionError, match="FAILED"):
+        run_program(tmp_path / "replay", str(arm / "test" / "recorded_cycles.txt"))
+
+
+# -- the ROS layer on stand-ins -------------------------------------------------------------------------------------
+
+LITERALS = {
+    "bool": lambda x: str(x).lower(),
+    "int": lambda x: f"std::int64_t({x})",
+    "double": lambda x: repr(float(x)),
+    "string": lambda x: f"std::string({json.dumps(x)})",
+    "double_array": lambda x: f"std::vector<double>{{{', '.join(map(repr, x))}}}",
+    "string_array": lambda x: f"std::vector<std::string>{{{', '.join(map(json.dumps, x))}}}",
+}
+
+
+def parameters_of(directory, joints):
+    """Full name → declaration, as generate_parameter_library reads the file."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (package, top), *rest = yaml.safe_load((directory / "src" / "parameters.yaml").read_text(encoding="utf-8")).items()
+    assert package == "arm_controller" and not rest
+    found = {}
+
+    def walk(prefix, node):
+        for key, value in node.items():
+            if key == "__map_joints":
+                for joint in joints:
+                    walk(f"{prefix}{joint}.", value)
+            elif isinstance(value.get("type"), str):
+                found[prefix + key] = value
+            else:
+                walk(f"{prefix}{key}.", value)
+
+    walk("", top)
+    return found
+
+
+def stand_in_headers(directory, where, joints):
+    """A header for every include of the ROS layer that is not the package's own, and one that declares the parameters."""
+    own = "arm_controller"
+    texts = [
+        (directory / x).read_text(encoding="utf-8") for x in (f"include/{own}/controller.hpp", "src/controller.cpp")
+    ]
+    for include in {x for text in texts for x in re.findall(r'#include "([^"]+)"', text)}:
+        if not include.startswith(own):
+            path = where / include
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text('#include "ros_stand_in.hpp"\n', encoding="utf-8")
+    declared = [
+        f"    node->declare_parameter({json.dumps(name)}, {LITERALS[row['type']](row['default_value'])});"
+        for name, row in parameters_of(directory, joints).items()
+    ]
+    (where / own).mkdir()
+    lines = [
+        "#pragma once",
+        '#include "ros_stand_in.hpp"',
+        f"namespace {own} {{",
+        "class ParamListener {",
+        "public:",
+        "  template <typename Node> explicit ParamListener(Node node) {",
+        *declared,
+        "  }",
+        "};",
+        "}",
+    ]
+    (where / own / f"{own}_parameters.hpp").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@needs_cpp
+def test_the_ros_layer_on_stand_ins(arm, tmp_path):
+    """Topics, action, service, parameters, chained references, faults; compiled with every warning an error."""
+    stand_in_headers(arm, tmp_path, rd.load_robot("three_link").joint_names)
+    sources = [str(arm / "src" / "controller.cpp"), str(STAND_INS / "ros_layer_test.cpp")]
+    flags = ["-O0", f"-I{arm / 'include'}", f"-I{tmp_path}", f"-I{STAND_INS}"]
+    compile_cpp(tmp_path, [*sources, *(str(arm / x) for x in OBJECTS)], "ros_layer", *flags)
+    assert run_program(tmp_path / "ros_layer") == "ok\n"
+
+
+@needs_cpp
+def test_a_cycle_allocates_nothing(arm, tmp_path):
+    """No operator new while trajectories, set-points, changes and guards are at work."""
+    sources = [str(STAND_INS / "allocation_test.cpp"), *(str(arm / x) for x in OBJECTS)]
+    compile_cpp(tmp_path, sources, "allocation", "-O0", f"-I{arm / 'include'}")
+    assert run_program(tmp_path / "allocation") == "ok\n"
+
+
+# -- the package ----------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_those_of_the_controller_node(tmp_path):
+    """Names, types, defaults, bounds and choices; what the plugin leaves out is named here."""
+    settings = pytest.importorskip("robot_dynamics_ros.ros.controller.parameters", reason="rclpy is not installed")
+    model = rd.load_robot("two_link")
+    emit(model, tmp_path)
+    emitted = parameters_of(tmp_path, model.joint_names)
+    table = (*settings.CONTROLLER_PARAMETERS, *settings.joint_parameters(model.joint_names))
+    ours = {param.name: param for param in table}
+    assert set(emitted) - set(ours) == {"use_effort_state"}
+    types = {bool: "bool", int: "int", float: "double", str: "string"}
+    choices_left_out = {"law": {"cartesian_impedance"}}
+    for name, row in emitted.items():
+        if name == "use_effort_state":
+            continue
+        param = ours[name]
+        kind = f"{types[param.element]}_array" if param.is_array else types[type(param.default)]
+        assert row["type"] == kind, name
+        if name != "joints":  # empty stands for all, which are known here
+            assert row["default_value"] == (list(param.default) if param.is_array else param.default), name
+        rules = row.get("validation", {})
+        if param.choices:
+            assert set(rules["one_of<>"][0]) == set(param.choices) - choices_left_out.get(name, set()), name
+        if param.lower is not None and param.upper is not None:
+            assert rules["bounds<>"] == [param.lower, param.upper], name
+        elif param.lower is not None:
+            assert rules["gt_eq<>"] == [param.lower], name
+        if param.length is not None:
+            assert rules["fixed_size<>"] == param.length, name
+    # declared in the code
+    assert {f"collision.{joint}" for joint in model.joint_names} <= set(ours) - set(emitted)
+
+
+def test_the_package_holds_together(tmp_path):
+    model = rd.load_robot("six_axis")
+    code = emit(model, tmp_path)
+    assert not any(re.search(r"@\w+@", text) for text in code.files.values())
+    package = ElementTree.parse(tmp_path / "package.xml").getroot()
+    depends = {node.text for node in package.findall("depend")}
+    cmake = code.files["CMakeLists.txt"]
+    listed = set(re.search(r"set\(DEPENDENCIES(.*?)\)", cmake, re.DOTALL)[1].split())
+    assert package.find("name").text == "arm_controller" and depends == listed
+    controller = code.files["include/arm_controller/controller.hpp"] + code.files["src/controller.cpp"]
+    included = {path.split("/")[0] for path in re.findall(r'#include "([^"]+)/', controller)}
+    assert included - {"arm_controller"} <= depends
+    for source in re.findall(r"(?:src|test)/[\w.]+", cmake):
+        assert source in code.files
+    plugin = ElementTree.parse(tmp_path / "plugin.xml").getroot()
+    kind = plugin.find("class").get("type")
+    exported = "PLUGINLIB_EXPORT_CLASS(arm_controller::ComputedTorqueController, "
+    assert kind == "arm_controller::ComputedTorqueController"
+    assert exported + plugin.find("class").get("base_class_type") in code.files["src/controller.cpp"]
+    assert plugin.get("path") == "arm_controller" and "add_library(arm_controller SHARED" in cmake
+    assert {name: text for name, text in rd.export_controller(model, prefix="arm").files.items()} == code.files
+
+
+def test_the_command(tmp_path, capsys):
+    target = tmp_path / "package"
+    assert main(["export", "two_link", "--lang", "ros2_control", "--output", str(target)]) == 0
+    written = capsys.readouterr().out.split()
+    assert str(target / "src" / "controller.cpp") in written and (target / "plugin.xml").exists()
+    friction = tmp_path / "friction.json"
+    joint = rd.load_robot("two_link").joint_names[0]
+    friction.write_text(json.dumps({"joints": {joint: {"viscous": 0.125, "coulomb": 0.5}}}), encoding="utf-8")
+    given = ["--friction-file", str(friction), "--prefix", "arm", "--output", str(target)]
+    assert main(["export", "two_link", "--lang", "ros2_control", *given]) == 0
+    assert "{0.125, 0.5, 0.5, 0.1, 0.02, 0.0}" in (target / "include/arm_controller/robot.hpp").read_text("utf-8")
+    for wrong in (["--functions", "step"], ["--scalar", "float"], ["--payload-link", "nowhere"]):
+        assert main(["export", "two_link", "--lang", "ros2_control", "--output", str(target), *wrong]) != 0
+    assert main(["export", "two_link", "--payload-link", "tip", "--output", str(target)]) != 0
+    assert "--lang ros2_control" in capsys.readouterr().err
+
+
+def test_what_cannot_be_exported():
+    model = rd.load_robot("two_link")
+    with pytest.raises(UnknownNameError, match="nowhere"):
+        rd.export_controller(model, external=["nowhere"])
+    with pytest.raises(ArgumentError, match="does not move"):
+        rd.export_controller(model, payload=[model.root_link])
+    with pytest.raises(ArgumentError, match="degrees of freedom"):
+        rd.export_controller(random_model(1, 2, types=(JointType.FLOATING,)))

@@ -62,6 +62,11 @@ def export_controller(
         ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that clash.
         UnknownNameError: a link that does not exist.
         ModelError: a function that is too large.
+
+    >>> import robot_dynamics_ros as rd
+    >>> code = rd.export_controller(rd.load_robot("two_link"), prefix="arm")
+    >>> [name for name in code.files if name.startswith("src/c")]
+    ['src/controller.cpp', 'src/core.cpp']
     """
     check_controllable(model)
     bodies = leaf_bodies(model) if payload is None else _bodies(model, payload)

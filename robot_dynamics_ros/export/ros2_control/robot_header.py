@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
-from robot_dynamics_ros.equations.places import AXES, MOMENTS
+from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -110,7 +110,7 @@ class CycleLog:
             f"safe_command {o.safe_command}",
             f"add_trajectory_effort {int(o.trajectory_effort == 'add')}",
             f"timeouts {_numbers([o.state_timeout, o.stream_timeout, o.wrench_timeout, o.blend_time])}",
-            f"max_step {o.max_step:.17g}",
+            f"max_step {o.max_step:.17g} {o.max_state_jump:.17g}",
             f"effort_limit {each(g.effort_limit)}",
             f"effort_rate {each(g.effort_rate)}",
             f"scales {_numbers([g.effort_scale, g.velocity_scale, g.position_margin])}",

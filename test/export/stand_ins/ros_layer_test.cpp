@@ -42,6 +42,7 @@ public:
     rclcpp::Clock::ros() = t;
     rclcpp::log().clear();
     controller.the_node = std::make_shared<rclcpp_lifecycle::LifecycleNode>("ctc");
+    overrides.emplace("max_state_jump", 0.0);  // the arm is put where it is wanted
     controller.the_node->overrides = std::move(overrides);
     CHECK(controller.on_init() == CallbackReturn::SUCCESS);
     configured = controller.on_configure({}) == CallbackReturn::SUCCESS;
@@ -394,6 +395,20 @@ void a_fault_makes_the_manager_deactivate_it()
   CHECK(result == return_type::ERROR);
 }
 
+void a_jump_is_not_believed()
+{
+  Bench bench({{"max_state_jump", 0.1}, {"state_timeout", 0.01}});
+  bench.cycle(2);
+  const double before = bench.command(0);
+  bench.put(filled(0.3), Vector{});
+  bench.cycle(5);
+  CHECK(bench.command(0) == before);
+  bench.cycle(10);  // it lasts: safe command, then hold there
+  CHECK(bench.sent<sensor_msgs::msg::JointState>("~/reference").size() == 1);
+  bench.cycle(20);
+  CHECK(bench.sent<sensor_msgs::msg::JointState>("~/reference").back().position[0] == 0.3);
+}
+
 void some_joints_only()
 {
   Bench bench({{"joints", std::vector<std::string>{joint_names[N - 1]}}});
@@ -413,6 +428,7 @@ int main()
   streams_holds_and_wrenches_come_through();
   a_controller_before_it_gives_the_reference();
   a_fault_makes_the_manager_deactivate_it();
+  a_jump_is_not_believed();
   some_joints_only();
   std::printf(failures == 0 ? "ok\n" : "%d failures\n", failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

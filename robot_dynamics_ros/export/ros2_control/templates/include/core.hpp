@@ -89,6 +89,7 @@ private:
   enum class Arrival { first, normal, still, late, backwards, recovered };
 
   Arrival arrive(Time t);
+  bool has_jumped(Time t, const Vector & measured_q, const Vector & measured_v) const;
   bool ready_for(const Motion & motion);
   void restart(Time t, const Vector & measured_q, const Vector & measured_v, Reason why);
   void follow(Time t);

@@ -28,6 +28,7 @@ enum class Cause : std::size_t
   external_wrench_expired,
   collision,
   reference_refused,
+  state_jump,
   COUNT,
 };
 
@@ -35,6 +36,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Cause::COUNT)> CAUSE
   "non_finite_state", "time_still",        "time_late",    "time_backwards",     "stale_state",
   "fault",            "non_finite_effort", "position_zone", "velocity_limit",     "effort_rate",
   "effort_limit",     "tolerance_violated", "external_wrench_expired", "collision", "reference_refused",
+  "state_jump",
 };
 
 /// How often each cause was met.

@@ -72,6 +72,9 @@ struct Motion
   std::size_t at(std::size_t point, std::size_t col) const { return point * joints.size() + col; }
 };
 
+/// Largest velocity of a joint that is taken for meant, rad/s or m/s.
+double fastest_meant(std::size_t joint);
+
 /// Check a trajectory and compute its segments.
 ///
 /// @param names joint names, in any order.

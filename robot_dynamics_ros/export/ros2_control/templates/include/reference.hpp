@@ -31,7 +31,7 @@ enum class Reason
   collision,
   law_changed,
   too_late,  ///< all points are in the past
-  step,      ///< the only point left is due at once and too far away
+  step,      ///< the first point is too far away for the time given
   busy,      ///< too many trajectories are waiting
   not_following,
 };
@@ -163,6 +163,7 @@ private:
   void install(const Waiting & w);
   void close(Status status, Code code, Reason reason);
   void tell(unsigned long id, Status status, Code code = Code::successful, Reason reason = Reason::none);
+  bool near_enough(const Motion & m, std::size_t point, std::size_t column, double from, Time within);
   void drop(std::size_t k);
   void release_use(Motion * motion);
   void find_end(bool all);

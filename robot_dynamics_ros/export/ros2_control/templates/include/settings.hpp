@@ -66,6 +66,7 @@ struct Settings
   bool add_trajectory_effort = false;
   double state_timeout = 0.1, stream_timeout = 0.2, wrench_timeout = 0.2, blend_time = 0.2;
   double max_step = 0.05;
+  double max_state_jump = 0.1;  ///< rad or m that a state may be off from where its speed can have brought it, 0: any
   Vector effort_limit = filled(INFINITE), effort_rate = filled(INFINITE);
   double effort_scale = 1.0, velocity_scale = 1.0, position_margin = 0.05;
   Acceleration acceleration = Acceleration::commanded;

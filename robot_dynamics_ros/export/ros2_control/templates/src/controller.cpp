@@ -138,6 +138,7 @@ Settings ComputedTorqueController::read_settings(const Lookup & get) const
   s.wrench_timeout = number("wrench_timeout");
   s.blend_time = number("blend_time");
   s.max_step = number("max_step");
+  s.max_state_jump = number("max_state_jump");
   s.effort_scale = number("effort_scale");
   s.velocity_scale = number("velocity_scale");
   s.position_margin = number("position_margin");

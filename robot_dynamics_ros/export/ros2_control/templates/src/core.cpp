@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr double PI = 3.14159265358979323846264338327950288;
-constexpr double LIMIT_SLACK = 1e-6, FASTEST_SHARE = 10.0, FASTEST = 1e4, SHARPEST = 1e7;
+constexpr double LIMIT_SLACK = 1e-6, SHARPEST = 1e7;
 
 bool finite(const Vector & x)
 {
@@ -148,6 +148,23 @@ Core::Arrival Core::arrive(Time t)
   return was_stale || t - last > timeout_ ? Arrival::recovered : Arrival::normal;
 }
 
+/// Whether the arm cannot have come to this position from the last state: velocities are believed twice over.
+bool Core::has_jumped(Time t, const Vector & measured_q, const Vector & measured_v) const
+{
+  if (settings_.max_state_jump <= 0.0 || mode == Mode::safe || t <= last_ || t - last_ > timeout_) {
+    return false;
+  }
+  const double dt = static_cast<double>(t - last_) / 1e9;
+  for (std::size_t i = 0; i < N; ++i) {
+    const double way = continuous[i] ? wrapped(measured_q[i] - q[i]) : measured_q[i] - q[i];
+    const double speed = std::max(std::abs(measured_v[i]), std::abs(v[i]));
+    if (std::abs(way) > 2.0 * speed * dt + settings_.max_state_jump) {
+      return true;
+    }
+  }
+  return false;
+}
+
 const Vector & Core::update(Time t, const Vector & measured_q, const Vector & measured_v, const Vector * measured)
 {
   current = false;
@@ -157,6 +174,11 @@ const Vector & Core::update(Time t, const Vector & measured_q, const Vector & me
   }
   if (!finite(measured_q) || !finite(measured_v)) {
     counts.add(Cause::non_finite_state);
+    chained_now_ = false;
+    return command;
+  }
+  if (has_jumped(t, measured_q, measured_v)) {
+    counts.add(Cause::state_jump);
     chained_now_ = false;
     return command;
   }
@@ -281,7 +303,7 @@ bool Core::sample_chained(Time t)
       continue;
     }
     const double jump = continuous[i] ? wrapped(chained_q_[i] - near[i]) : chained_q_[i] - near[i];
-    const double fastest = std::isfinite(limits::velocity[i]) ? FASTEST_SHARE * limits::velocity[i] : FASTEST;
+    const double fastest = fastest_meant(i);
     const bool inside = continuous[i] || (chained_q_[i] >= limits::lower[i] - LIMIT_SLACK &&
                                           chained_q_[i] <= limits::upper[i] + LIMIT_SLACK);
     good = std::abs(jump) <= settings_.max_step && inside && std::abs(chained_v_[i]) <= fastest &&

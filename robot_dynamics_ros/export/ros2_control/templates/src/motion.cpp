@@ -72,7 +72,7 @@ void check_values(const Motion & m, Time begin, Time now)
   for (std::size_t k = 0; k < m.points(); ++k) {
     for (std::size_t j = 0; j < m.joints.size(); ++j) {
       const std::size_t i = m.joints[j], at = m.at(k, j);
-      const double fastest = std::isfinite(limits::velocity[i]) ? FASTEST_SHARE * limits::velocity[i] : FASTEST;
+      const double fastest = fastest_meant(i);
       const std::string joint = std::string(" for joint '") + joint_names[i] + "'";
       if (std::abs(m.velocities[at]) > fastest) {
         throw Rejected(Code::invalid_goal, point_name(k, "velocities") + joint + " cannot be meant");
@@ -89,6 +89,25 @@ void check_values(const Motion & m, Time begin, Time now)
         throw Rejected(
           Code::invalid_goal, point_name(k, "positions") + joint + " is " + std::to_string(q) + ", its limits are " +
                                 std::to_string(limits::lower[i]) + " to " + std::to_string(limits::upper[i]));
+      }
+    }
+  }
+}
+
+/// Refuse a way between two points that no joint covers in the time given for it.
+void check_pace(const Motion & m, Time begin, Time now, double max_step)
+{
+  for (std::size_t k = 1; k < m.points(); ++k) {
+    if (begin + m.times[k - 1] <= now) {
+      continue;
+    }
+    const double T = static_cast<double>(m.times[k] - m.times[k - 1]) * 1e-9;
+    for (std::size_t j = 0; j < m.joints.size(); ++j) {
+      const double way = std::abs(m.positions[m.at(k, j)] - m.positions[m.at(k - 1, j)]);
+      if (way > max_step && way > fastest_meant(m.joints[j]) * T) {
+        throw Rejected(
+          Code::invalid_goal, point_name(k, "time_from_start") + ": joint '" + joint_names[m.joints[j]] +
+                                "' would have to move by " + std::to_string(way) + " in " + std::to_string(T) + " s");
       }
     }
   }
@@ -119,6 +138,11 @@ void make_segments(Motion & m)
 }
 
 }  // namespace
+
+double fastest_meant(std::size_t joint)
+{
+  return std::isfinite(limits::velocity[joint]) ? FASTEST_SHARE * limits::velocity[joint] : FASTEST;
+}
 
 Polynomial constant(double q)
 {
@@ -211,6 +235,7 @@ std::unique_ptr<Motion> make_motion(
   }
   find_columns(names, settings, m);
   check_values(m, stamp != 0 ? stamp : now, now);
+  check_pace(m, stamp != 0 ? stamp : now, now, settings.max_step);
   make_segments(m);
   return motion;
 }

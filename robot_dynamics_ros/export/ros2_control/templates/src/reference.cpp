@@ -38,7 +38,7 @@ std::string text_of(const Event & event)
     "collision",
     "the law was changed",
     "all points were due in the past: set the stamp to zero or to the future, and check that the clocks agree",
-    "the only point left is due at once and further away than max_step: give it a time_from_start",
+    "the first point is too far away for the time given: give it a later time_from_start",
     "too many trajectories are waiting",
     "the controller follows no trajectory now: it is inactive, chained, without a state, or its law follows no reference",
   };
@@ -200,6 +200,28 @@ void Reference::stop_from(Time t, const Vector & q, const Vector & v, Status sta
   find_end(true);
 }
 
+/// Whether a joint at `from` can be sent to a point of its motion within a time; an event says so if not.
+bool Reference::near_enough(const Motion & m, std::size_t point, std::size_t column, double from, Time within)
+{
+  const std::size_t i = m.joints[column];
+  const double target = m.positions[m.at(point, column)];
+  const double way = std::abs(target + (continuous[i] ? turns_to(from, target) : 0.0) - from);
+  const double reach = within > 0 ? std::max(max_step_, fastest_meant(i) * seconds(within)) : max_step_;
+  if (way <= reach) {
+    return true;
+  }
+  Event event;
+  event.id = m.id;
+  event.status = Status::rejected;
+  event.code = Code::invalid_goal;
+  event.reason = Reason::step;
+  event.joint = i;
+  event.error = way;
+  event.tolerance = reach;
+  lost_events += events.push(event) ? 0 : 1;
+  return false;
+}
+
 bool Reference::adopt(Motion * motion, Time now)
 {
   begin_due(now);
@@ -220,22 +242,11 @@ bool Reference::adopt(Motion * motion, Time now)
       return false;
     }
     --w.first;  // due at once
-    for (std::size_t j = 0; j < motion->joints.size(); ++j) {
-      const std::size_t i = motion->joints[j];
-      const double q = at(tracks_[i], w.start).q, target = motion->positions[motion->at(w.first, j)];
-      const double distance = std::abs(target + (continuous[i] ? turns_to(q, target) : 0.0) - q);
-      if (distance > max_step_) {
-        Event event;
-        event.id = motion->id;
-        event.status = Status::rejected;
-        event.code = Code::invalid_goal;
-        event.reason = Reason::step;
-        event.joint = i;
-        event.error = distance;
-        event.tolerance = max_step_;
-        lost_events += events.push(event) ? 0 : 1;
-        return false;
-      }
+  }
+  for (std::size_t j = 0; j < motion->joints.size(); ++j) {
+    const std::size_t i = motion->joints[j];
+    if (!near_enough(*motion, w.first, j, at(tracks_[i], w.start).q, w.begin + times[w.first] - w.start)) {
+      return false;
     }
   }
   for (std::size_t i = 0; i < N; ++i) {
@@ -356,17 +367,7 @@ bool Reference::stream(const Motion & m, Time now)
     const std::size_t i = m.joints[j];
     from[i] = at(tracks_[i], now);
     turns[i] = continuous[i] ? turns_to(from[i].q, m.positions[j]) : 0.0;
-    const double distance = std::abs(m.positions[j] + turns[i] - from[i].q);
-    if (due == now && distance > max_step_) {
-      Event event;
-      event.id = m.id;
-      event.status = Status::rejected;
-      event.code = Code::invalid_goal;
-      event.reason = Reason::step;
-      event.joint = i;
-      event.error = distance;
-      event.tolerance = max_step_;
-      lost_events += events.push(event) ? 0 : 1;
+    if (!near_enough(m, 0, j, from[i].q, due - now)) {
       return false;
     }
   }

@@ -85,6 +85,7 @@ std::string problem_with(const Settings & s)
     {"wrench_timeout", s.wrench_timeout, 0.001, 60.0},
     {"blend_time", s.blend_time, 0.0, 10.0},
     {"max_step", s.max_step, 0.0, 10.0},
+    {"max_state_jump", s.max_state_jump, 0.0, 1e6},
     {"effort_scale", s.effort_scale, 0.0, 1.0},
     {"velocity_scale", s.velocity_scale, 0.001, 1.0},
     {"position_margin", s.position_margin, 0.0, 1e300},

@@ -112,6 +112,7 @@ Settings read_settings(std::istream & file, long & number_of_line)
       s.blend_time = number(in);
     } else if (key == "max_step") {
       s.max_step = number(in);
+      s.max_state_jump = number(in);
     } else if (key == "effort_limit") {
       fill(in, s.effort_limit);
     } else if (key == "effort_rate") {

@@ -98,7 +98,7 @@ int main()
     ++returned;
     delete motion;
   }
-  if (after != before || adopted < 10 || returned != adopted) {
+  if (after != before || adopted < 5 || returned != adopted) {
     std::printf("%ld allocations, %zu trajectories, %zu came back\n", after - before, adopted, returned);
     return EXIT_FAILURE;
   }

@@ -20,7 +20,7 @@ NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
 	rollout.py identities.py compiler.py)
 
-.PHONY: help demo test test-faults test-matrix fuzz soak bench docs lint clean
+.PHONY: help demo test test-faults test-matrix fuzz soak bench docs pictures lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
@@ -31,6 +31,7 @@ help:
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
 	@echo "make bench                             speed, side by side with the peers"
 	@echo "make docs                              the documentation as a site, in build/site"
+	@echo "make pictures                          every picture of the documentation, drawn anew"
 	@echo "make lint                              ruff and mypy"
 
 $(BIN)/python:
@@ -90,6 +91,9 @@ bench: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
 	@echo "open build/site/index.html"
+
+pictures: $(VENV)/.test
+	$(BIN)/python -m docs.images.all_pictures $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m ruff check .

@@ -105,3 +105,11 @@ def test_the_tables_of_figures_are_those_of_the_result_files(monkeypatch):
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_every_picture_is_drawn_by_the_one_script(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.images.all_pictures import COMMANDS
+
+    pictures = {path.name for path in (ROOT / "docs" / "images").iterdir() if path.suffix in (".svg", ".png", ".gif")}
+    assert {name for names in COMMANDS for name in names.split()} == pictures

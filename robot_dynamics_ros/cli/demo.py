@@ -198,7 +198,7 @@ def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[
 
 
 def _initial_positions(model: RobotModel, start: Array, path: Path) -> list[str]:
-    """What makes the simulator start elsewhere than at the robot's initial configuration."""
+    """Parameters that make the simulator start elsewhere than at the robot's initial configuration."""
     positions = {"initial_positions": dict(zip(model.joint_names, start.tolist(), strict=True))}
     path.write_text(json.dumps({"/**": {"ros__parameters": positions}}, indent=2), encoding="utf-8")  # JSON is YAML
     return ["--params-file", str(path)]

@@ -56,7 +56,7 @@ class Grip:
             handle.on_drag("left")(self.handler(link))
 
     def handler(self, link: str) -> Any:
-        """What is called for every event of the mouse that drags a link."""
+        """Callback for every event of the mouse that drags a link."""
 
         async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset

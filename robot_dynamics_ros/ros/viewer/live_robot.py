@@ -289,7 +289,7 @@ class LiveControls(Controls):
         names = [name for name in model.joint_names if model.joint(name).type.nq == 1]
         shown = self._robot.state()
         if shown is None:
-            return "the robot has not told where it is"
+            return "no joint state has arrived yet"
         at = [model.q_slice(name).start for name in names]
         times, positions, velocities = smooth_motion(shown.q[at], [(q[at], seconds) for q, seconds in points])
         message = JointTrajectory(joint_names=names)

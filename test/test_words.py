@@ -33,7 +33,7 @@ REFUSED = (
 )
 """Each once confused a reader; see the table in CONTRIBUTING.md."""
 
-TWO_NUMBERS = re.compile(r"^\|.*\|\s*[\d.]+[^|\d]{0,6}[/;,] [\d.]+[^|\d]{0,6}\|", re.MULTILINE)
+TWO_NUMBERS = re.compile(r"^\|.*\|\s*[\d.]+[^|\d]{0,6}[/;,(] ?[\d.]+[^|\d]{0,6}\|", re.MULTILINE)
 """A row of a table with two numbers in one cell."""
 
 PAGES = [

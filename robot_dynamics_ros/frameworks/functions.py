@@ -88,13 +88,17 @@ class _Named:
         where = f"{framework}: {name}"
         if len(arguments) > len(words):
             raise ArgumentError(
-                f"takes at most {len(words)} inputs ({', '.join(words)}), got {len(arguments)}", where=where
+                f"takes at most {len(words)} inputs ({', '.join(words)}), got {len(arguments)}",
+                where=where,
+                remedy="Options go by keyword.",
             )
         given = dict(zip(words, arguments, strict=False))
         for word in words:
             if word in keywords and not isinstance(keywords[word], (str, int)):  # else a choice: axes="child"
                 if word in given:
-                    raise ArgumentError(f"the input {word!r} is given twice", where=where)
+                    raise ArgumentError(
+                        f"the input {word!r} is given twice", where=where, remedy="Give it by place or by name."
+                    )
                 given[word] = keywords.pop(word)
         given = {word: value for word, value in given.items() if value is not None}
         present = [word for word in given if word in OPTIONAL]

@@ -214,7 +214,7 @@ class _Loop:
         return found
 
     def start(self) -> Any:
-        """What the first level finds."""
+        """Carry of the first level."""
         run = self.run
         wide = (*run.batch, run.levels.width)
         zero = jnp.zeros(wide, run.dtype)
@@ -223,7 +223,7 @@ class _Loop:
         return join([zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
 
     def gather(self, at: np.ndarray) -> dict[str, Any]:
-        """What each of some levels reads: arrays (levels, ...)."""
+        """All that some levels read: arrays (levels, ...)."""
         run, levels = self.run, self.run.levels
         ints, program = run.program.ints, run.program
         body = levels.body[at]

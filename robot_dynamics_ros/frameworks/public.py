@@ -1,4 +1,4 @@
-"""What people call: a robot's functions in JAX, CasADi, PyTorch and libraries of the array-API standard."""
+"""A robot's functions in JAX, CasADi, PyTorch and libraries of the array-API standard: the public entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["array_functions", "casadi_function", "jax_functions"]
 def jax_functions(model: RobotModel) -> FrameworkFunctions:
     """All functions of the registry on JAX arrays: pure, so ``jit``, ``vmap``, ``grad``, ``jacfwd``, ``scan`` apply.
 
-    They compute in the type of their arguments: float32, or float64 where JAX is told ``jax_enable_x64``.  They contain
+    They compute in the type of their arguments: float32, or float64 where JAX's option ``jax_enable_x64`` is on.  They contain
     no callbacks, so they run where JAX runs.  Numbers are not checked: NaN goes through, and a quaternion must be of
     unit length.  See :class:`~robot_dynamics_ros.frameworks.functions.FrameworkFunctions` for how they are called.
 

@@ -142,7 +142,7 @@ def _trace(model: RobotModel, request: Request, where: str) -> Trace:
 
 @dataclass(frozen=True)
 class Operations:
-    """What a framework does for each kind of operation."""
+    """A framework's functions for each kind of operation."""
 
     const: Callable[[float], Any]
     unary: Mapping[str, Callable[[Any], Any]]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+import threading
 from typing import Any
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, output_directory, output_file, positive, whole
@@ -151,4 +154,8 @@ def _live(options: argparse.Namespace) -> int:
     given += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
     if options.robot is not None:
         given.append(f"robot_description_file:={load_named(options).named}")
+    if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else
+        end = threading.Timer(options.seconds, os.kill, (os.getpid(), signal.SIGINT))
+        end.daemon = True
+        end.start()
     return viewer(["--ros-args", *(word for text in given for word in ("-p", text))])

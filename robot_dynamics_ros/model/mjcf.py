@@ -29,16 +29,29 @@ from robot_dynamics_ros.model.to_urdf import to_urdf
 
 __all__ = ["is_mjcf", "is_sdf", "parse_mjcf", "refuse_sdf"]
 
-_ROOT = re.compile(rb"^\s*(?:<\?.*?\?>|<!--.*?-->|\s)*<([A-Za-z]+)", re.S)
+_ROOT = re.compile(rb"<([A-Za-z]+)")
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
 
 def _root_element(data: bytes | str) -> bytes:
+    """Name of the root element, ``b""`` if there is none in sight.
+
+    Comments and processing instructions are passed over one by one: one expression for all of them would try every way to
+    part them in a document that is none.
+    """
     head = data[:100_000]
-    found = _ROOT.match(
-        head.encode("utf-8", "replace") if isinstance(head, str) else head.removeprefix(b"\xef\xbb\xbf")
-    )
-    return found.group(1) if found else b""
+    text = head.encode("utf-8", "replace") if isinstance(head, str) else head.removeprefix(b"\xef\xbb\xbf")
+    at = 0
+    while True:
+        at += len(text[at:]) - len(text[at:].lstrip())
+        end = b"?>" if text.startswith(b"<?", at) else b"-->" if text.startswith(b"<!--", at) else b""
+        if not end:
+            found = _ROOT.match(text, at)
+            return found.group(1) if found else b""
+        closed = text.find(end, at)
+        if closed < 0:
+            return b""
+        at = closed + len(end)
 
 
 def is_mjcf(data: bytes | str) -> bool:

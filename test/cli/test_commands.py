@@ -10,11 +10,14 @@ import shlex
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
+from support.domains import private_domain
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import COMMANDS, main
+from robot_dynamics_ros.cli.processes import NodeProcess
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.table import table
 
@@ -95,6 +98,32 @@ def test_a_robot_from_standard_input(monkeypatch, capsys):
 
 
 THIN = rd.to_urdf(rd.load_robot("two_link")).replace('izz="', 'izz="9')
+
+
+@pytest.mark.middleware
+@pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
+def test_the_robot_that_runs(tmp_path):
+    """Its description comes from the topic, of a namespace too; a topic that nobody publishes is an error."""
+    words = ["--ros-args", "-r", "__ns:=/left", "-p", f"robot_description_file:={rd.robot_path('three_link')}"]
+    with private_domain() as domain:
+        environment = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+
+        def info(robot: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-m", "robot_dynamics_ros", "info", robot, "--json"]
+            return subprocess.run(
+                command, env={**os.environ, **environment}, timeout=120, check=False, capture_output=True, text=True
+            )
+
+        with NodeProcess("simulator", words, tmp_path / "log", environment) as node:
+            found = info("/left/robot_description")
+            for _ in range(5):  # discovery may take longer than the command waits
+                if found.returncode == 0 or node.exit_code is not None:
+                    break
+                found = info("/left/robot_description")
+        nobody = info("/right/robot_description")
+    assert found.returncode == 0, found.stderr + node.output()
+    assert json.loads(found.stdout)["joint_names"] == list(rd.load_robot("three_link").joint_names)
+    assert nobody.returncode == 2 and "no description came" in nobody.stderr and "Traceback" not in nobody.stderr
 
 
 def test_warnings_errors_and_the_command_that_goes_on(tmp_path, capsys):

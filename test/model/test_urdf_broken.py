@@ -327,3 +327,12 @@ def test_any_values(values):
     for attribute, value in values.items():
         text = text.replace(attribute, f'{attribute.split("=")[0]}="{value}"')
     only_our_errors(text)
+
+
+@pytest.mark.timeout(60)
+def test_many_comments_before_what_is_no_element_are_no_burden():
+    """Found by mutation: the search for the root element took time that doubled with each comment."""
+    comments = "".join(f"<!-- line {k} of a licence -->\n" for k in range(2000))
+    for text in (comments + "\x07<robot/>", comments + "<!-- not closed", "<?xml " * 5000):
+        with pytest.raises(rd.UrdfError):
+            rd.load_urdf(text)

@@ -38,6 +38,7 @@ __all__ = [
     "check_bodies",
     "check_mass",
     "check_policy",
+    "check_size",
     "inertia_fault",
     "inertial_place",
     "nearest_possible",
@@ -49,6 +50,7 @@ TRIANGLE_TOLERANCE = 1e-3
 NEGATIVE_TOLERANCE = 1e-6
 ROUND_OFF = 1e-12
 NO_SIZE = 1e-6  # m
+LARGEST = 1e30  # kg, m, kg m²
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
@@ -185,16 +187,10 @@ def check_bodies(
     """
     masses = np.array([body.mass for body in bodies])
     tensors = np.array([body.rotational for body in bodies])
-    finite = np.isfinite(masses) & np.isfinite(tensors).all((1, 2)) & np.isfinite([body.com for body in bodies]).all(1)
     heavy = [link for link in links if _has_inertia(link)]
     for link in heavy:
-        if not finite[body_of[link.name]]:
-            raise ModelError(
-                "its mass properties are too large to compute with",
-                where=inertial_place(link.name),
-                got=link.inertia.mass,
-                remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
-            )
+        check_size(link.inertia, inertial_place(link.name))
+        check_size(bodies[body_of[link.name]], inertial_place(link.name))
         check_mass(link.inertia, inertial_place(link.name))
     not_positive, not_triangle = _impossible(masses, _principal_moments(tensors))
     if policy == "error":
@@ -230,6 +226,18 @@ def check_bodies(
         remedy=f"{fault.remedy} {_REPAIR}",
         setting=("inertia_check", "repair" if policy != "error" or whole.indefinite else "warn"),
     )
+
+
+def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
+    """Raise ModelError if a number is so large that its products leave the range of floating-point numbers."""
+    numbers = (inertia.mass, *inertia.com, *inertia.rotational.flat)
+    if not all(abs(x) <= LARGEST for x in numbers):
+        raise error(
+            f"its mass properties are too large to compute with (beyond {LARGEST:g})",
+            where=where,
+            got=inertia.mass,
+            remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
+        )
 
 
 def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:

@@ -31,6 +31,7 @@ from robot_dynamics_ros.model.inertia_check import (
     DEFAULT_POLICY,
     check_mass,
     check_policy,
+    check_size,
     inertia_fault,
     inertial_place,
     nearest_possible,
@@ -208,6 +209,7 @@ def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
     matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
     inertia = Inertia(given.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
     place = _place(link, line)
+    check_size(inertia, place, UrdfError)
     if policy != "repair":
         check_mass(inertia, place, UrdfError)
     fault = inertia_fault(inertia)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import rclpy
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
@@ -23,7 +24,7 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
         timeout: s.
 
     Raises:
-        ArgumentError: nothing came.
+        ArgumentError: no topic has such a name; nothing came.
     """
     context = rclpy.Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -34,7 +35,15 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
         def keep(message: String) -> None:
             received.append(message.data)
 
-        node.create_subscription(String, topic, keep, LATCHED)
+        try:
+            node.create_subscription(String, topic, keep, LATCHED)
+        except InvalidTopicNameException as error:
+            raise ArgumentError(
+                str(error).splitlines()[0].rstrip(":"),
+                where=f"topic {topic[:80]!r}",
+                got=topic,
+                remedy="For example /left/robot_description; a file needs a name that does not end in /robot_description.",
+            ) from None
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
         deadline = time.monotonic() + timeout

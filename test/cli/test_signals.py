@@ -76,6 +76,12 @@ sys.exit(cli.main([]))
     assert run.returncode == 143 and run.stderr == "error: terminated\n"
 
 
+def test_nothing_heavy_is_imported_before_signals_are_handled():
+    check = "import sys, robot_dynamics_ros.cli.main; print({'numpy', 'scipy', 'rclpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 @pytest.mark.middleware
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
 def test_the_nodes_of_the_demonstration_end_with_it(tmp_path):

@@ -247,7 +247,7 @@ class _Cleaner:
                 raise ValueError
             return float(text)
         except ValueError:
-            remedy = "Write decimals with a point." if "," in text else "Give a number."
+            remedy = "Write decimals with a point, and blanks between numbers." if "," in text else "Give a number."
             if not text.isascii():
                 remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:

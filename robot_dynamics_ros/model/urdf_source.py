@@ -175,10 +175,22 @@ def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
     mappings = {str(name): str(value) for name, value in (arguments or {}).items()}
     try:
         document = xacro.process_file(str(path), mappings=mappings)
-        return str(document.toxml())
+        return str(document.toprettyxml(indent="  "))  # as the command xacro prints it: errors name lines of that
     except Exception as error:  # noqa: BLE001 - xacro evaluates expressions: anything may come out of it
         raise UrdfError(
-            f"xacro failed: {type(error).__name__}: {error}",
+            f"xacro failed: {_xacro_problem(error)}",
             where=f"file {str(path)!r}",
             remedy="Run `xacro` on it to see the whole message; arguments follow the file: FILE.xacro name:=value.",
         ) from None
+
+
+def _xacro_problem(error: BaseException) -> str:
+    """What went wrong, each part once: xacro wraps errors in one another and repeats the inner ones by their classes."""
+    inner = getattr(error, "exc", None)
+    own = str(error.args[0]) if error.args and error.args[0] is not None else ""
+    if not isinstance(inner, BaseException):
+        return own or str(error) or type(error).__name__
+    cause = _xacro_problem(inner)
+    told = "" if own.startswith("<class") or cause in own or own in cause else own
+    suffix = (getattr(error, "suffix", None) or "").strip()
+    return " ".join(part for part in (told, cause, suffix) if part)

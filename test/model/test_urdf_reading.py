@@ -212,6 +212,20 @@ def test_xacro_file(tmp_path):
         rd.load_urdf(body)
 
 
+def test_lines_of_a_xacro_file_are_those_that_xacro_prints(tmp_path):
+    xacro = pytest.importorskip("xacro")
+    body = one_joint(LIMIT).replace('name="r"', 'name="r" xmlns:xacro="http://ros.org/wiki/xacro"', 1)
+    file = tmp_path / "robot.urdf.xacro"
+    file.write_text(body.replace("</robot>", '<joint name="odd" type="bent"/></robot>'))
+    printed = xacro.process_file(str(file)).toprettyxml(indent="  ").splitlines()
+    line = 1 + next(k for k, text in enumerate(printed) if '"odd"' in text)
+    with pytest.raises(UrdfError, match=rf"joint 'odd' \(line {line}\)"):
+        rd.load_urdf(file)
+    file.write_text(body.replace("</robot>", '<link name="$(arg nobody)"/></robot>'))
+    with pytest.raises(UrdfError, match="xacro failed: Undefined substitution argument nobody"):
+        rd.load_urdf(file)
+
+
 def test_xacro_file_without_xacro_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
     file = tmp_path / "robot.urdf.xacro"

@@ -185,12 +185,12 @@ def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
 
 
 def _xacro_problem(error: BaseException) -> str:
-    """What went wrong, each part once: xacro wraps errors in one another and repeats the inner ones by their classes."""
+    """The cause, each part once: xacro wraps errors in one another and repeats the inner ones by their classes."""
     inner = getattr(error, "exc", None)
     own = str(error.args[0]) if error.args and error.args[0] is not None else ""
     if not isinstance(inner, BaseException):
         return own or str(error) or type(error).__name__
     cause = _xacro_problem(inner)
-    told = "" if own.startswith("<class") or cause in own or own in cause else own
+    outer = "" if own.startswith("<class") or cause in own or own in cause else own
     suffix = (getattr(error, "suffix", None) or "").strip()
-    return " ".join(part for part in (told, cause, suffix) if part)
+    return " ".join(part for part in (outer, cause, suffix) if part)

@@ -98,9 +98,8 @@ def test_it_ends_with_zero_effort_and_exit_code_zero(gate, peer):
     process, publisher, heard = gate
     keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
     process.send(signal.SIGTERM)
-    peer.wait(lambda: process.exit_code is not None, "the end", 10.0)
-    peer.spin_for(0.1)
-    assert process.exit_code == 0 and last(heard) == [0.0] * 6
+    peer.wait(lambda: process.exit_code is not None and last(heard) == [0.0] * 6, "the end, and no effort", 10.0)
+    assert process.exit_code == 0
 
 
 def test_a_controller_killed_under_way_leaves_the_arm_without_effort(start, peer):

@@ -293,20 +293,25 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[int, str]:
     return i, f"{gravity[i]:.3g} against gravity{also}"
 
 
+def _usual_reach(model: RobotModel) -> Array:
+    """(n,) rad or m that a joint without nearer limits goes from where it is."""
+    prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
+    return np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD)
+
+
 def _inner(model: RobotModel) -> tuple[Array, Array]:
-    """Position limits drawn in by the margin."""
+    """Position limits drawn in by the margin: of the range, or of the usual reach where that is less."""
     width = np.where(np.isfinite(model.upper - model.lower), model.upper - model.lower, 0.0)
-    return model.lower + _MARGIN * width, model.upper - _MARGIN * width
+    margin = _MARGIN * np.minimum(width, 2.0 * _usual_reach(model))
+    return model.lower + margin, model.upper - margin
 
 
 def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array]:
     """Where waypoints may lie: inside the limits, and at most ``reach`` times the usual spread from the start."""
     inner = _inner(model)
     end = np.clip(start, *inner)
-    spread = np.array(
-        [_SPREAD_PRISMATIC if model.joint(name).type is JointType.PRISMATIC else _SPREAD for name in model.joint_names]
-    )
-    spread *= np.where(np.isfinite(model.upper - model.lower), reach, min(reach, 2.0))
+    bounded = np.isfinite(model.upper - model.lower)
+    spread = _usual_reach(model) * np.where(bounded, reach, min(reach, 2.0))
     return np.maximum(inner[0], end - spread), np.minimum(inner[1], end + spread)
 
 

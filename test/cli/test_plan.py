@@ -23,7 +23,8 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
     assert (np.abs(v) <= model.velocity_limit).all()
     assert (np.abs(rd.inverse_dynamics(model, q, v, a)) <= model.effort_limit).all()
     np.testing.assert_allclose(q[0], start, atol=1e-9)
-    inside = np.minimum(start - model.lower, model.upper - start) > 0.1 * (model.upper - model.lower) - 1e-12
+    margin = 0.1 * np.minimum(model.upper - model.lower, 1.8)
+    inside = np.minimum(start - model.lower, model.upper - start) > margin - 1e-12
     free = inside | ~np.isfinite(model.upper - model.lower)
     np.testing.assert_allclose(q[-1][free], start[free], atol=1e-9)  # joints at a limit end inside it
     assert (np.minimum(q[-1] - model.lower, model.upper - q[-1]) > 0.0).all()
@@ -63,6 +64,21 @@ def test_joints_that_cannot_move_stand_and_the_others_do_not():
     moved = np.ptp(motion.waypoints, axis=0)
     i = model.joint_names.index("joint3")
     assert moved[i] == 0.0 and (np.delete(moved, i) > 0.1).all()
+
+
+def test_limits_that_are_far_away_do_not_make_a_motion_long():
+    """A vendor's hand has 1774 for 1.774."""
+    model = rd.load_urdf(rd.to_urdf(rd.limb(2)).replace('"revolute"', '"continuous"'))
+    joints = [
+        dataclasses.replace(
+            j, type=rd.JointType.REVOLUTE, limits=dataclasses.replace(j.limits, lower=0.0, upper=1774.0)
+        )
+        if j.name in model.joint_names
+        else j
+        for j in model.description.joints
+    ]
+    model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))
+    assert np.abs(plan_motion(model, np.zeros(2)).waypoints).max() < 1.5
 
 
 def test_a_robot_that_cannot_bear_its_weight_starts_where_it_can():

@@ -300,9 +300,9 @@ def _usual_reach(model: RobotModel) -> Array:
 
 
 def _inner(model: RobotModel) -> tuple[Array, Array]:
-    """Position limits drawn in by the margin: of the range, or of the usual reach where that is less."""
+    """Position limits drawn in by the margin, which is a share of the range, or of two turns (m: 4 π) if that is less."""
     width = np.where(np.isfinite(model.upper - model.lower), model.upper - model.lower, 0.0)
-    margin = _MARGIN * np.minimum(width, 2.0 * _usual_reach(model))
+    margin = _MARGIN * np.minimum(width, 4.0 * math.pi)
     return model.lower + margin, model.upper - margin
 
 

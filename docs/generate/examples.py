@@ -737,6 +737,12 @@ True
 >>> recording = Recording.of(model, run.t, run.q, run.v, run.tau)  # "run" as in the example of identify
 >>> found_again = rd.identify_recordings(model, [recording])
 """,
+    "identify_each": """
+>>> from robot_dynamics_ros.recordings import Recording
+>>> recording = Recording.of(model, run.t, run.q, run.v, run.tau)  # "run" as in the example of identify
+>>> len(rd.identify_each(model, [recording]))
+1
+""",
     "plot_joint": """
 >>> from robot_dynamics_ros.identification.comparison import compare
 >>> from robot_dynamics_ros.recordings import Recording
@@ -771,6 +777,7 @@ True
 """Public name → doctest."""
 
 AFTER_IDENTIFY = (
+    "identify_each",
     "identify_recordings",
     "plot_joint",
     "validate",

@@ -46,7 +46,12 @@ def page(part: str) -> str:
         known = home if home.startswith("robot_dynamics_ros.") else module.__name__
         groups.setdefault(known, []).append(name)
     prefix = "rd" if part != "recordings" else "robot_dynamics_ros.recordings"
-    lines = [f"# {TITLES[part]}", "", f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.", ""]
+    lines = [
+        f"# {TITLES.get(part, part.capitalize())}",
+        "",
+        f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.",
+        "",
+    ]
     lines += [
         f"::: robot_dynamics_ros.{part}",
         "    options:",

@@ -121,7 +121,7 @@ def export_controller(
 
 
 def fill(template: str, words: Mapping[str, str]) -> str:
-    """The template with every ``@word@`` replaced; an unknown word is an error of ours."""
+    """The template with every ``@word@`` replaced; an unknown word is an error in this package."""
     return re.sub(r"@(\w+)@", lambda match: words[match[1]], template)
 
 

@@ -18,7 +18,9 @@ NEWEST_PYTHON ?= $(PYTHON)
 OLDEST := llvmlite==0.39.1 numpy==1.24.4 scipy==1.10.1
 NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
-	rollout.py identities.py compiler.py)
+	rollout.py identities.py compiler.py compile_process.py) test/control/test_compiled_cycle.py
+
+RATIOS ?= build/ratios.json
 
 .PHONY: help demo test test-faults test-matrix fuzz soak bench docs pictures lint clean
 
@@ -29,7 +31,7 @@ help:
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
 	@echo "make fuzz [N=100000]                   N damaged inputs of each kind: files, messages, parameters, command lines"
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
-	@echo "make bench                             speed, side by side with the peers"
+	@echo "make bench                             speed, side by side with the peers; what changed since benchmarks/results/ratios.json"
 	@echo "make docs                              the documentation as a site, in build/site"
 	@echo "make pictures                          every picture of the documentation, drawn anew"
 	@echo "make lint                              ruff and mypy"
@@ -86,7 +88,7 @@ soak: $(VENV)/.test
 	$(BIN)/python -m benchmarks.soak --seconds $(SECONDS) --rate 500 1000 $(ARGS)
 
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks $(ARGS)
+	ROBOT_DYNAMICS_RATIOS=$(RATIOS) $(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)

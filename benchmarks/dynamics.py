@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics_ros as rd
+from benchmarks._ratios import keep
 from robot_dynamics_ros.dynamics.engine import backends
 from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 
@@ -420,12 +421,29 @@ def main() -> int:
                 missed.append(f"{what}: grows as n^{power:.2f}")
         if options.plot:
             plot(figures["sweep"], options.plot)
+    keep("dynamics", _ratios(figures))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     print("\nnot reached:" if missed else "\nall bars reached")
     for line in missed:
         print(f"  {line}")
     return 0
+
+
+def _ratios(figures: dict[str, Any]) -> dict[str, float]:
+    """More is better."""
+    ratios = {
+        f"{robot}, {what}, {way}: times Pinocchio": row["pinocchio"] / row[way]
+        for robot, table in figures["per call"].items()
+        for what, row in table.items()
+        for way in WAYS
+    }
+    for robot, table in figures.get("by link", {}).items():
+        for what, row in table.items():
+            ratios[f"{robot}, {what}: times Pinocchio"] = row["pinocchio"] / row["plain"]
+    for what, row in figures.get("batch", {}).items():
+        ratios[f"batch, {what}: two threads over one"] = row["ours, 2 threads"] / row["ours, 1 threads"]
+    return ratios
 
 
 def plot(figures: dict[str, list[float]], path: Path) -> None:

@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks._ratios import keep
+
 RATE = 1000.0
 ROBOT = "six_axis"
 
@@ -52,6 +54,9 @@ int main(int argc, char **argv) {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="how long to look (default: 20)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME:=VALUE", help="a parameter of both nodes; may be repeated"
+    )
     options = parser.parse_args()
     try:
         import rclpy  # noqa: F401
@@ -61,16 +66,17 @@ def main() -> int:
     os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     with tempfile.TemporaryDirectory() as place:
-        return _measure(options.seconds, Path(place))
+        return _measure(options.seconds, Path(place), options.set)
 
 
-def _measure(seconds: float, place: Path) -> int:
+def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
     from robot_dynamics_ros.cli.processes import NodeProcess
     from robot_dynamics_ros.resources import share_directory
 
     files = [share_directory() / "config" / f"{ROBOT}.yaml"]
     common = ["--ros-args", *(word for file in files for word in ("--params-file", str(file))),
-              "-p", f"robot_description_file:={ROBOT}"]  # fmt: skip
+              "-p", f"robot_description_file:={ROBOT}",
+              *(word for setting in parameters for word in ("-p", setting))]  # fmt: skip
     simulator = NodeProcess(
         "simulator", [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"], place / "simulator.log"
     )
@@ -95,6 +101,16 @@ def _measure(seconds: float, place: Path) -> int:
     else:
         share = float(bare.communicate(timeout=30.0)[0])
         print(f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time")
+        regular = float(last["cycles within 10 % of the period"]) - float(first["cycles within 10 % of the period"])
+        regular /= float(last["cycles"]) - float(first["cycles"])
+        compute = float(follower["compute median [ms]"]) / float(follower["period median [ms]"])
+        keep(
+            "realtime",
+            {
+                "regular cycles over those of a C loop (more is better)": regular / share,
+                "median computing time over the period (less is better)": compute,
+            },
+        )
     return 0
 
 

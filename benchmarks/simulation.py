@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics_ros as rd
+from benchmarks._ratios import keep
 from benchmarks.dynamics import Call, least, straight_chain
 from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 from robot_dynamics_ros.model.library import robot_path
@@ -105,12 +106,15 @@ def main() -> int:
     print("thousand steps of 1 ms in a second; in brackets MuJoCo's time a step over ours, called alike\n")
     print(f"{'':22}" + "".join(f"{name:>22}" for name in robots()))
     rows: dict[str, list[str]] = {}
-    for model in robots().values():
+    ratios: dict[str, float] = {}
+    for robot, model in robots().items():
         calls = contestants(model)
         cost = least({name: call for name, (call, _) in calls.items()}, 0.02, rounds)
         step = {name: cost[name] / count for name, (_, count) in calls.items()}
         for name, value in step.items():
             peer = "mj_step, one call" if "one call" in name else "mj_step"
+            if not name.startswith("mj_step"):
+                ratios[f"{robot}, {name}: times {peer}"] = step[peer] / value
             ratio = "" if name.startswith("mj_step") else f" ({step[peer] / value:.2f} ×)"
             rows.setdefault(name, []).append(f"{1e3 / value:.1f}{ratio}")
     for name, cells in rows.items():
@@ -120,6 +124,7 @@ def main() -> int:
         "\n'Plant.run' is the same, all steps in one call; 'rollout' is one call, friction and stops smoothed;"
         "\n'mj_step' has soft friction and soft stops."
     )
+    keep("simulation", ratios)
     _batch(rounds)
     return 0
 

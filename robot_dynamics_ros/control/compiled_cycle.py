@@ -30,8 +30,8 @@ FAR = 100.0
 """Errors of continuous joints, rad, from which on counting whole turns is left to the statements."""
 
 
-def ordinary_cycle(p: Any, x: Vector) -> None:
-    """One cycle for the state ``p.q``, ``p.v``; ``p.status`` is 0 if it is done, 1 if it was left as it was.
+def ordinary_cycle(p: Any, x: Vector) -> int:
+    """One cycle for the state ``p.q``, ``p.v``; ``p.status``, and what is returned, is 0 if it is done, 1 if it was left as it was.
 
     Args:
         p: the memory, see :func:`~robot_dynamics_ros.control.cycle_memory.cycle_memory`.
@@ -39,17 +39,17 @@ def ordinary_cycle(p: Any, x: Vector) -> None:
     """
     p.status[0] = 1
     if p.ready[0] == 0:
-        return
+        return 1
     for i in range(p.nv):  # Guards.near_limits
         speed = p.v[i] * p.v[i]
         if speed > p.near_speed[i] or speed * p.reach[i] + abs(p.q[i] - p.centre[i]) > p.half[i]:
-            return
+            return 1
     if p.tracks[0] == 1:
         if not follow(p, x[0]):
-            return
+            return 1
         for i in range(p.nv):
             if abs(p.error[0, i]) > p.watch_position[i] or abs(p.error[1, i]) > p.watch_velocity[i]:
-                return
+                return 1
     else:
         for i in range(p.nv):
             p.reference[0, i] = p.q[i]
@@ -65,14 +65,15 @@ def ordinary_cycle(p: Any, x: Vector) -> None:
     for i in range(p.nv):
         effort = p.asked[i]
         if not abs(effort) <= p.effort_limit[i] or effort - effort != 0.0:
-            return
+            return 1
         if abs(effort - p.previous[i]) > p.effort_rate[i] * x[1]:
-            return
+            return 1
     for i in range(p.nv):
         p.z[i] = p.z_next[i]
         p.effort[i] = p.asked[i]
         p.command[i] = p.asked[i]
     p.status[0] = 0
+    return 0
 
 
 def follow(p: Any, t: float) -> bool:

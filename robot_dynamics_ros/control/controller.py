@@ -38,6 +38,8 @@ from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Traject
 from robot_dynamics_ros.control.watchdog import Arrival, Freshness, Watchdog
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.control.wrench_pass import WrenchPass
+from robot_dynamics_ros.dynamics.engine.backends import prepared
+from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -285,18 +287,35 @@ class JointController:
         """
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
-    def set_payload(self, payload: Payload | None, *, background: bool = False) -> None:
+    def set_payload(
+        self,
+        payload: Payload | None,
+        *,
+        background: bool = False,
+        elsewhere: bool = False,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Carry a payload from the next cycle on, or with ``None`` none: the functions of the robot without payload are used again.
 
         Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
         ``background`` in a thread of its own, after which a later cycle takes the payload over.
 
+        Args:
+            elsewhere: let another process compile, so that the cycle is not held up by the interpreter lock; it takes
+                about a second the first time.
+            failed: called between two cycles with an error that preparing it in the background ended with; the payload of
+                before stays.
+
         Raises:
             UnknownNameError: the model has no such link; the payload of before stays.
         """
-        loaded = self.model if payload is None else carrying(self.model, payload)
+        if payload is not None:
+            self.model.link(payload.link)
 
         def job() -> Callable[[], None]:
+            loaded = self.model if payload is None else carrying(self.model, payload)
+            if elsewhere:
+                compile_elsewhere(loaded, prepared(self._work.kernels.model))
             kernels = self._base if loaded is self.model else Kernels(loaded)
             kernels.include(self._work.kernels)
             self._wanted_law.prepare(kernels)
@@ -304,7 +323,7 @@ class JointController:
             return lambda: self._carry(payload, kernels)
 
         if background:
-            self.prepare("payload", job)
+            self.prepare("payload", job, failed)
         else:
             self._changes.supersede("payload")
             job()()

@@ -214,9 +214,11 @@ def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
 
     monkeypatch.setattr(realtime.os, "sched_setscheduler", refuse)
     logger = type("Logger", (), {"warning": lambda self, text: lines.append(text)})()
-    realtime.apply_scheduling({"cpu_affinity": (), "thread_priority": 50}, logger)
-    (line,) = lines
-    assert "CAP_SYS_NICE" in line and "not permitted" in line
+    monkeypatch.setattr(realtime, "_lock_memory", lambda: "no more than 64 kB may be locked")
+    realtime.apply_scheduling({"cpu_affinity": (), "thread_priority": 50, "lock_memory": True}, logger)
+    priority, memory = lines
+    assert "CAP_SYS_NICE" in priority and "not permitted" in priority
+    assert "CAP_IPC_LOCK" in memory and "64 kB" in memory
 
 
 def test_garbage_is_collected_between_cycles_only():

@@ -147,6 +147,16 @@ def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
     return _entry(model, name, options)[0]
 
 
+def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
+    """Whether a function's machine code is in the cache on disk, so that making it takes a millisecond or two."""
+    from robot_dynamics_ros.dynamics.engine.codegen import cache
+    from robot_dynamics_ros.dynamics.engine.native_engine import cache_key
+
+    made = _of(model)
+    form = _suited(made.twin, name, options, made.backend)
+    return cache.load(cache_key(made.twin, name, options, form)) is not None
+
+
 def kernel(model: RobotModel, name: str, **options: Any) -> Any:
     """A callable ``kernel(*inputs, *outputs)`` for one function of one model, for control cycles.
 

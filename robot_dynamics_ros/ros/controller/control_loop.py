@@ -7,6 +7,7 @@ Made in ``on_configure`` with everything the cycle needs, so that the cycle itse
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
@@ -60,6 +62,7 @@ class ControlLoop:
         model, controller, joints: the robot, its controller and the joints commanded.
         running: whether the controller holds or moves the robot.
         stamp: stamp of the newest good joint state, ns.
+        after_cycle: called once, at the end of the next cycle.
         subscription: the one to joint states.
     """
 
@@ -98,8 +101,10 @@ class ControlLoop:
         load = settings.payload(values)
         if load is not None:
             self.controller.set_payload(load)
+        compile_process.start()  # for payloads on the way
         self.running = False
         self.stamp = 0
+        self.after_cycle: Callable[[], None] | None = None
         self._enabled = False
         self._arrival = 0
         self._watched = self._held_up = 0
@@ -209,6 +214,9 @@ class ControlLoop:
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
         report.cycle(stamp, steady)
+        if self.after_cycle is not None:
+            chores, self.after_cycle = self.after_cycle, None
+            chores()
 
     def _other_robots(self) -> str:
         """Who publishes joint states, if there is more than one; they may be parts of one robot."""
@@ -240,6 +248,11 @@ class ControlLoop:
         command = self.controller.watch(self.now())
         if command is not None:
             self._commands.publish(command, self.stamp)
+
+    def look_for_listeners(self) -> None:
+        """To be called many times a second, but not while a joint state waits: who wants what besides commands."""
+        if not self.running:
+            return
         self._wrenches.look_for_listeners()
         self._others.look_for_listeners()
         self.controller.want_wrenches = self._wrenches.wanted

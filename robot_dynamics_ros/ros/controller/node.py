@@ -34,6 +34,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     trajectory_from_message,
 )
 from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
+from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
@@ -69,8 +70,9 @@ class ControllerNode(LifecycleNode):
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
-        self.rejections = Rejections(self.get_logger())
-        self._report = ControllerReport(self, self.rejections)
+        self._background = Background()
+        self.rejections = Rejections(self.get_logger(), background=self._background)
+        self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
         self._take_down: list[Callable[[], Any]] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
@@ -221,7 +223,19 @@ class ControllerNode(LifecycleNode):
         if self.loop is not None:
             self._stop()
             self.loop.wait_until_sent()
-            self.get_logger().info("stopped; the last command sent is the safe one")
+            self._say("stopped; the last command sent is the safe one")
+        self._background.close()
+
+    def destroy_node(self) -> None:
+        """Take everything down."""
+        self._background.close()
+        super().destroy_node()
+
+    def _say(self, text: str) -> None:
+        self._background.call(self._log_information, text)
+
+    def _log_information(self, text: str) -> None:
+        self.get_logger().info(text)
 
     def cycle_subscriptions(self) -> list[Any]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
@@ -238,8 +252,20 @@ class ControllerNode(LifecycleNode):
         self.trigger_deactivate()
 
     def _watch(self) -> None:
+        loop = self.loop
+        if loop is not None:
+            loop.watch()
+        if loop is not None and loop.running and loop.after_cycle is None:
+            loop.after_cycle = self._chores  # then there is most time until the next
+            return
+        if loop is not None:
+            loop.after_cycle = None  # no cycle has come since the last watch
+        self._chores()
+
+    def _chores(self) -> None:
+        """What needs doing many times a second, but not while a joint state waits."""
         if self.loop is not None:
-            self.loop.watch()
+            self.loop.look_for_listeners()
             self._collector.collect()
         self._see_to_goals()
         if self._report.tick():
@@ -325,11 +351,9 @@ class ControllerNode(LifecycleNode):
     def _accepted(self, goal: Goal, trajectory: Trajectory | None) -> None:
         self._report.goal(goal)
         if trajectory is None or not len(trajectory):
-            self.get_logger().info("empty trajectory: holding")
+            self._say("empty trajectory: holding")
         else:
-            self.get_logger().info(
-                f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s"
-            )
+            self._say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
 
     def _begin_goal(self, request: Any, done: Callable[[Goal | Exception], None]) -> None:
         loop = self.loop
@@ -404,6 +428,11 @@ class ControllerNode(LifecycleNode):
         if "constraints" in groups:
             loop.controller.set_tolerances(settings.tolerances(values, loop.model))
         if "payload" in groups:
-            loop.controller.set_payload(settings.payload(values), background=True)
+            loop.controller.set_payload(
+                settings.payload(values),
+                background=True,
+                elsewhere=True,
+                failed=lambda error: self.rejections.report("payload", f"the payload is not carried: {error}"),
+            )
         if "joint_wrenches.rate_divisor" in changed:
             loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])

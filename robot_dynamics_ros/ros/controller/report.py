@@ -10,7 +10,9 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.ros.transport.background import Background
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
 __all__ = ["ControllerReport"]
@@ -25,10 +27,11 @@ class ControllerReport:
     Args:
         node: the node.
         rejections: counts of refused input, reported too.
+        background: makes and publishes the messages, and writes log lines.
     """
 
-    def __init__(self, node: Node, rejections: Rejections) -> None:
-        self._node = node
+    def __init__(self, node: Node, rejections: Rejections, background: Background) -> None:
+        self._node, self._background = node, background
         self._log = node.get_logger()
         self._clock = node.get_clock()
         self._rejections = rejections
@@ -99,23 +102,38 @@ class ControllerReport:
             self._goal = None
             if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith("done by the clock only"):
                 self._rejections.report("goal_missed", f"trajectory {goal.text}")
-            elif goal.status is GoalStatus.SUCCEEDED:
-                self._log.info("trajectory done: goal reached")
-            elif goal.status is GoalStatus.ABORTED:
-                self._log.warning(f"trajectory aborted: {goal.text}")
             else:
-                self._log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
+                self._background.call(self._log_end, goal)
+
+    def _log_end(self, goal: Goal) -> None:
+        if goal.status is GoalStatus.SUCCEEDED:
+            self._log.info("trajectory done: goal reached")
+        elif goal.status is GoalStatus.ABORTED:
+            self._log.warning(f"trajectory aborted: {goal.text}")
+        else:
+            self._log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
 
     def _publish(self) -> None:
+        """Hand over what there is to tell; percentiles and the message are made in the background."""
         controller = self._controller
-        values: dict[str, Any] = {"mode": controller.mode.value if controller is not None else "unconfigured"}
         counts = dict(self._rejections.counts)
+        windows: dict[str, Array] = {}
+        mode, safe_reason = "", ""
         if controller is not None:
             for cause, n in controller.counts.items():
                 counts[cause] = counts.get(cause, 0) + n
-            values["cycles"] = self._cycles
-            for name, window in (("period", self._period), ("age", self._age), ("compute", self._compute)):
-                for label, value in zip(("median", "p99", "max"), window.percentiles(50, 99, 100), strict=True):
+            windows = {"period": self._period.values(), "age": self._age.values(), "compute": self._compute.values()}
+            mode, safe_reason = controller.mode.value, controller.safe_reason if self._mode is Mode.SAFE else ""
+        self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows)
+
+    def _tell(
+        self, mode: str, safe_reason: str, cycles: int, counts: dict[str, int], windows: dict[str, Array]
+    ) -> None:
+        values: dict[str, Any] = {"mode": mode or "unconfigured"}
+        if mode:
+            values["cycles"] = cycles
+            for name, window in windows.items():
+                for label, value in zip(("median", "p99", "max"), percentiles(window, 50, 99, 100), strict=True):
                     values[f"{name} {label} [ms]"] = value
             if not self._fixed_budget and not math.isnan(values["period median [ms]"]):
                 # the shortest seen lately: a cycle that is too slow makes itself a longer period
@@ -124,13 +142,12 @@ class ControllerReport:
         grown = self._diagnostics.new_since_last(
             {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}
         )
-        if self._mode is Mode.SAFE:
-            assert self._controller is not None
-            level, text = _ERROR, f"safe command: {self._controller.safe_reason}"
+        if safe_reason:
+            level, text = _ERROR, f"safe command: {safe_reason}"
         elif grown:
             level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
-        elif controller is None:
+        elif not mode:
             level, text = _WARN, "not configured"
         else:
-            level, text = _OK, controller.mode.value
+            level, text = _OK, mode
         self._diagnostics.publish(level, text, values)

@@ -21,6 +21,7 @@ from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_paramete
 from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.set_state import state_from_message
+from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
 from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
@@ -53,7 +54,8 @@ class SimulatorNode(Node):
         self.parameters.declare(settings.SIMULATOR_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
-        self.rejections = Rejections(self.get_logger())
+        self._background = Background()
+        self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
         self._collector = QuietCollector()
         self._litter, self._thorough = 0, False
@@ -337,12 +339,15 @@ class SimulatorNode(Node):
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.new_since_last(counts)
         if self._diverged:
-            self._diagnostics.publish(2, self._diverged, values)
+            self._tell(2, self._diverged, values)
         elif grown:
             text = "in the last second: " + ", ".join(f"{cause} {n}" for cause, n in sorted(grown.items()))
-            self._diagnostics.publish(1, text, values)
+            self._tell(1, text, values)
         else:
-            self._diagnostics.publish(0, "running" if self.model is not None else "waiting for a description", values)
+            self._tell(0, "running" if self.model is not None else "waiting for a description", values)
+
+    def _tell(self, level: int, text: str, values: dict[str, Any]) -> None:
+        self._background.call(self._diagnostics.publish, level, text, values)
 
     def _look_for_a_sender(self) -> None:
         """Say so if commands are sent where this node does not listen."""
@@ -367,3 +372,9 @@ class SimulatorNode(Node):
 
     def finish(self) -> None:
         """No last message: a robot that is not there needs no safe command."""
+        self._background.close()
+
+    def destroy_node(self) -> None:
+        """Take everything down."""
+        self._background.close()
+        super().destroy_node()

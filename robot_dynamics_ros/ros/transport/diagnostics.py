@@ -10,10 +10,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robot_dynamics_ros.dynamics.engine.backends import backend_status
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-__all__ = ["Diagnostics", "Window"]
+__all__ = ["Diagnostics", "Window", "percentiles"]
 
 
 class Window:
@@ -40,12 +41,20 @@ class Window:
         """Forget all values."""
         self._next = self.count = 0
 
+    def values(self) -> Array:
+        """A copy of the values remembered."""
+        return self._values[: min(self.count, self._size)].copy()
+
     def percentiles(self, *percent: float) -> list[float]:
         """Percentiles of the values remembered; NaN without any."""
-        known = self._values[: min(self.count, self._size)]
-        if not len(known):
-            return [float("nan")] * len(percent)
-        return [float(p) for p in np.percentile(known, percent)]
+        return percentiles(self.values(), *percent)
+
+
+def percentiles(values: Array, *percent: float) -> list[float]:
+    """Percentiles; NaN without any values."""
+    if not len(values):
+        return [float("nan")] * len(percent)
+    return [float(p) for p in np.percentile(values, percent)]
 
 
 class Diagnostics:

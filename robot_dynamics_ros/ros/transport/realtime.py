@@ -1,4 +1,4 @@
-"""Keeping the control cycle undisturbed: garbage collection, processor, scheduling."""
+"""Keeping the control cycle undisturbed: garbage collection, processor, scheduling, memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics_ros.ros.transport.parameters import Param
+
+try:
+    import resource
+except ImportError:  # not on every system
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until"]
 
@@ -29,6 +34,12 @@ REALTIME_PARAMETERS = (
         "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
         lower=0,
         upper=99,
+        read_only=True,
+    ),
+    Param(
+        "lock_memory",
+        False,
+        "Keep all of the node's memory, the present and what comes, in main memory, where the system permits.",
         read_only=True,
     ),
 )
@@ -51,8 +62,14 @@ def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
                 "scheduling. It needs the right to real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
             )
 
+    if parameters["lock_memory"] and (problem := _lock_memory()):
+        logger.warning(
+            f"lock_memory cannot be done ({problem}); going on without. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
+        )
+
 
 _PR_SET_TIMERSLACK, _CLOCK_MONOTONIC, _TIMER_ABSTIME = 29, 1, 1
+_MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
 @functools.cache
@@ -67,6 +84,20 @@ def _let_timers_be_exact() -> None:
     """Linux lets the timers of an ordinary thread be 50 µs late, to save power; ask for 1 ns instead."""
     if hasattr(_libc(), "prctl"):
         _libc().prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
+
+
+def _lock_memory() -> str:
+    """Lock present and future memory; returns why not, or nothing."""
+    lock = getattr(_libc(), "mlockall", None)
+    if lock is None or resource is None:
+        return "this system has no mlockall"
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if limit != resource.RLIM_INFINITY and os.geteuid() != 0:
+        # within a limit, whatever came later and did not fit would not be given at all
+        return f"no more than {limit // 1024} kB may be locked"
+    if lock(_MCL_CURRENT | _MCL_FUTURE):
+        return os.strerror(ctypes.get_errno())
+    return ""
 
 
 class _Timespec(ctypes.Structure):

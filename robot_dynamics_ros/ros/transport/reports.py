@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from robot_dynamics_ros.ros.transport.background import Background
+
 __all__ = ["Rejections"]
 
 _MOST_TEXTS = 100
@@ -18,14 +20,15 @@ class Rejections:
     Args:
         logger: the node's logger.
         interval: s between two log lines about the same cause.
+        background: writes the lines; without it they are written by whoever reports.
 
     Attributes:
         counts: cause → how often since the start.
         latest: cause → the last text.
     """
 
-    def __init__(self, logger: Any, interval: float = 5.0) -> None:
-        self._logger = logger
+    def __init__(self, logger: Any, interval: float = 5.0, background: Background | None = None) -> None:
+        self._logger, self._background = logger, background
         self._interval = interval
         self._next: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
@@ -59,6 +62,12 @@ class Rejections:
         more = self._silent.pop(cause, 0)
         self._next[cause] = now + self._interval
         line = f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]")
+        if self._background is not None:
+            self._background.call(self._write, severity, line)
+        else:
+            self._write(severity, line)
+
+    def _write(self, severity: str, line: str) -> None:
         # rclpy allows one severity for each place in the source
         if severity == "info":
             self._logger.info(line)

@@ -91,9 +91,8 @@ def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, star
     assert np.any(robot.effort())
     controller.send(number)
     robot.peer.wait(lambda: controller.exit_code is not None, "the end of the controller")
-    robot.peer.spin_for(0.2)
     assert controller.exit_code == 0
-    assert not np.any(robot.commands[-1].data)
+    robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command as the last message")
 
 
 @pytest.mark.parametrize("node", ["controller", "simulator"])

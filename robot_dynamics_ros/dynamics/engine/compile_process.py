@@ -104,7 +104,7 @@ def stop() -> None:
 
 
 def serve() -> None:
-    """What the other process runs: one request after the other, until there are no more."""
+    """Main function of the other process: one request after the other, until there are no more."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write among the answers
     _step_back()

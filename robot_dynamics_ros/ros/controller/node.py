@@ -263,7 +263,7 @@ class ControllerNode(LifecycleNode):
         self._chores()
 
     def _chores(self) -> None:
-        """What needs doing many times a second, but not while a joint state waits."""
+        """Chores that are due many times a second, but not while a joint state waits."""
         if self.loop is not None:
             self.loop.look_for_listeners()
             self._collector.collect()

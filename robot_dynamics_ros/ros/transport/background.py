@@ -1,4 +1,4 @@
-"""What need not be done in the cycle's thread: log lines, diagnostics."""
+"""Work that need not be done in the cycle's thread: log lines, diagnostics."""
 
 from __future__ import annotations
 

@@ -159,9 +159,6 @@ class CompiledCycle:
 
     Args:
         work: the controller's arrays.
-
-    Attributes:
-        gives_wrenches: whether the law's own pass gives the wrenches too.
     """
 
     def __init__(self, work: Workspace) -> None:
@@ -184,7 +181,6 @@ class CompiledCycle:
         self._path: Path | None = None
         self._piece = -1
         self._tolerances: Tolerances | None = None
-        self.gives_wrenches = False
         self._law_fits = self._robot_fits = self._unguarded = False
 
     def use_law(self, law: Law, code: LawCode | None) -> None:
@@ -197,7 +193,6 @@ class CompiledCycle:
                 memory.exchange("law_before", code.before)
             for name, flag in self._uses.items():
                 flag[0] = name in code.used
-            self.gives_wrenches = code.before is not None
             for name, row in zip(law.gain_names, memory["gains"], strict=False):
                 row[:] = 0.0 if (value := getattr(law, name)) is None else value
             self._flags["tracks"][0], self._flags["integrates"][0] = law.tracks, law.integrates
@@ -241,7 +236,7 @@ class CompiledCycle:
             t: present time, ns.
             path: the reference.
             dt: s since the cycle before.
-            wrenches: whether to compute them where the law's own pass gives them.
+            wrenches: whether the law's own pass of the inverse dynamics is to give the wrenches too.
         """
         piece, elapsed = path.piece(t)
         if path is not self._path or piece != self._piece:

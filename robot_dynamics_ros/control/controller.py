@@ -476,7 +476,8 @@ class JointController:
         if self._integrates:
             law: Any = self.law
             advance_integral(w.z, w.e, dt, law.ki, law.i_clamp, self.guards.saturated)
-        w.want_wrenches = self.want_wrenches and self.options.wrench_acceleration == "commanded" and not self._external
+        commanded = self.options.wrench_acceleration == "commanded"
+        w.want_wrenches = self.want_wrenches and commanded and self.law.inverts_dynamics and not self._external
         tau = self.effort
         try:
             self.law(w, tau)
@@ -551,10 +552,11 @@ class JointController:
         if path.effort_coefficients is not None and self.options.trajectory_effort == "add":
             return False
         compiled.watch(tolerances)
-        wanted = self.want_wrenches and self.options.wrench_acceleration == "commanded"
+        commanded = self.options.wrench_acceleration == "commanded"
+        wanted = self.want_wrenches and commanded and self.law.inverts_dynamics
         if not compiled.run(t, path, dt, wanted):
             return False
-        w.wrenches_current = wanted and compiled.gives_wrenches
+        w.wrenches_current = wanted
         self._leave_out_gravity()
         if not self.law.tracks:
             self.mode = Mode.FREE

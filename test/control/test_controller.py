@@ -91,6 +91,30 @@ def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
     np.testing.assert_allclose([w[:3] @ n for w, n in zip(control.wrenches, axes, strict=True)], tau, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        rd.ComputedTorque(kp=80.0, kd=15.0),
+        rd.JointImpedance(stiffness=30.0),
+        rd.PDGravity(kp=50.0, kd=5.0),
+        rd.CartesianImpedance(link="flange"),
+        rd.GravityCompensation(damping=1.0),
+    ],
+    ids=lambda law: type(law).__name__,
+)
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_wrenches_are_those_of_the_commanded_effort_away_from_the_reference(arm, law, backend):
+    model = arm if backend == "native" else arm.with_backend("numpy")
+    control, q0 = rd.JointController(model, law, options=rd.ControllerOptions(blend_time=0.0)), mid(arm)
+    control.activate(0, q0, np.zeros(7))
+    rng = np.random.default_rng(7)
+    for k in range(1, 5):
+        q, v = q0 + 0.02 * rng.normal(size=7), 0.2 * rng.normal(size=7)
+        control.update(k * 1_000_000, q, v)
+        a = rd.forward_dynamics(arm, q, v, control.effort)
+        np.testing.assert_allclose(control.wrenches, rd.joint_wrenches(arm, q, v, a), atol=1e-8)
+
+
 @pytest.mark.parametrize("source", ["commanded", "reference", "measured_effort", "differentiated"])
 def test_every_source_of_the_wrench_acceleration_is_right_in_steady_tracking(arm, source):
     q0 = mid(arm)

@@ -38,12 +38,15 @@ class Law:
 
     Attributes:
         integrates: whether it uses the integral of the error.
+        inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and nothing else: the arm
+            then gets the acceleration ``a``, and the same pass gives the joint wrenches.
         straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
             NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
             symbols and compiled.  A subclass says so anew.
         tracks: whether the law drives the arm to its reference; one that does not leaves the arm to be led by hand.
     """
 
+    inverts_dynamics: ClassVar[bool] = False
     straight_line: ClassVar[bool] = False
     tracks: ClassVar[bool] = True
     integrates: ClassVar[bool]  # set by each instance

@@ -38,6 +38,7 @@ class ComputedTorque(Law):
     Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics control).
     """
 
+    inverts_dynamics: ClassVar[bool] = True
     straight_line: ClassVar[bool] = True
 
     kp: Gain = gain(100.0)

@@ -365,7 +365,7 @@ Vector Core::friction_effort(const Vector & speed) const
   return out;
 }
 
-/// The efforts of the law; true if the pass went through the acceleration `a_` at the measured state.
+/// The efforts of the law; true if they give the acceleration `a_` at the measured state.
 bool Core::law(Vector & tau)
 {
   const Settings & s = settings_;
@@ -388,7 +388,6 @@ bool Core::law(Vector & tau)
       for (std::size_t i = 0; i < N; ++i) {
         tau[i] += s.p[i] * e[i] + s.d[i] * ed[i];
       }
-      through = true;
       break;
     case Law::feedforward_pd:
       inverse_dynamics(numbers_, q_d, v_d, a_d, Loads{}, tau);

@@ -212,17 +212,13 @@ def _report(
 
 def _write(options: argparse.Namespace, done: SimulationResult, reference: Array | None) -> None:
     if options.csv or options.bag:
-        from robot_dynamics_ros.recordings.compute import WrenchHistory
-        from robot_dynamics_ros.recordings.write import write_bag, write_csv
+        from robot_dynamics_ros.recordings import of_run, write_bag, write_csv
 
-        n = len(done.t)
         if done.model.nq != done.model.nv:
             raise ArgumentError(
                 "joint states cannot tell of floating joints", where="--csv, --bag", remedy="Use --html."
             )
-        history = WrenchHistory(
-            done.model, (), (), done.t, done.q, done.v, done.a, done.tau, np.zeros((n, 0, 6)), np.arange(n)
-        )
+        history = of_run(done)
         for path, write in ((options.csv, write_csv), (options.bag, write_bag)):
             if path:
                 write(path, history)

@@ -1,6 +1,6 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
 
-from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute, compute_each
+from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute, compute_each, of_run
 from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -18,6 +18,7 @@ __all__ = [
     "draw_parts",
     "draw_paths",
     "draw_wrenches",
+    "of_run",
     "read_bag",
     "read_bag_wrench",
     "read_csv",

@@ -29,9 +29,10 @@ from robot_dynamics_ros.recordings.external import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Settings", "WrenchHistory", "compute", "compute_each"]
+__all__ = ["Settings", "WrenchHistory", "compute", "compute_each", "of_run"]
 
 ACCELERATIONS = ("differentiated", "model")
 _CHUNK = 4096
@@ -240,6 +241,34 @@ def compute(
         on_links,
         more[0],
         more[1],
+    )
+
+
+def of_run(run: SimulationResult) -> WrenchHistory:
+    """A simulated run as what :func:`compute` makes of a recorded one, ready to be written and drawn.
+
+    Nothing is differentiated: motion, efforts and, where ``record_wrenches`` was set, joint wrenches are the simulated ones.
+
+    Args:
+        run: what :func:`~robot_dynamics_ros.simulation.simulate.simulate` returned.
+
+    Raises:
+        ArgumentError: the robot has a floating joint, of which joint states cannot tell.
+    """
+    model, n = run.model, len(run.t)
+    if model.nq != model.nv:
+        raise ArgumentError(
+            "joint states cannot tell of floating joints", where="run", remedy="Show it with rd.view(model, run)."
+        )
+    joints = () if run.wrenches is None else model.joint_names
+    wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
+    paths, speeds = _room_for_paths(model, n)
+    for start in range(0, n, _CHUNK):
+        k = slice(start, start + _CHUNK)
+        _paths(model, run.q[k], run.v[k], k, paths, speeds)
+    frames = tuple(model.joint(name).child for name in joints)
+    return WrenchHistory(
+        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=paths, speeds=speeds
     )
 
 

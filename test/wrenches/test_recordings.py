@@ -9,6 +9,7 @@ import pytest
 from scipy.signal import savgol_filter
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros import recordings
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.recordings.compute import Settings, compute
 from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -415,3 +416,24 @@ def test_joint_states_cannot_tell_of_floating_joints(tmp_path):
     path = write_rows(tmp_path / "in.csv", times(20), motion_at(times(20))[0])
     with pytest.raises(rd.ArgumentError, match="floating"):
         read_csv(path, floating)
+
+
+def test_a_simulated_run_is_written_and_drawn_as_a_recording_is(tmp_path):
+    pytest.importorskip("rosbags", reason="bags need the extra bags")
+    arm = rd.load_robot("three_link")
+    run = rd.simulate(arm, q0=[0.3, -0.5, 0.4], duration=0.3, dt=1e-3, record_wrenches=True)
+    history = recordings.of_run(run)
+    recordings.write_csv(tmp_path / "run.csv", history)
+    rows = list(csv.DictReader((tmp_path / "run.csv").open()))
+    name = arm.joint_names[1]
+    np.testing.assert_array_equal([float(row[f"{name}.wrench.torque.y"]) for row in rows], run.wrenches[:, 1, 1])
+    np.testing.assert_array_equal([float(row[f"{name}.acceleration"]) for row in rows], run.a[:, 1])
+    recordings.write_bag(tmp_path / "bag", history)
+    again = recordings.read_bag(tmp_path / "bag", arm, topic="/joint_efforts")
+    np.testing.assert_allclose(again.q, run.q, atol=1e-12)
+    tip = max(history.paths)  # a path is a point's way through the world, with its speed
+    way = np.linalg.norm(np.diff(history.paths[tip], axis=0), axis=1)
+    np.testing.assert_allclose(way, 1e-3 * 0.5 * (history.speeds[tip][1:] + history.speeds[tip][:-1]), atol=2e-6)
+    flying = rd.simulate(rd.load_robot("six_axis", floating_base=True), duration=0.002, friction=False, stops=None)
+    with pytest.raises(rd.ArgumentError, match="floating"):
+        recordings.of_run(flying)

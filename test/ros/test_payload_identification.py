@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from rcl_interfaces.srv import GetParameters
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from support.peer import CONTROLLER
 
@@ -30,6 +31,8 @@ def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, met
     start("simulator", robot_description_file=tmp_path / "loaded.urdf", time_mode="lockstep", update_rate=250.0,
           holding_brakes=True, **armature, **home)  # fmt: skip
     start("controller", robot_description_file=ROBOT, state_timeout=60.0, **armature, **gains)
+    commands = peer.listen(Float64MultiArray, "effort_controller/commands")
+    peer.wait(lambda: len(commands) > 10, "the controller to hold the arm")
     start(NODE, robot_description_file=ROBOT, link="tool0", apply=True, method=method, duration=12.0, **armature)
 
     def answer():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._ros import keep_to_this_machine, ros_missing
 from benchmarks.round_trip import measure
 
 NAMES = ("controller", "gated")
@@ -26,15 +27,11 @@ def main() -> int:
     parser.add_argument("--cycles", type=int, default=2000)
     parser.add_argument("--robot", default="six_axis", help="a robot that ships with the package")
     args = parser.parse_args()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     from robot_dynamics_ros.cli.processes import NodeProcess
 
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
 
     def arguments(namespace: str, *more: str) -> list[str]:
         return ["--ros-args", "-r", f"__ns:=/{namespace}", "-p", f"robot_description_file:={args.robot}", *more]

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._ros import keep_to_this_machine
+
 
 def _least(call: Callable[[], Any], number: int, repeat: int = 15) -> float:
     """Least µs a call over some repetitions."""
@@ -192,8 +194,7 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="length of the executor's run")
     args = parser.parse_args()
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
     try:
         import rclpy  # noqa: F401

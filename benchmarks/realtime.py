@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._ratios import keep
+from benchmarks._ros import ros_missing
 
 RATE = 1000.0
 ROBOT = "six_axis"
@@ -58,10 +59,7 @@ def main() -> int:
         "--set", action="append", default=[], metavar="NAME:=VALUE", help="a parameter of both nodes; may be repeated"
     )
     options = parser.parse_args()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._ros import keep_to_this_machine, ros_missing
+
 BAR = 1.0
 GIVEN = {
     "simulator": ["-p", "update_rate:=500.0", "-p", "holding_brakes:=true", "-p", "command_timeout:=0.1"],
@@ -116,15 +118,11 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5, help="how often each node is killed")
     parser.add_argument("--robot", default="two_link", help="a robot that ships with the package")
     args = parser.parse_args()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     from robot_dynamics_ros.cli.processes import NodeProcess
 
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
     print(f"{args.robot}, {args.times} times each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print(f"{'killed':12}{'start to first message':>26}{'then held':>22}{'largest effort':>18}")
     late = False

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._ratios import keep
+from benchmarks._ros import keep_to_this_machine, ros_missing
 
 BARS = {50: 1.15, 99: 1.25}
 NAMES = ("controller", "echo")
@@ -127,15 +128,11 @@ def main() -> int:
     if args.echo:
         echo()
         return 0
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     from robot_dynamics_ros.cli.processes import NodeProcess
 
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
     arguments = [
         "--ros-args",
         "-r",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import random
 import signal
 import sys
@@ -23,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks._ros import keep_to_this_machine, ros_missing
 
 ROBOT = "six_axis"
 CONTROLLER, SIMULATOR, GATE = "computed_torque_controller", "robot_simulator", "effort_gate"
@@ -333,16 +334,12 @@ def main() -> int:
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0], help="joint states a second")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
     args = parser.parse_args()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     if not sys.platform.startswith("linux"):
         print("skipped: memory, threads and file handles are read from /proc")
         return 0
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
     results = [soak(rate, args.seconds, args.seed) for rate in args.rate]
     return 0 if all(results) else 1
 

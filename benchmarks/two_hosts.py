@@ -35,6 +35,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._ros import ros_missing
+
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 ADDRESSES = {"robot": "10.213.77.1", "controller": "10.213.77.2"}
@@ -305,10 +307,7 @@ def main() -> int:
     parser.add_argument("--watch", choices=tuple(ADDRESSES), help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        print("skipped: ROS 2 is not installed")
+    if ros_missing():
         return 0
     if args.watch:
         watch(args.watch, args.seconds, args.out)

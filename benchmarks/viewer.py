@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._ros import keep_to_this_machine
 from benchmarks.round_trip import measure
 
 BAR_ROUND_TRIP, BAR_PICTURES = 1.05, 24.0
@@ -31,8 +32,7 @@ def round_trip(cycles: int, blocks: int) -> tuple[np.ndarray, np.ndarray, dict[b
     """µs of round trips without and with the viewer, and of the controller's processor time per state."""
     from robot_dynamics_ros.cli.processes import NodeProcess
 
-    os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_to_this_machine()
     controller = [
         "--ros-args",
         "-r",

@@ -171,7 +171,7 @@ class ControlLoop:
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.divisor = divisor
+        self._wrenches.rate.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
+from robot_dynamics_ros.ros.transport.outputs import RateDivider
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -19,7 +20,7 @@ class ConstraintTopics:
     """
 
     def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant, divisor: int) -> None:
-        self._plant, self._divisor, self._countdown = plant, divisor, 1
+        self._plant, self._rate = plant, RateDivider(divisor)
         assert plant.constraints is not None
         constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
         prefix = "~/constraint_wrenches/"
@@ -39,12 +40,8 @@ class ConstraintTopics:
 
     def publish(self, stamp: int) -> None:
         """Publish what belongs to the time ``stamp``, ns."""
-        if not self._wanted:
+        if not self._wanted or not self._rate.due():
             return
-        self._countdown -= 1
-        if self._countdown > 0:
-            return
-        self._countdown = self._divisor
         wrenches = self._plant.constraint_wrenches()
         for name in self._wanted:
             for publisher, wrench in zip(self._publishers[name], wrenches[name], strict=True):

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
+from robot_dynamics_ros.ros.transport.outputs import RateDivider
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
@@ -25,7 +26,7 @@ class ContactTopics:
     """
 
     def __init__(self, node: Node, plant: MujocoPlant, divisor: int) -> None:
-        self._plant, self._divisor, self._countdown = plant, divisor, 1
+        self._plant, self._rate = plant, RateDivider(divisor)
         tokens = distinct_tokens(plant.links, "~/contact_wrenches/")
         self._wrenches = {
             link: WrenchPublisher(node, f"~/contact_wrenches/{token}", link)
@@ -50,12 +51,8 @@ class ContactTopics:
 
     def publish(self, stamp: int) -> None:
         """Publish what belongs to the time ``stamp``, ns."""
-        if not (self._links or self._objects):
+        if not (self._links or self._objects) or not self._rate.due():
             return
-        self._countdown -= 1
-        if self._countdown > 0:
-            return
-        self._countdown = self._divisor
         if self._links:
             wrenches = self._plant.contact_wrenches()
             for link in self._links:

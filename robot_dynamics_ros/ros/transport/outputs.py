@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-__all__ = ["Output", "Outputs"]
+__all__ = ["Output", "Outputs", "RateDivider"]
 
 
 class Output(Protocol):
@@ -30,17 +30,39 @@ class Output(Protocol):
         ...
 
 
+class RateDivider:
+    """Lets every ``divisor``-th cycle pass, the first one too.
+
+    Attributes:
+        divisor: may be changed; the new one counts from the next cycle that passes.
+    """
+
+    def __init__(self, divisor: int) -> None:
+        self.divisor = divisor
+        self._countdown = 1
+
+    def due(self) -> bool:
+        """Count a cycle; whether it passes."""
+        self._countdown -= 1
+        if self._countdown > 0:
+            return False
+        self._countdown = self.divisor
+        return True
+
+
 class Outputs:
     """Several outputs as one.
 
     Args:
         outputs: the outputs.
         divisor: publish with every ``divisor``-th cycle.
+
+    Attributes:
+        rate: the divider, whose divisor may be changed.
     """
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
-        self.divisor = divisor
-        self._countdown = 1
+        self.rate = RateDivider(divisor)
         self._all = list(outputs)
         self._wanted: list[Output] = []
 
@@ -57,12 +79,8 @@ class Outputs:
 
     def publish(self, stamp: int) -> None:
         """Publish those that are wanted."""
-        if not self._wanted:
+        if not self._wanted or not self.rate.due():
             return
-        self._countdown -= 1
-        if self._countdown > 0:
-            return
-        self._countdown = self.divisor
         for output in self._wanted:
             output.publish(stamp)
 

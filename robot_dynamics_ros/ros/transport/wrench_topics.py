@@ -15,6 +15,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.outputs import RateDivider
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.topic_names import topic_token
 
@@ -96,8 +97,7 @@ class WrenchTopics:
     def __init__(
         self, node: Node, model: RobotModel, joints: Sequence[str], prefix: str = "~/joint_wrenches/", divisor: int = 1
     ) -> None:
-        self.divisor = divisor
-        self._countdown = 1
+        self._rate = RateDivider(divisor)
         tokens = distinct_tokens(joints, prefix)
         self._publishers = [
             WrenchPublisher(node, prefix + token, model.joint(joint).child)
@@ -113,12 +113,8 @@ class WrenchTopics:
 
     def publish(self, wrenches: Array, stamp: int) -> None:
         """Publish (joints, 6) wrenches [moment; force] that belong to the time ``stamp``, ns."""
-        if not self.wanted:
+        if not self.wanted or not self._rate.due():
             return
-        self._countdown -= 1
-        if self._countdown > 0:
-            return
-        self._countdown = self.divisor
         for i in self.wanted:
             self._publishers[i].publish(wrenches[i], stamp)
 

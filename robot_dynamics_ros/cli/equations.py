@@ -12,7 +12,7 @@ from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
-__all__ = ["add_arguments", "parse_motors", "parse_symbols", "run"]
+__all__ = ["add_arguments", "given_symbols", "parse_motors", "run"]
 
 FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html", ".c": "c", ".py": "python"}
 _MOTOR_WORDS = {
@@ -117,19 +117,13 @@ def run(options: argparse.Namespace) -> int:
 
     if options.digits is not None and not 1 <= options.digits <= 17:
         raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
-    if options.symbols and options.symbol:
-        raise ArgumentError(
-            "--symbols auto names everything already",
-            where="--symbol",
-            got=options.symbol,
-            remedy="Give one or the other.",
-        )
+    symbols = given_symbols(options)
     for part in options.only.split(",") if options.only else ():
         if part not in PARTS:  # before anything is derived
             raise UnknownNameError("part", part, PARTS, where="--only")
     equations = symbolic(
         model,
-        options.symbols or parse_symbols(options.symbol),
+        symbols,
         coordinates=options.coordinates,
         expand=not options.unexpanded,
         simplify=not options.no_simplify,
@@ -239,14 +233,23 @@ def _code(formulas: list[Any], kind: str) -> str:
     return "\n\n".join(written)
 
 
-def parse_symbols(given: Iterable[str]) -> dict[str, str]:
-    """``PARAMETER=NAME`` pairs.
+def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
+    """Names of parameters by ``--symbols`` and ``--symbol PARAMETER=NAME``.
 
     Raises:
-        ArgumentError: not of that form, or one parameter twice.
+        ArgumentError: both are given, a pair is not of that form, or one parameter is named twice.
     """
+    if options.symbols and options.symbol:
+        raise ArgumentError(
+            "--symbols auto names everything already",
+            where="--symbol",
+            got=options.symbol,
+            remedy="Give one or the other.",
+        )
+    if options.symbols:
+        return options.symbols
     found: dict[str, str] = {}
-    for text in given:
+    for text in options.symbol:
         parameter, equals, name = text.partition("=")
         if not equals or not parameter or not name:
             raise ArgumentError(

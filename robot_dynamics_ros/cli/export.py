@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
-from robot_dynamics_ros.cli.equations import parse_motors, parse_symbols
+from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.control.friction_file import FrictionFile
@@ -172,13 +172,7 @@ def _functions(options: argparse.Namespace) -> ExportedCode:
             got=functions,
             remedy=f"Choose among {', '.join(sorted(FUNCTIONS))} and step, with commas, or say 'all'.",
         )
-    if options.symbols and options.symbol:
-        raise ArgumentError(
-            "--symbols auto names everything already",
-            where="--symbol",
-            got=options.symbol,
-            remedy="Give one or the other.",
-        )
+    symbols = given_symbols(options)
     return export_code(
         load_model(options),
         names,
@@ -186,7 +180,7 @@ def _functions(options: argparse.Namespace) -> ExportedCode:
         real=options.scalar,
         prefix=options.prefix,
         links=options.link,
-        symbols=options.symbols or parse_symbols(options.symbol),
+        symbols=symbols,
         external=options.external,
         motors=parse_motors(options.motor),
         integrator=options.integrator,

@@ -15,7 +15,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_bag import messages_on, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, delimiter_of, times_of
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of, times_of
 
 __all__ = ["ExternalWrench", "read_bag_wrench", "read_csv_wrench"]
 
@@ -130,8 +130,7 @@ def read_csv_wrench(
 
 def _component(head: list[str], prefix: str, words: tuple[str, ...], where: str) -> int:
     wanted = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else list(words)
-    found = [k for k, name in enumerate(head) if name in wanted]
-    found = found or [k for k, name in enumerate(head) if any(name.endswith(f"{s}{w}") for w in wanted for s in "./")]
+    found = columns_named(head, wanted)
     if len(found) > 1:
         raise ArgumentError(
             f"{' and '.join(head[k] for k in found)} both hold {words[0]}",

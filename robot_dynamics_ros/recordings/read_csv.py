@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError
@@ -109,6 +109,12 @@ def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[i
     return found
 
 
+def columns_named(names: list[str], wanted: Collection[str]) -> list[int]:
+    """Columns with one of these names; if there is none, those whose names end with one after a ``.`` or ``/``."""
+    exact = [i for i, name in enumerate(names) if name in wanted]
+    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in wanted for s in "./")]
+
+
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
     words = (field, *SHORT[field])
     joints = (joint,) if field == "position" else ()
@@ -117,8 +123,7 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
         *(f"{joint}{s}{w}" for s in "./_" for w in words),
         *(f"{w}{s}{joint}" for s in "./_" for w in words),
     }
-    hits = [i for i, name in enumerate(names) if name in exact]
-    hits = hits or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{e}") for e in exact for s in "./")]
+    hits = columns_named(names, exact)
     if len(hits) > 1:
         raise ArgumentError(
             f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}",

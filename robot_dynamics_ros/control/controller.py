@@ -476,8 +476,7 @@ class JointController:
         if self._integrates:
             law: Any = self.law
             advance_integral(w.z, w.e, dt, law.ki, law.i_clamp, self.guards.saturated)
-        commanded = self.options.wrench_acceleration == "commanded"
-        w.want_wrenches = self.want_wrenches and commanded and self.law.inverts_dynamics and not self._external
+        w.want_wrenches = self._law_gives_wrenches() and not self._external
         tau = self.effort
         try:
             self.law(w, tau)
@@ -540,6 +539,11 @@ class JointController:
             if self._idle is not None:
                 self.command[self._idle] = 0.0
 
+    def _law_gives_wrenches(self) -> bool:
+        """Whether wrenches are wanted, and the law's own pass of the inverse dynamics gives them."""
+        commanded = self.options.wrench_acceleration == "commanded"
+        return self.want_wrenches and commanded and self.law.inverts_dynamics
+
     def _ordinary(self, t: int, dt: float) -> bool:
         """The cycle up to the command in machine code; False, and nothing done, if it is out of the ordinary."""
         compiled, reference, w = self._compiled, self._reference, self._work
@@ -552,8 +556,7 @@ class JointController:
         if path.effort_coefficients is not None and self.options.trajectory_effort == "add":
             return False
         compiled.watch(tolerances)
-        commanded = self.options.wrench_acceleration == "commanded"
-        wanted = self.want_wrenches and commanded and self.law.inverts_dynamics
+        wanted = self._law_gives_wrenches()
         if not compiled.run(t, path, dt, wanted):
             return False
         w.wrenches_current = wanted

@@ -104,6 +104,7 @@ setup(
             *JAX,
             *CASADI,
             "pytest>=7.4",
+            "pytest-rerunfailures>=12.0",
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.5",
             "setuptools>=70.1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # nothing that a test starts may meet a robot, or another test run, on the network
@@ -11,3 +12,35 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 settings.register_profile("package", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("package")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("rerunfailures"):
+        config.pluginmanager.register(_SecondAttempts(), "second_attempts")
+
+
+class _SecondAttempts:
+    """A test that drives several processes in real time has a second attempt: a shared machine may stop any of them.
+
+    No failure is hidden: the end of the run shows each first failure whole, also where the second attempt passes.
+    """
+
+    def __init__(self) -> None:
+        self._failures: list[pytest.TestReport] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if item.get_closest_marker("middleware") or item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.flaky(reruns=1))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome == "rerun":
+            self._failures.append(report)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for report in self._failures:
+            terminalreporter.section(f"failed at the first attempt: {report.nodeid}", sep="-")
+            terminalreporter.write_line(report.longreprtext)
+            for name, text in report.sections:
+                terminalreporter.section(name, sep="-")
+                terminalreporter.write_line(text)

@@ -18,6 +18,7 @@ from robot_dynamics_ros.dynamics import (
     centroidal,
     configuration,
     configuration_space,
+    constraint_files,
     constraints,
     energy,
     forward,
@@ -33,6 +34,7 @@ from robot_dynamics_ros.dynamics import (
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
+from robot_dynamics_ros.dynamics.constraint_files import *  # noqa: F403
 from robot_dynamics_ros.dynamics.constraints import *  # noqa: F403
 from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
@@ -76,6 +78,7 @@ __all__ = [
     "prepared",
     "rollout",
     *centroidal.__all__,
+    *constraint_files.__all__,
     *constraints.__all__,
     *energy.__all__,
     *forward.__all__,

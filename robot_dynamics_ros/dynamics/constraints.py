@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ __all__ = [
     "distance_constraint",
     "gear_constraint",
     "hinge_constraint",
-    "load_constraints",
     "point_constraint",
     "rolling_constraint",
     "weld_constraint",
@@ -640,100 +638,3 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
             remedy="Name two joints, neither of which mimics the other.",
         )
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)
-
-
-def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = None) -> Constraints:
-    """Constraints from a YAML file that lies beside the URDF.
-
-    ::
-
-        constraints:
-          - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.3, 0, 0], axis_a: [0, 0, 1]}
-          - {type: gear, name: fingers, a: left, b: right, ratio: -1}
-
-    Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`, :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
-    :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``).
-
-    Args:
-        source: a path, or the text itself.
-        reference: see :class:`Constraints`; the file may have ``reference: {joint: position}``.
-
-    Raises:
-        ArgumentError: not a file of this kind; the entry and key at fault are named.
-        BackendError: PyYAML is not installed.
-    """
-    entries, positions = _read(source)
-    makers: dict[Any, Any] = {
-        "point": point_constraint,
-        "hinge": hinge_constraint,
-        "weld": weld_constraint,
-        "distance": distance_constraint,
-        "gear": gear_constraint,
-        "rolling": rolling_constraint,
-    }
-    made = []
-    for k, entry in enumerate(entries):
-        where = f"constraint {k + 1}"
-        if not isinstance(entry, Mapping):
-            raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
-        words = dict(entry)
-        kind = words.pop("type", None)
-        if kind not in makers:
-            raise UnknownNameError("type of constraint", kind, tuple(makers), where=where)
-        words.setdefault("name", f"{kind}_{k + 1}")
-        try:
-            made.append(makers[kind](**words))
-        except TypeError as error:
-            raise ArgumentError(
-                str(error).split("() ")[-1],
-                where=f"{where} ({words['name']})",
-                got=entry,
-                remedy="See docs/reference for the fields of each type.",
-            ) from None
-    if reference is None and positions:
-        reference = model.neutral()
-        for name, value in positions.items():
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where="reference")
-            reference[model.q_slice(name)] = value
-    return Constraints(model, made, reference=reference)
-
-
-def _read(source: str | Path) -> tuple[list[Any], Mapping[str, Any]]:
-    try:
-        import yaml
-    except ImportError:
-        from robot_dynamics_ros.errors import BackendError
-
-        raise BackendError("PyYAML is not installed", where="load_constraints", remedy="pip install pyyaml") from None
-    text, where = str(source), "constraints"
-    if isinstance(source, Path) or "\n" not in text:
-        where = text
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ArgumentError(
-                f"cannot be read: {error.strerror}",
-                where=where,
-                got=str(source),
-                remedy="Check the path and its permissions.",
-            ) from None
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ArgumentError(
-            f"is not YAML: {' '.join(str(error).split())}",
-            where=where,
-            remedy="Correct the line named; strings with colons need quotes.",
-        ) from None
-    if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
-        raise ArgumentError(
-            "expected a list under 'constraints'",
-            where=where,
-            got=content,
-            remedy="constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}",
-        )
-    unknown = set(content) - {"constraints", "reference"}
-    if unknown:
-        raise UnknownNameError("key", sorted(map(str, unknown))[0], ("constraints", "reference"), where=where)
-    return content["constraints"], content.get("reference") or {}

@@ -27,7 +27,7 @@ from robot_dynamics_ros.model.description import (
 from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
 
-__all__ = ["is_mjcf", "is_sdf", "parse_mjcf", "refuse_sdf"]
+__all__ = ["compile_mjcf", "is_mjcf", "is_sdf", "mujoco_name", "mujoco_rotation", "parse_mjcf", "refuse_sdf"]
 
 _ROOT = re.compile(rb"<([A-Za-z]+)")
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
@@ -86,6 +86,20 @@ def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescrip
         BackendError: MuJoCo is not installed.
         UrdfError: MuJoCo refuses the document, or it has something that no :class:`RobotModel` has.
     """
+    mujoco, m = compile_mjcf(data, path)
+    return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
+
+
+def compile_mjcf(data: bytes | str, path: str) -> tuple[Any, Any]:
+    """The package ``mujoco``, and the document as its compiler has read it.
+
+    Args:
+        data, path: as for :func:`parse_mjcf`.
+
+    Raises:
+        BackendError: MuJoCo is not installed.
+        UrdfError: MuJoCo refuses the document.
+    """
     try:
         import mujoco
     except ImportError:
@@ -103,7 +117,13 @@ def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescrip
         raise UrdfError(
             f"MuJoCo refuses it: {error}", where=path or "MJCF text", remedy="Correct the element named."
         ) from None
-    return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
+    return mujoco, m
+
+
+def mujoco_name(mujoco: Any, m: Any, kind: str, i: int) -> str:
+    """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it has none."""
+    found = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
+    return str(found or f"{kind}{i}")
 
 
 class _Translator:
@@ -114,8 +134,7 @@ class _Translator:
         self.findings: list[str] = []
 
     def name(self, kind: str, i: int) -> str:
-        found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
-        return found or f"{kind}{i}"
+        return mujoco_name(self.mujoco, self.m, kind, i)
 
     def run(self, inertia_check: str) -> RobotDescription:
         m = self.m
@@ -141,11 +160,11 @@ class _Translator:
 
     def body(self, b: int, mimics: dict[int, Mimic]) -> None:
         m, name = self.m, self.name("body", b)
-        inertial = Pose(_rotation(m.body_iquat[b]), m.body_ipos[b])
+        inertial = Pose(mujoco_rotation(m.body_iquat[b]), m.body_ipos[b])
         moments = np.diag(m.body_inertia[b])
         inertia = Inertia(float(m.body_mass[b]), np.zeros(3), moments).in_parent(inertial)
         parent = self.name("body", int(m.body_parentid[b]))
-        offset = Pose(_rotation(m.body_quat[b]), m.body_pos[b])
+        offset = Pose(mujoco_rotation(m.body_quat[b]), m.body_pos[b])
         numbers = range(int(m.body_jntadr[b]), int(m.body_jntadr[b]) + int(m.body_jntnum[b]))
         for j in numbers:
             last = j == numbers[-1]
@@ -223,10 +242,12 @@ class _Translator:
                 slope = float(coefficients[1])
                 found[first] = Mimic(self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0)
             else:
-                self.findings.append(f"equality constraint {self.name('equality', e)!r} is no part of the model")
+                self.findings.append(
+                    f"equality constraint {self.name('equality', e)!r} is no part of the model; load_constraints reads it"
+                )
         return found
 
 
-def _rotation(quaternion: Array) -> Array:
+def mujoco_rotation(quaternion: Array) -> Array:
     """Of MuJoCo's quaternions, whose scalar part is the first."""
-    return rotation_of_quaternion(np.roll(quaternion, -1))
+    return rotation_of_quaternion(np.roll(np.asarray(quaternion), -1))

@@ -132,7 +132,8 @@ SIMULATOR_PARAMETERS = (
     Param(
         "constraints_file",
         "",
-        "YAML file of closed loops and other constraints beside the robot description; empty for none.",
+        "YAML file of closed loops and other constraints beside the robot description, or an MJCF file with <equality>; "
+        "empty for none.",
         read_only=True,
     ),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),

@@ -1,0 +1,314 @@
+"""Constraints from files: YAML beside a URDF, and the ``<equality>`` elements of an MJCF file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics.constraints import (
+    Constraint,
+    Constraints,
+    distance_constraint,
+    gear_constraint,
+    hinge_constraint,
+    point_constraint,
+    rolling_constraint,
+    weld_constraint,
+)
+from robot_dynamics_ros.dynamics.kinematics import link_pose
+from robot_dynamics_ros.dynamics.reference_frame import WORLD
+from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.model.description import Array, JointType, Pose
+from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["load_constraints"]
+
+
+def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = None) -> Constraints:
+    """Constraints from a file that lies beside the URDF: YAML, or MJCF.
+
+    ::
+
+        constraints:
+          - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.3, 0, 0], axis_a: [0, 0, 1]}
+          - {type: gear, name: fingers, a: left, b: right, ratio: -1}
+
+    Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`, :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
+    :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``).
+
+    Of an MJCF file the active elements of ``<equality>`` are read, bodies being links of the same name: ``connect`` is a
+    point, ``weld`` a weld (between bodies or sites), ``joint`` a gear (a weld, if it holds one joint still), ``tendon`` a
+    distance (a spatial tendon between two sites) or a gear (a fixed one of two joints).  They hold exactly: ``solref``,
+    ``solimp`` and ``torquescale`` have no meaning here.  A coupling that is a mimic joint of the model already is left out.
+
+    Args:
+        source: a path, or the text itself.
+        reference: see :class:`Constraints`; a YAML file may have ``reference: {joint: position}``.
+
+    Raises:
+        ArgumentError: not a file of this kind, or an element with no counterpart here; the entry and key at fault are
+            named.  Or the frame of an MJCF body is not that of the link of its name.
+        UnknownNameError: no such link or joint.
+        BackendError: PyYAML, or for MJCF MuJoCo, is not installed.
+    """
+    text, path = _text(source)
+    if is_mjcf(text):
+        return Constraints(model, _Equalities(model, text, path).read(), reference=reference)
+    entries, positions = _entries(text, path or "constraints")
+    made = [_constraint(k, entry) for k, entry in enumerate(entries)]
+    if reference is None and positions:
+        reference = model.neutral()
+        for name, value in positions.items():
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where="reference")
+            reference[model.q_slice(name)] = value
+    return Constraints(model, made, reference=reference)
+
+
+def _text(source: str | Path) -> tuple[str, str]:
+    """The text, and the path it is from; ``""`` if the text itself is given."""
+    text = str(source)
+    if not isinstance(source, Path) and ("\n" in text or is_mjcf(text)):
+        return text, ""
+    try:
+        return Path(source).read_text(encoding="utf-8"), text
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise ArgumentError(
+            f"cannot be read: {why}", where=text, got=text, remedy="Check the path and its permissions."
+        ) from None
+
+
+# -- YAML ----------------------------------------------------------------------------------------------------------
+
+_MAKERS: dict[Any, Any] = {
+    "point": point_constraint,
+    "hinge": hinge_constraint,
+    "weld": weld_constraint,
+    "distance": distance_constraint,
+    "gear": gear_constraint,
+    "rolling": rolling_constraint,
+}
+
+
+def _constraint(k: int, entry: Any) -> Constraint:
+    where = f"constraint {k + 1}"
+    if not isinstance(entry, Mapping):
+        raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
+    words = dict(entry)
+    kind = words.pop("type", None)
+    if kind not in _MAKERS:
+        raise UnknownNameError("type of constraint", kind, tuple(_MAKERS), where=where)
+    words.setdefault("name", f"{kind}_{k + 1}")
+    try:
+        made: Constraint = _MAKERS[kind](**words)
+    except TypeError as error:
+        raise ArgumentError(
+            str(error).split("() ")[-1],
+            where=f"{where} ({words['name']})",
+            got=entry,
+            remedy="See docs/reference for the fields of each type.",
+        ) from None
+    return made
+
+
+def _entries(text: str, where: str) -> tuple[list[Any], Mapping[str, Any]]:
+    try:
+        import yaml
+    except ImportError:
+        raise BackendError("PyYAML is not installed", where="load_constraints", remedy="pip install pyyaml") from None
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ArgumentError(
+            f"is not YAML: {' '.join(str(error).split())}",
+            where=where,
+            remedy="Correct the line named; strings with colons need quotes.",
+        ) from None
+    if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
+        raise ArgumentError(
+            "expected a list under 'constraints'",
+            where=where,
+            got=content,
+            remedy="constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}",
+        )
+    unknown = set(content) - {"constraints", "reference"}
+    if unknown:
+        raise UnknownNameError("key", sorted(map(str, unknown))[0], ("constraints", "reference"), where=where)
+    return content["constraints"], content.get("reference") or {}
+
+
+# -- MJCF ----------------------------------------------------------------------------------------------------------
+
+_FREE, _SLIDE, _HINGE = 0, 2, 3  # mjtJoint
+_SITE, _TENDON_JOINT, _TENDON_SITE = 6, 1, 3  # mjtObj, mjtWrap
+_CONNECT, _WELD, _JOINT, _TENDON = range(4)  # mjtEq
+_APART = 1e-4  # m and rad by which a body's frame may differ from its link's, as decimals in files make them
+
+
+class _Equalities:
+    """Equality constraints as MuJoCo's compiler has read them, made constraints between links."""
+
+    def __init__(self, model: RobotModel, text: str, path: str) -> None:
+        self.model, self.label = model, path or "MJCF text"
+        self.mujoco, self.m = compile_mjcf(text, path)
+        self.data = self.mujoco.MjData(self.m)
+        self.q = self._at_reference()
+
+    def read(self) -> list[Constraint]:
+        m, made = self.m, []
+        for e in range(m.neq):
+            if m.eq_active0[e]:
+                made += self._constraint(e, int(m.eq_type[e]), self._name("equality", e))
+        return made
+
+    def _name(self, kind: str, i: int) -> str:
+        return mujoco_name(self.mujoco, self.m, kind, i)
+
+    def _refused(self, name: str, why: str, remedy: str) -> ArgumentError:
+        return ArgumentError(why, where=f"{self.label}, equality {name!r}", got=name, remedy=remedy)
+
+    def _constraint(self, e: int, kind: int, name: str) -> list[Constraint]:
+        m = self.m
+        first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        numbers: Array = np.array(m.eq_data[e], dtype=np.float64)
+        if kind in (_CONNECT, _WELD):
+            if int(m.eq_objtype[e]) == _SITE:
+                (a, at_a), (b, at_b) = self._site(first), self._site(second)
+            else:
+                a, b = self._name("body", first), self._name("body", second)
+                at_a, at_b = Pose(position=numbers[:3]), Pose(position=numbers[3:6])
+                if kind == _WELD:  # the anchor is body 2's, the relative pose is seen from body 1
+                    at_a, at_b = Pose(mujoco_rotation(numbers[6:10]), numbers[3:6]), Pose(position=numbers[:3])
+            self._check_frames(name, a, b)
+            points = {"point_a": at_a.position, "point_b": at_b.position}
+            if kind == _CONNECT:
+                return [point_constraint(name, a, b, **points)]
+            return [weld_constraint(name, a, b, **points, rpy_a=at_a.rpy(), rpy_b=at_b.rpy())]
+        if kind == _JOINT:
+            return self._coupling(name, first, second, numbers)
+        if kind == _TENDON:
+            return self._tendon(name, first, second, numbers)
+        raise self._refused(name, "bodies that bend are not read", "Take the element out.")
+
+    def _coupling(self, name: str, follower: int, leader: int, numbers: Array) -> list[Constraint]:
+        """q₁ − q₁₀ = c₀ + c₁ (q₂ − q₂₀)."""
+        m, b = self.m, self._joint(name, follower)
+        offset = float(m.qpos0[m.jnt_qposadr[follower]] + numbers[0])
+        if leader < 0:
+            return [self._held(name, b, offset)]
+        if numbers[2:5].any():
+            raise self._refused(
+                name,
+                "joints are coupled by a polynomial of higher degree than one",
+                "Only ratio and offset can be had: polycoef='c0 c1 0 0 0'.",
+            )
+        a, ratio = self._joint(name, leader), float(numbers[1])
+        offset -= ratio * float(m.qpos0[m.jnt_qposadr[leader]])
+        if self._is_mimic(b, a, ratio, offset):
+            return []
+        return [gear_constraint(name, a, b, ratio=ratio, offset=offset)]
+
+    def _held(self, name: str, joint: str, position: float) -> Constraint:
+        """A joint that stands still: its links are one body."""
+        j = self.model.joint(joint)
+        at = j.origin @ joint_pose(j, np.array([position]))
+        return weld_constraint(name, j.parent, j.child, point_a=at.position, rpy_a=at.rpy(), point_b=(0, 0, 0),
+                               rpy_b=(0, 0, 0))  # fmt: skip
+
+    def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
+        m = self.m
+        if other >= 0:
+            raise self._refused(name, "two tendons are coupled", "Only the length of one tendon can be held.")
+        parts = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon]))
+        kinds = {int(m.wrap_type[k]) for k in parts}
+        if len(parts) != 2 or kinds not in ({_TENDON_SITE}, {_TENDON_JOINT}):
+            raise self._refused(
+                name,
+                f"its tendon {self._name('tendon', tendon)!r} passes over more than two sites or joints, or over a geom",
+                "Only a straight line between two sites, or two joints, can be had.",
+            )
+        length = float(m.tendon_length0[tendon] + numbers[0])
+        if kinds == {_TENDON_SITE}:
+            (a, at_a), (b, at_b) = (self._site(int(m.wrap_objid[k])) for k in parts)
+            self._check_frames(name, a, b)
+            return [
+                distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length),
+            ]
+        (a, c_a), (b, c_b) = ((self._joint(name, int(m.wrap_objid[k])), float(m.wrap_prm[k])) for k in parts)
+        if c_b == 0.0:
+            raise self._refused(name, f"joint {b!r} has no part in its tendon", "Give it a coefficient other than 0.")
+        return [gear_constraint(name, a, b, ratio=-c_a / c_b, offset=length / c_b)]
+
+    def _joint(self, name: str, j: int) -> str:
+        joint = self._name("joint", j)
+        if joint not in self.model.moving_joint_names:
+            raise UnknownNameError(
+                "joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}"
+            )
+        return joint
+
+    def _is_mimic(self, follower: str, leader: str, ratio: float, offset: float) -> bool:
+        mimic = self.model.joint(follower).mimic
+        return (
+            mimic is not None
+            and mimic.joint == leader
+            and bool(np.allclose((mimic.multiplier, mimic.offset), (ratio, offset), rtol=1e-6, atol=1e-6))
+        )
+
+    def _site(self, i: int) -> tuple[str, Pose]:
+        m = self.m
+        return self._name("body", int(m.site_bodyid[i])), Pose(mujoco_rotation(m.site_quat[i]), np.array(m.site_pos[i]))
+
+    def _at_reference(self) -> Array:
+        """Our configuration at MuJoCo's reference, whose own state is then brought to where mimic joints are."""
+        m, model = self.m, self.model
+        q = model.neutral()
+        there = []
+        for j in range(m.njnt):
+            name, at = self._name("joint", j), int(m.jnt_qposadr[j])
+            if name not in model.moving_joint_names:
+                continue
+            kind = model.joint(name).type
+            if model.joint(name).mimic is not None:
+                there.append((name, at))
+            elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
+                q[model.q_slice(name)] = m.qpos0[at]
+            elif int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
+                q[model.q_slice(name)] = [*m.qpos0[at : at + 3], *m.qpos0[at + 4 : at + 7], m.qpos0[at + 3]]
+        for name, at in there:
+            i = model.body_index(name)
+            master = float(q[int(model.q_index[i])])
+            self.data.qpos[at] = float(model.mimic_multiplier[i]) * master + float(model.mimic_offset[i])
+        self.mujoco.mj_kinematics(m, self.data)
+        return q
+
+    def _check_frames(self, name: str, a: str, b: str) -> None:
+        """Points are given in the frames of bodies, so these must be the links'."""
+        ours, theirs = [], []
+        for body in (a, b):
+            if body == WORLD:
+                ours.append(np.eye(4))
+                theirs.append(np.eye(4))
+                continue
+            if body not in self.model.link_names:
+                where = f"{self.label}, equality {name!r}"
+                raise UnknownNameError("link", body, self.model.link_names, where=where)
+            ours.append(np.asarray(link_pose(self.model, self.q, body)))
+            placed = np.eye(4)
+            placed[:3, :3] = self.data.body(body).xmat.reshape(3, 3)
+            placed[:3, 3] = self.data.body(body).xpos
+            theirs.append(placed)
+        one, other = (np.linalg.inv(x) @ y for x, y in (ours, theirs))
+        apart = max(np.abs(one[:3, 3] - other[:3, 3]).max(), np.abs(one[:3, :3] - other[:3, :3]).max())
+        if apart > _APART:
+            raise self._refused(
+                name,
+                f"seen from {a!r}, body {b!r} is not where the link {b!r} is: they differ by {apart:.3g} m or rad",
+                "Write the constraint in YAML, with points in the frames of the URDF's links.",
+            )

@@ -145,7 +145,7 @@ def test_warnings_errors_and_the_command_that_goes_on(tmp_path, capsys):
 
 def test_version():
     run = [sys.executable, "-m", "robot_dynamics_ros", "--version"]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout.strip() == f"robot_dynamics {rd.__version__}"
 
 
@@ -157,7 +157,7 @@ def test_tab_completion_knows_commands_robots_and_options(tmp_path):
         environment = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
         out = tmp_path / "out"
         environment["_ARGCOMPLETE_STDOUT_FILENAME"] = str(out)
-        subprocess.run(run, env={**os.environ, **environment}, timeout=60, check=False, capture_output=True)
+        subprocess.run(run, env={**os.environ, **environment}, timeout=120, check=False, capture_output=True)
         return {word.strip() for word in out.read_text().splitlines()}
 
     assert complete("robot_dynamics mon") == {"monte_carlo"}
@@ -167,7 +167,7 @@ def test_tab_completion_knows_commands_robots_and_options(tmp_path):
 
 def test_nobody_reads_the_output():
     run = f"{sys.executable} -m robot_dynamics_ros info two_arm_torso --json | head -c 1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=120)
     assert done.stderr == "" and done.stdout[0] == "{" and done.stdout.strip()[1:] in ("0", "141")
 
 

@@ -35,7 +35,7 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
         assert run.stdout.readline() == "at work\n"
         time.sleep(after)  # imports, compilation, the search: wherever it is by then
         run.send_signal(number)
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=120)
     finally:
         run.kill()
     assert run.returncode == code and "Traceback" not in err
@@ -72,13 +72,13 @@ def run(given):
 cli._run = run
 sys.exit(cli.main([]))
 """
-    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
     assert run.returncode == 143 and run.stderr == "error: terminated\n"
 
 
 def test_nothing_heavy_is_imported_before_signals_are_handled():
     check = "import sys, robot_dynamics_ros.cli.main; print({'numpy', 'scipy', 'rclpy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "set()"
 
 
@@ -108,6 +108,6 @@ def test_the_nodes_of_the_demonstration_end_with_it(tmp_path):
         assert len(children) == 2 and all(alive(pid) for pid in children)
         run.send_signal(signal.SIGTERM)
         run.send_signal(signal.SIGTERM)  # an impatient one
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=120)
     assert run.returncode == 143 and "Traceback" not in err
     assert not any(alive(pid) for pid in children)

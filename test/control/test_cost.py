@@ -1,11 +1,11 @@
 """What the cycle leaves behind: nothing."""
 
-import gc
 import tracemalloc
 
 import numpy as np
 import pytest
 from support.closed_loop import mid
+from support.memory import least_memory
 
 import robot_dynamics_ros as rd
 
@@ -34,16 +34,11 @@ def test_cycles_leave_no_memory_behind(law):
     tracemalloc.start()
     try:
         cycles(2000)  # until numpy's and the interpreter's free lists are full
-        gc.collect()
-        before, _ = tracemalloc.get_traced_memory()
-        tracemalloc.reset_peak()
-        cycles(1000)
-        gc.collect()
-        after, peak = tracemalloc.get_traced_memory()
+        left, peak = least_memory(lambda: cycles(500))
     finally:
         tracemalloc.stop()
-    assert after - before < 2048  # less than two bytes a cycle
-    assert peak - before < 32768
+    assert left < 1024  # about two bytes a cycle
+    assert peak < 32768
 
 
 def test_arrays_handed_out_stay_the_same_objects():

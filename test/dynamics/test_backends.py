@@ -136,15 +136,20 @@ def test_nothing_is_allocated_in_a_cycle(backend):
         mass(q, M)
         both(q, v, a, tau, wrenches)
 
+    def grown():
+        before = tracemalloc.take_snapshot()
+        for _ in range(200):
+            cycle()
+        after = tracemalloc.take_snapshot().compare_to(before, "lineno")
+        return sum(s.count_diff for s in after if s.size_diff > 0 and "tracemalloc" not in str(s.traceback))
+
     cycle()
     tracemalloc.start()
-    before = tracemalloc.take_snapshot()
-    for _ in range(200):
-        cycle()
-    after = tracemalloc.take_snapshot()
-    tracemalloc.stop()
-    grown = [s for s in after.compare_to(before, "lineno") if s.size_diff > 0 and "tracemalloc" not in str(s.traceback)]
-    assert sum(s.count_diff for s in grown) < 10, grown
+    try:
+        least = min(grown() for _ in range(3))  # threads that tests before have left may allocate in one of them
+    finally:
+        tracemalloc.stop()
+    assert least < 10
 
 
 @needs_compiler

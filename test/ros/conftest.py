@@ -32,7 +32,8 @@ def peer(domain: int) -> Iterator[object]:
 def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
     """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the test.
 
-    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.
+    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.  A controller waits a minute for
+    joint states if nothing else is given: a machine that stops this process for a moment must not bring the safe command.
     """
     running: list[NodeProcess] = []
 
@@ -46,6 +47,8 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
     def begin(
         name: str, remap: dict[str, str] | None = None, params_file: object = None, **parameters: object
     ) -> NodeProcess:
+        if name == "controller":
+            parameters = {"state_timeout": 60.0, **parameters}
         arguments = ["--ros-args", *(["--params-file", str(params_file)] if params_file else [])]
         for key, value in parameters.items():
             arguments += ["-p", f"{key.replace('__', '.')}:={text(value)}"]
@@ -57,7 +60,7 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
 
     yield begin
     for process in running:
-        process.stop(signal.SIGTERM, 5.0)
+        process.stop(signal.SIGTERM, 20.0)
 
 
 @pytest.hookimpl(hookwrapper=True)

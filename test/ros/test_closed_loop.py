@@ -96,7 +96,7 @@ class Relay:
         return stamp_of(self.states[-1]) if self.states else 0
 
     def until(self, time: int, what: str) -> None:
-        self.peer.wait(lambda: self.now >= time, what, 90.0)
+        self.peer.wait(lambda: self.now >= time, what, 120.0)
 
 
 def begin(start, model, *, joints=None, robot=None, controller=None):
@@ -156,6 +156,7 @@ def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly
 
     assert all(list(m.name) == SHUFFLED for m in relay.states)
     assert all(len(m.position) == len(m.velocity) == len(m.effort) == 6 for m in relay.states)
+    peer.wait(lambda: descriptions, "the description")
     assert descriptions[0].data == robot_path(ROBOT).read_text()
     error = errors(model, motion, begun, relay.states)
     # the model is exact, friction included: what remains is the delay of one period and the breakaway from rest
@@ -193,7 +194,7 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
     }
     relay = Relay(peer)
     peer.wait(lambda: all(wrenches.values()) and all(true_wrenches.values()), "joint wrenches")
-    _, begun = follow(peer, model, relay, duration=4.0)
+    _, begun = follow(peer, model, relay, duration=2.5)
 
     robot = rd.load_urdf(robot_path(ROBOT), armature={name: 0.1 for name in model.joint_names})
     states = {
@@ -252,8 +253,9 @@ def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
     message = WrenchStamped()
     message.header.frame_id = link = model.joint("wrist_1_joint").child
     message.wrench.force.z = 4.0
-    pushes.publish(message)
-    relay.until(relay.now + 2 * 10**9, "the estimate to settle")
+    for _ in range(20):  # one may be lost
+        pushes.publish(message)
+        relay.until(relay.now + 10**8, "the estimate to settle")
     seen = stamp_of(estimates[-1])
     state = next(m for m in reversed(relay.states) if stamp_of(m) <= seen)
     q = in_model_order(model, state, "position")

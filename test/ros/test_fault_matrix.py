@@ -420,7 +420,7 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
     begin = time.monotonic()
     stack.peer.spin_for(0.1)  # what was on its way
     heard = len(stack.heard)
-    stack.peer.wait(lambda: len(stack.heard) > heard and stack.good(), "recovery", 20.0)
+    stack.peer.wait(lambda: len(stack.heard) > heard and stack.good(), "recovery")
     recovery = time.monotonic() - begin
     stack.bounded()
     assert stack.process.exit_code is None, stack.process.output()[-2000:]
@@ -434,7 +434,7 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
                 stack.peer.wait(noticed, "", 2.5)
                 break
             fault.inject(stack)
-        stack.peer.wait(noticed, f"a count of {fault.cause}, not {stack.counts()}", 10.0)
+        stack.peer.wait(noticed, f"a count of {fault.cause}, not {stack.counts()}", 30.0)
     grown = (
         sorted(cause for cause, n in stack.counts().items() if n > before[cause]) if stack.process.pid == pid else []
     )

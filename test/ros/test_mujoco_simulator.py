@@ -141,7 +141,7 @@ def _message(effort):
 )
 def test_a_start_that_cannot_succeed_says_why_and_fails(start, given, words):
     simulator = start("simulator", robot_description_file="two_link", **given)
-    assert simulator.wait(30.0) == 1
+    assert simulator.wait(60.0) == 1
     assert words in simulator.output()
     assert "Traceback" not in simulator.output()
 

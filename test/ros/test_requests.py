@@ -79,9 +79,9 @@ def test_every_request_is_answered(peer, start):
     for name, (kind, *_) in sorted(services()):
         package, _, type_name = kind.split("/")
         service = getattr(importlib.import_module(f"{package}.srv"), type_name)
-        for _ in range(REQUESTS):
-            request = service.Request()
+        requests = [service.Request() for _ in range(REQUESTS)]
+        for request in requests:
             fill(request, dice)
-            peer.call(service, name, request)  # fails without an answer
-        assert [node.exit_code for node in nodes.values()] == [None] * len(nodes), (name, request)
+        peer.call_again(service, name, requests)  # fails without an answer
+        assert [node.exit_code for node in nodes.values()] == [None] * len(nodes), (name, requests)
     assert not any("Traceback" in node.output() for node in nodes.values())

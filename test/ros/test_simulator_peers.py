@@ -159,7 +159,7 @@ def test_the_robot_may_be_restarted_under_a_running_controller(peer, start, mode
 
     peer.wait(held, "the arm to be held by the controller")
     simulator.send(signal.SIGKILL)
-    simulator.wait(10.0)
+    simulator.wait(60.0)
     last = stamp(bench.states[-1])
     bench.states.clear()
     start("simulator", **{**settings, "initial_positions__shoulder": 0.25})

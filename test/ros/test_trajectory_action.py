@@ -114,8 +114,8 @@ def test_a_goal_that_cannot_be_followed_ends_with_code_and_reason(arm):
 
 
 def test_cancelling_brings_the_arm_to_a_stop_and_holds(arm):
-    handle = FakeServer.latest.send(arm.goal((2.0, [1.5, 0.5])))
-    arm.peer.wait(lambda: np.abs(arm.controller.reference[1]).max() > 0.3, "motion")
+    handle = FakeServer.latest.send(arm.goal((6.0, [1.5, 0.5])))
+    arm.peer.wait(lambda: np.abs(arm.controller.reference[1]).max() > 0.1, "motion")
     assert FakeServer.latest.cancel(handle)
     assert arm.end(handle)[:2] == ("canceled", ResultCode.SUCCESSFUL)
     arm.peer.wait(lambda: not arm.controller.reference[1].any(), "rest")

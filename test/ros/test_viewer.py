@@ -107,7 +107,7 @@ def test_it_shows_what_is_on_the_network_and_a_bad_page_does_not_stop_it(start, 
     with Page(address) as page:
         page.raw("no message of the page")
         assert wait_for(lambda: not page.open)
-    assert viewer.wait_for_output("browser_not_a_message", 10.0)
+    assert viewer.wait_for_output("browser_not_a_message", 30.0)
     markers.clear()
     peer.wait(lambda: markers, "markers after the bad page")
     assert viewer.stop() == 0
@@ -135,8 +135,8 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
             )
         return bool(markers)
 
-    peer.wait(told, "markers of the right robot", 40.0)
-    assert viewer.output().count("showing 'two_link'") == 2
+    peer.wait(told, "markers of the right robot")
+    peer.wait(lambda: viewer.output().count("showing 'two_link'") == 2, "both robots in the log")
 
 
 @pytest.mark.middleware
@@ -227,8 +227,12 @@ def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
                 break
     assert any(abs(push.wrench.force.x) + abs(push.wrench.force.y) + abs(push.wrench.force.z) > 1.0 for push in pushes)
     assert np.abs(np.array(states[-1].position) - still).max() > 0.02
-    last = pushes[-1].wrench.force
-    assert (last.x, last.y, last.z) == (0.0, 0.0, 0.0)  # let go with the mouse
+
+    def let_go() -> bool:
+        last = pushes[-1].wrench.force
+        return (last.x, last.y, last.z) == (0.0, 0.0, 0.0)
+
+    peer.wait(let_go, "the end of the push with that of the mouse")
 
 
 def robot_pixel(browser: Browser) -> tuple[float, float]:

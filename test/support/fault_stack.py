@@ -77,7 +77,7 @@ class Stack:
     def close(self) -> None:
         """End everything."""
         if self.process is not None:
-            self.process.stop(signal.SIGTERM, 5.0)
+            self.process.stop(signal.SIGTERM, 20.0)
         self.peer.__exit__()
 
     def publish(self, message: Any, topic: str, message_type: type | None = None, times: int = 1) -> None:
@@ -115,7 +115,7 @@ class Stack:
         """Kill the node's process, and start another."""
         self.signal(signal.SIGKILL)
         assert self.process is not None
-        self.process.wait(5.0)
+        self.process.wait(30.0)
         self.start()
 
     def set_parameter(self, name: str, value: ParameterValue) -> Any:

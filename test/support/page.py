@@ -75,13 +75,13 @@ class Page:
         self._socket.close()
 
 
-def wait_for(condition: Any, seconds: float = 20.0) -> bool:
+def wait_for(condition: Any, seconds: float = 60.0) -> bool:
     """Wait until something holds; ``False`` if time is up before."""
     import time
 
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            return False
+            return bool(condition())
         time.sleep(0.01)
     return True

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
@@ -48,18 +49,30 @@ class Peer:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0.0:
             self.executor.spin_once(timeout_sec=left)
+        self.drain()
 
-    def wait(self, condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
+    def drain(self) -> None:
+        """Hear everything that has arrived, however long this process has been stopped."""
+        with contextlib.suppress(TimeoutException):
+            for _ in range(1000):
+                handler, _, _ = self.executor.wait_for_ready_callbacks(timeout_sec=0.0)
+                handler()
+                handler.result()
+
+    def wait(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Any:
         """Listen until ``condition`` is true, and return it; fail after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         while not (value := condition()):
             if time.monotonic() > deadline:
+                self.drain()  # it may be here, and only this process have been stopped
+                if value := condition():
+                    return value
                 raise AssertionError(f"waited {timeout:g} s in vain for {what}")
             self.executor.spin_once(timeout_sec=0.02)
         return value
 
     def insist(self, publisher: Any, message: Any, condition: Callable[[], Any], what: str) -> None:
-        """Publish a message until ``condition`` is true: best effort may lose it; fail after 30 seconds."""
+        """Publish a message until ``condition`` is true: best effort may lose it; fail after a minute."""
         again = self.node.create_timer(0.5, lambda: publisher.publish(message))
         publisher.publish(message)
         try:
@@ -67,14 +80,21 @@ class Peer:
         finally:
             self.node.destroy_timer(again)
 
-    def call(self, service_type: type, name: str, request: Any, timeout: float = 20.0) -> Any:
+    def call(self, service_type: type, name: str, request: Any, timeout: float = 60.0) -> Any:
         """Call a service and return the response."""
+        return self.call_again(service_type, name, [request], timeout)[0]
+
+    def call_again(self, service_type: type, name: str, requests: Iterable[Any], timeout: float = 60.0) -> list[Any]:
+        """Call a service with one request after the other and return the responses."""
         client = self.node.create_client(service_type, name)
         self.wait(client.service_is_ready, f"service {name}", timeout)
-        future = client.call_async(request)
-        self.wait(future.done, f"an answer of {name}", timeout)
+        responses = []
+        for request in requests:
+            future = client.call_async(request)
+            self.wait(future.done, f"an answer of {name}", timeout)
+            responses.append(future.result())
         self.node.destroy_client(client)
-        return future.result()
+        return responses
 
     def subscribed(self, publisher: Any, count: int = 1) -> None:
         """Wait until somebody listens to a publisher."""

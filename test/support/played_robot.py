@@ -47,6 +47,13 @@ class Robot:
     def quiet(self) -> None:
         self._timer.cancel()
 
+    def fall_silent(self) -> None:
+        """Say no more, and hear every answer to what was said: two rounds of a service come after them."""
+        self.quiet()
+        for _ in range(2):
+            state(self.peer)
+        self.peer.drain()
+
     def talk(self) -> None:
         self._timer.reset()
 

@@ -6,7 +6,6 @@ import math
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.outputs import RateDivider
@@ -71,6 +70,9 @@ class _PosePublisher:
         position.x, position.y, position.z = numbers[:3]
         orientation.x, orientation.y, orientation.z, orientation.w = numbers[3:]
         self._template = Template(message, numbers)
+        from scipy.spatial.transform import Rotation  # takes long to import, and few simulators need it
+
+        self._rotation = Rotation
         self.wanted = False
 
     def look_for_listeners(self) -> None:
@@ -78,7 +80,7 @@ class _PosePublisher:
 
     def publish(self, pose, stamp: int) -> None:
         (numbers,) = self._template.blocks
-        numbers[:3], numbers[3:] = pose[:3, 3], Rotation.from_matrix(pose[:3, :3]).as_quat()
+        numbers[:3], numbers[3:] = pose[:3, 3], self._rotation.from_matrix(pose[:3, :3]).as_quat()
         if not math.isfinite(numbers.dot(numbers)):
             return
         self._template.stamp(stamp)

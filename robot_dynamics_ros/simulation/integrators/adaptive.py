@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -37,6 +36,9 @@ class Adaptive:
         self.method = method
         self.order = _ORDERS[method]
         self.rtol, self.atol = float(rtol), float(atol)
+        from scipy.integrate import solve_ivp  # takes longer to import than the rest of a node
+
+        self._solve = solve_ivp
 
     def step(self, system, t: float, y: Array, h: float) -> Array:  # type: ignore[no-untyped-def]
         def rate(time: float, state: Array) -> Array:
@@ -44,7 +46,7 @@ class Adaptive:
             system.derivative(t + time, np.ascontiguousarray(state), out)
             return out
 
-        solution = solve_ivp(
+        solution = self._solve(
             rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
         )
         if not solution.success:

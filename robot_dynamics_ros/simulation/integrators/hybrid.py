@@ -11,7 +11,6 @@ has run through a stop, the earliest such moment is located, the state is taken 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import Complementarity
@@ -48,6 +47,9 @@ class HybridStepper:
         self._fallback = TimeStepper(system)
         self._problem = Complementarity(system.memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
+        from scipy.optimize import brentq  # takes long to import: here, not in a step
+
+        self._find_root = brentq
 
     def advance(self, t: float, y: Array, h: float) -> Array:
         """The state at ``t + h``; ``y`` is not changed."""
@@ -158,7 +160,7 @@ class HybridStepper:
             return value
 
         if nearest(0.0) > 0.0:
-            brentq(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
+            self._find_root(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
         else:  # past an event already: cannot get earlier than now, so take the smallest step that moves
             nearest(1e-12 * h)
         state = found.copy()

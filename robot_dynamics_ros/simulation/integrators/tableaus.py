@@ -7,11 +7,11 @@ the tables of orders 5(4) and 8(5,3) by Dormand and Prince are SciPy's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy.integrate import DOP853, RK45
 
 from robot_dynamics_ros.model.description import Array, frozen_array
 
@@ -64,12 +64,16 @@ def _tableau(name: str, order: int, rows: Sequence[Sequence[float]], weights: Se
     return Tableau(name, order, frozen_array(A, (s, s)), frozen_array(weights, (s,)), frozen_array(A.sum(axis=1), (s,)))
 
 
-def _from_scipy(name: str, order: int, method: type) -> Tableau:
-    s = len(method.B)  # type: ignore[attr-defined]
-    return _tableau(name, order, [list(method.A[i, :i]) for i in range(1, s)], list(method.B))  # type: ignore[attr-defined]
+@cache
+def _from_scipy(name: str, order: int, method: str) -> Tableau:
+    from scipy import integrate  # takes longer to import than the rest of a node
+
+    found = getattr(integrate, method)
+    return _tableau(name, order, [list(found.A[i, :i]) for i in range(1, len(found.B))], list(found.B))
 
 
-TABLEAUS: dict[str, Tableau] = {
+_SCIPYS = {"rk5": (5, "RK45"), "rk8": (8, "DOP853")}
+_OURS = {
     tableau.name: tableau
     for tableau in (
         _tableau("euler", 1, [], [1.0]),
@@ -77,7 +81,6 @@ TABLEAUS: dict[str, Tableau] = {
         _tableau("heun", 2, [[1.0]], [1 / 2, 1 / 2]),
         _tableau("rk3", 3, [[1 / 2], [-1.0, 2.0]], [1 / 6, 2 / 3, 1 / 6]),
         _tableau("rk4", 4, [[1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]),
-        _from_scipy("rk5", 5, RK45),
         _tableau(
             "rk6",
             6,
@@ -91,7 +94,25 @@ TABLEAUS: dict[str, Tableau] = {
             ],
             [11 / 120, 0.0, 27 / 40, 27 / 40, -4 / 15, -4 / 15, 11 / 120],
         ),
-        _from_scipy("rk8", 8, DOP853),
     )
 }
+
+
+_NAMES = ("euler", "midpoint", "heun", "rk3", "rk4", "rk5", "rk6", "rk8")
+
+
+class _Tableaus(Mapping[str, Tableau]):
+    """SciPy's tables are read when they are asked for."""
+
+    def __getitem__(self, name: str) -> Tableau:
+        return _from_scipy(name, *_SCIPYS[name]) if name in _SCIPYS else _OURS[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+
+TABLEAUS: Mapping[str, Tableau] = _Tableaus()
 """The explicit methods by name."""

@@ -22,7 +22,7 @@ ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.p
 
 RATIOS ?= build/ratios.json
 
-.PHONY: help demo test test-faults test-matrix fuzz soak bench docs pictures lint clean
+.PHONY: help demo test test-faults test-matrix fuzz soak bench docs figures pictures lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
@@ -33,6 +33,7 @@ help:
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
 	@echo "make bench                             speed, side by side with the peers; what changed since benchmarks/results/ratios.json"
 	@echo "make docs                              the documentation as a site, in build/site"
+	@echo "make figures [ARGS=--all]              measure the tables of the documentation anew, on an idle machine"
 	@echo "make pictures                          every picture of the documentation, drawn anew"
 	@echo "make lint                              ruff and mypy"
 
@@ -93,6 +94,9 @@ bench: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
 	@echo "open build/site/index.html"
+
+figures: $(VENV)/.test
+	$(BIN)/python -m docs.generate.measure $(ARGS)
 
 pictures: $(VENV)/.test
 	$(BIN)/python -m docs.images.all_pictures $(ARGS)

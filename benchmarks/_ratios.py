@@ -50,7 +50,7 @@ def keep(benchmark: str, ratios: dict[str, float]) -> None:
         found = _read(path)
         found[benchmark] = {
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "machine": _machine(),
+            "machine": machine(),
             "load": round(os.getloadavg()[0], 2),
             "ratios": {name: float(f"{value:.4g}") for name, value in ratios.items()},
         }
@@ -62,7 +62,7 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _machine() -> str:
+def machine() -> str:
     """The processor and how many of it, Python."""
     name = platform.machine()
     info = Path("/proc/cpuinfo")

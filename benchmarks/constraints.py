@@ -16,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 
 import robot_dynamics_ros as rd
+from benchmarks._results import write
 
 
 def theirs(loops, q, v, tau):
@@ -69,6 +70,7 @@ def main() -> None:
         if c.kind == "hinge"
     ]
     print(f"{'mechanism':28} {'ours, µs':>9} {'Pinocchio, µs':>14} {'ratio':>6}  {'accelerations differ by':>24}")
+    timed = {}
     for name, loops, guess in (
         ("four-bar, point", four_bar("point"), [0.7, 0.3, 1.0]),
         ("arm with parallel gripper", rd.Constraints(arm.model, points), np.full(arm.model.nq, 0.2)),
@@ -84,6 +86,7 @@ def main() -> None:
         order = [bridge.model.joints[bridge.model.getJointId(n)].idx_v for n in model.joint_names]
         apart = np.abs(found[order] - a).max() / np.abs(a).max()
         ours, other = best(lambda r=run, x=(q, v, tau, none, a, reactions): r(*x), 20000), best(pinocchio, 5000)
+        timed[name] = {"ours, µs": ours, "Pinocchio, µs": other}
         print(f"{name:28} {ours:9.3f} {other:14.3f} {other / ours:6.1f}  {apart:24.1e}")
     hinge = arm
     q, v = hinge.consistent_state(np.full(arm.model.nq, 0.2))
@@ -91,6 +94,7 @@ def main() -> None:
     a, reactions = np.empty(arm.model.nv), np.empty(hinge.rows)
     call = best(lambda: run(q, v, np.zeros(arm.model.nv), np.zeros(2), a, reactions), 5000)
     print(f"{'the same, hinges and gear':28} {call:9.3f}")
+    write("constraints", {"mechanisms": timed})
 
 
 if __name__ == "__main__":

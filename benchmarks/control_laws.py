@@ -7,6 +7,7 @@ rad/s, with the inertia of the start pose; friction is compensated at the refere
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._closed_loop import arm, closed_loop, home
+from benchmarks._results import write
 
 OMEGA = 20.0
 NOISE = rd.SensorSettings(position_noise=5e-5, velocity_noise=5e-3, seed=1)
@@ -38,7 +40,7 @@ CASES = (
     Case("1 ms late", delay=1),
     Case("5 ms late", delay=5),
     Case("noise", sensors=NOISE),
-    Case("all: 10 %, 30 %, 1 ms, noise", 1.1, 1.3, 1, NOISE),
+    Case("all", 1.1, 1.3, 1, NOISE),
 )
 RATES = (200, 500, 1000)
 FREQUENCIES = (10.0, 20.0, 40.0, 60.0, 80.0, 120.0, 160.0, 240.0, 320.0, 480.0, 640.0, 960.0)
@@ -113,38 +115,52 @@ def highest_frequency(model: rd.RobotModel, title: str, rate: int, delay: int) -
     return stable
 
 
+def by_case(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
+    """Law → case → root mean square and largest error, mrad, at 1 kHz."""
+    return {title: {case.name: track(model, law, case)[:2] for case in CASES} for title, law in laws(model).items()}
+
+
+def by_rate(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
+    """Law → rate in Hz → largest error, mrad, and largest speed while standing, mrad/s; the exact model."""
+    return {
+        title: {str(rate): track(model, law, CASES[0], rate)[1:] for rate in RATES}
+        for title, law in laws(model).items()
+    }
+
+
+def stability(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Law → rate in Hz → highest stable frequency, rad/s, with efforts at once and one period late; no friction."""
+    return {
+        title: {str(rate): tuple(highest_frequency(model, title, rate, k) for k in (0, 1)) for rate in RATES}
+        for title in ("computed torque", "feedforward + PD")
+    }
+
+
+PARTS = {
+    "error of all joints and largest error, mrad": by_case,
+    "largest error, mrad, and speed while standing, mrad/s": by_rate,
+    "highest stable frequency, rad/s, at once and late": stability,
+}
+
+
 def main() -> int:
-    """Print the tables in Markdown; 1 if computed torque is not stable somewhere."""
-    worst = 0
-    for name in ("six_axis", "seven_axis"):
+    """Print the tables; 1 if computed torque is not stable somewhere."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.control_laws", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.parse_args()
+    figures: dict[str, dict[str, dict[str, dict[str, tuple[float, ...]]]]] = {}
+    for name in LINKS:
         model = arm(name)
-        print(f"\n{name}, 1 kHz: error in mrad, root mean square / largest\n")
-        print("| law | " + " | ".join(case.name for case in CASES) + " |")
-        print("|---" * (len(CASES) + 1) + "|")
-        for title, law in laws(model).items():
-            cells = []
-            for case in CASES:
-                rms, most, _ = track(model, law, case)
-                cells.append(f"{rms:.2g} / {most:.2g}" if np.isfinite(rms) else "lost")
-            print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
-        print(f"\n{name}, exact model: largest error in mrad / speed while standing in mrad/s, by rate\n")
-        print("| law | " + " | ".join(f"{rate} Hz" for rate in RATES) + " |")
-        print("|---" * (len(RATES) + 1) + "|")
-        for title, law in laws(model).items():
-            cells = []
-            for rate in RATES:
-                _, most, speed = track(model, law, CASES[0], rate)
-                stable = speed < 5.0
-                cells.append(f"{most:.2g} / {speed:.1f}" if stable else "unstable")
-                worst |= int(not stable and title == "computed torque")
-            print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
-        print(f"\n{name}, no friction: highest stable frequency in rad/s, efforts at once / one period late\n")
-        print("| law | " + " | ".join(f"{rate} Hz" for rate in RATES) + " |")
-        print("|---" * (len(RATES) + 1) + "|")
-        for title in ("computed torque", "feedforward + PD"):
-            cells = [" / ".join(f"{highest_frequency(model, title, rate, k):g}" for k in (0, 1)) for rate in RATES]
-            print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
-    return worst
+        for part, measured in PARTS.items():
+            found = figures.setdefault(part, {})[name] = measured(model)
+            print(f"\n{name}: {part}\n")
+            for title, cells in found.items():
+                row = "".join(f"{case} {' '.join(f'{x:.2g}' for x in pair)}".rjust(26) for case, pair in cells.items())
+                print(f"{title:20}{row}", flush=True)
+    write("control_laws", figures)
+    speeds = figures["largest error, mrad, and speed while standing, mrad/s"]
+    return int(any(not speed < 5.0 for table in speeds.values() for _, speed in table["computed torque"].values()))
 
 
 if __name__ == "__main__":

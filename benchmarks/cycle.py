@@ -14,6 +14,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._ratios import keep
+from benchmarks._results import write
 from robot_dynamics_ros.control import FeedforwardPD, Friction, JointController, Law
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -52,7 +53,7 @@ def median(controller: JointController) -> float:
 
 def main() -> int:
     """Print the figures."""
-    ratios = {}
+    ratios, found = {}, {}
     print(f"µs a cycle, median of {CYCLES}, all joint wrenches with it\n")
     print(f"{'robot':12}{'law':38}{'machine code':>14}{'statements':>12}{'ratio':>8}")
     robots: dict[str, Callable[[], RobotModel]] = {
@@ -68,10 +69,12 @@ def main() -> int:
             fast, slow = median(compiled), median(stated)
             said = "" if compiled.compiled else "  (not compiled)"
             print(f"{robot:12}{name:38}{fast:14.1f}{slow:12.1f}{slow / fast:8.1f}{said}", flush=True)
+            found[f"{robot}, {name}"] = {"machine code, µs": fast, "statements, µs": slow}
             ratios[f"{robot}, {name}: statements over machine code"] = slow / fast
             if robot != "six_axis":
                 break
     keep("cycle", ratios)
+    write("cycle", {"cycles": found})
     return 0
 
 

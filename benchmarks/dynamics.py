@@ -25,6 +25,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._ratios import keep
+from benchmarks._results import write
 from robot_dynamics_ros.dynamics.engine import backends
 from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 
@@ -422,6 +423,8 @@ def main() -> int:
         if options.plot:
             plot(figures["sweep"], options.plot)
     keep("dynamics", _ratios(figures))
+    if not only:
+        write("dynamics", figures)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
     print("\nnot reached:" if missed else "\nall bars reached")

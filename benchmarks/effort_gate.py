@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._results import write
 from benchmarks._ros import keep_to_this_machine, ros_missing
 from benchmarks.round_trip import measure
 
@@ -49,10 +50,13 @@ def main() -> int:
         f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
     )
     print(f"{'':12}{'controller':>14}{'with the gate':>15}{'added':>10}")
+    found = {}
     for percent in (50, 99):
         plain, gated = (float(np.nanpercentile(times[name], percent)) for name in NAMES)
         label = "median" if percent == 50 else f"{percent}th pct."
+        found[label] = {"without, ms": 1e-3 * plain, "with, ms": 1e-3 * gated}
         print(f"{label:12}{plain:11.0f} µs{gated:12.0f} µs{gated - plain:7.0f} µs")
+    write("effort_gate", {"round trip": found, "cycles": args.cycles})
     return 0
 
 

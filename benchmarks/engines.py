@@ -18,10 +18,13 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
+from benchmarks._results import write
 from benchmarks.dynamics import least
 
 DT = 1e-3
 SECONDS = 1.0
+FINER = 4
+"""MuJoCo steps in a step of ours, for the last comparison."""
 LOADED = {"panda": "panda.urdf", "ur5": "ur5_robot.urdf", "tiago": "tiago.urdf"}
 
 
@@ -57,7 +60,7 @@ def pair(model: rd.RobotModel, method: str, **options: object) -> tuple[rd.Plant
 
 
 def differences(model: rd.RobotModel) -> list[float]:
-    """Largest relative difference of accelerations and wrenches; largest distance of positions over a second, twice."""
+    """Largest relative difference of accelerations and wrenches; largest distance of positions over a second, three times."""
     free = {"stops": None, "limiter": False}
     idle = np.zeros(model.nv)
     ours, theirs = pair(rd.robot_model_error(model, friction=0.0), "rk4", **free)
@@ -69,6 +72,10 @@ def differences(model: rd.RobotModel) -> list[float]:
         row.append(float(np.abs(found - expected).max() / np.abs(expected).max()))
     row.append(apart(ours, theirs))
     row.append(apart(*pair(model, "", **free)))
+    ours, _ = pair(model, "", **free)
+    finer = rd.MujocoPlant(model, DT, geometry="none", substeps=FINER, **free)
+    finer.reset(*lively(model))
+    row.append(apart(ours, finer))
     return row
 
 
@@ -101,15 +108,27 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds of timing")
     options = parser.parse_args()
     print(
-        f"{'robot':16}{'joints':>7} | {'acceleration':>13}{'wrenches':>10} | {'1 s, rk4':>10}{'1 s, default':>14} | µs a step: ours, MuJoCo"
+        f"{'robot':16}{'joints':>7} | {'acceleration':>13}{'wrenches':>10} | {'1 s, rk4':>10}{'1 s, default':>14}{'4 steps':>14} | µs a step: ours, MuJoCo"
     )
+    found = {}
     for name, model in robots().items():
-        a, w, close, default = differences(model)
+        a, w, close, default, finer = differences(model)
         ours, theirs = cost(model, 3 if options.quick else 10)
+        found[name] = {
+            "joints": model.nv,
+            "accelerations": a,
+            "joint wrenches": w,
+            "1 s, both rk4": close,
+            "1 s, both default": default,
+            "1 s, both default, 4 MuJoCo steps": finer,
+            "Plant, µs a step": ours,
+            "MujocoPlant, µs a step": theirs,
+        }
         print(
-            f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | {close:10.1e}{default:14.1e} | {ours:10.1f}{theirs:10.1f}",
+            f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | {close:10.1e}{default:14.1e}{finer:14.1e} | {ours:10.1f}{theirs:10.1f}",
             flush=True,
         )
+    write("engines", {"robots": found})
     print(
         "\nacceleration, wrenches: largest difference over the largest value, one state; 1 s: largest distance of any joint, rad"
         f" or m.\nMimic joints are rigid in ours and yield in MuJoCo.  Load {os.getloadavg()[0]:.1f}."

@@ -33,6 +33,7 @@ import numpy as np
 from scipy.signal import butter, filtfilt
 
 import robot_dynamics_ros as rd
+from benchmarks._results import write
 from benchmarks.dynamics import example
 from robot_dynamics_ros.identification import FrictionTerms, IdentificationSettings, identify
 from robot_dynamics_ros.recordings import Recording
@@ -153,11 +154,12 @@ def plain_least_squares(arm: rd.RobotModel, rows: tuple[np.ndarray, ...], traini
     return np.asarray(Y @ x)
 
 
-def row(name: str, left: np.ndarray, more: str = "") -> None:
-    """One line of rms per joint and in all, one of peaks."""
+def row(name: str, left: np.ndarray, more: str = "") -> dict[str, list[float]]:
+    """One line of rms per joint and in all, one of peaks; the same returned."""
     rms, peak = np.sqrt(np.mean(left**2, axis=0)), np.abs(left).max(axis=0)
     print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.mean(left**2)))) + f"  {more}")
     print(f"{'  peak':<26}" + "".join(f"{x:7.2f}" for x in peak), flush=True)
+    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.mean(left**2)))], "largest, N m": peak.tolist()}
 
 
 def memory() -> float:
@@ -167,8 +169,8 @@ def memory() -> float:
 
 def compare(
     arm: rd.RobotModel, published: PublishedModel, t: np.ndarray, q: np.ndarray, effort: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Identify the first rows and print what every model leaves of the last; these are returned."""
+) -> tuple[tuple[np.ndarray, ...], dict[str, dict[str, list[float]]]]:
+    """Identify the first rows and print what every model leaves of the last; these rows and figures are returned."""
     count = int(SHARE * len(t))
     clock = time.perf_counter()
     found = identify(arm, t[:count], q[:count], effort[:count])
@@ -179,11 +181,14 @@ def compare(
     last = tuple(x[test] for x in rows)
     qt, vt, at, measured = last
     print(f"{'':<26}" + "".join(f"{name:>7}" for name in (*(f"J{j}" for j in range(1, 8)), "all")))
-    row("URDF without hand", rd.inverse_dynamics(arm, qt, vt, at) - measured)
-    row("identify", found.predict(qt, vt, at) - measured, f"{took:.1f} s, {used:.0f} MB")
-    row("published model", published.efforts(qt, vt, at) - measured)
-    row("plain least squares", (plain_least_squares(arm, rows, training) - rows[3])[test])
-    return last
+    left = {
+        "URDF without hand": rd.inverse_dynamics(arm, qt, vt, at) - measured,
+        "`identify`": found.predict(qt, vt, at) - measured,
+        "published model": published.efforts(qt, vt, at) - measured,
+        "plain least squares": (plain_least_squares(arm, rows, training) - rows[3])[test],
+    }
+    more = {"`identify`": f"{took:.1f} s, {used:.0f} MB"}
+    return last, {name: row(name, difference, more.get(name, "")) for name, difference in left.items()}
 
 
 def main() -> int:
@@ -202,11 +207,12 @@ def main() -> int:
     before = memory()
     print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n")
     print("times as recorded")
-    qt, vt, at, measured = compare(arm, published, t, q, effort)
+    (qt, vt, at, measured), as_recorded = compare(arm, published, t, q, effort)
     clock = time.perf_counter()
     repaired = Recording.of(arm, t, q, None, effort)
     print(f"\ntimes repaired ({time.perf_counter() - clock:.1f} s): {'; '.join(repaired.notes)}")
-    compare(arm, published, repaired.t, repaired.q, repaired.effort)
+    _, on_repaired = compare(arm, published, repaired.t, repaired.q, repaired.effort)
+    write("identification", {"times as recorded": as_recorded, "times repaired": on_repaired})
     print("\npoor data: the first seconds alone, what they do not show kept from the URDF")
     for seconds in (0.8, 1.5, 3.0, 6.0):
         few = int(np.searchsorted(t, seconds))

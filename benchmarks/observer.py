@@ -14,6 +14,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._closed_loop import arm, closed_loop
+from benchmarks._results import write
 
 SENSORS = rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=3)
 GAIN, LINK = 50.0, "flange"
@@ -123,11 +124,15 @@ def main() -> int:
     model = arm("seven_axis")
     shares = (0.05, 0.1, 0.2)
     thresholds = [share * model.effort_limit for share in shares]
-    false = 0
+    false, figures = 0, {}
     for name, errors in WRONG.items():
         truth = rd.robot_model_error(model, **errors)
         quiet = silence(model, truth, minutes, thresholds)
         print(f"\n{name}, {minutes:g} minutes untouched, observer gain {GAIN:g} 1/s")
+        row = figures[name] = {
+            "largest estimate, N m": quiet.largest.tolist(),
+            "false alarms, threshold 5 %": quiet.alarms[0],
+        }
         print("largest estimate per joint, N m: " + " ".join(f"{x:.2f}" for x in quiet.largest))
         for share, alarms in zip(shares, quiet.alarms, strict=True):
             print(f"false alarms at {share:.0%} of the effort limits: {alarms}")
@@ -135,6 +140,15 @@ def main() -> int:
         for force in (10.0, 30.0):
             error, near, delay, flag = pushes(model, truth, minutes / 5, thresholds[1], force)
             far = error[~near]
+            row[f"pushes of {force:g} N"] = {
+                "number": len(error),
+                "near singular poses": int(near.sum()),
+                "median error, N": float(np.median(far)),
+                "95th percentile of the error, N": float(np.quantile(far, 0.95)),
+                "delay to 63 %, ms": 1e3 * float(np.median(delay)),
+                "share that raises the flag": len(flag) / len(error),
+                "delay of the flag, ms": 1e3 * float(np.median(flag)) if len(flag) else None,
+            }
             print(
                 f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
                 f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
@@ -142,6 +156,7 @@ def main() -> int:
                 f"{len(flag) / len(error):.0%}" + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
                 flush=True,
             )
+    write("observer", {"minutes": minutes, "models": figures})
     return int(false > 0)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._ratios import keep
+from benchmarks._results import write
 from benchmarks._ros import ros_missing
 
 RATE = 1000.0
@@ -93,11 +94,11 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             follower = listener.newest("computed_torque_controller")
         finally:
             listener.close()
-    _report(first, last, follower, shares)
+    found = _report(first, last, follower, shares)
     if bare is None:
         print("C loop       none: there is no C compiler here")
     else:
-        share = float(bare.communicate(timeout=30.0)[0])
+        share = found["C loop: share of regular periods"] = float(bare.communicate(timeout=30.0)[0])
         print(f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time")
         regular = float(last["cycles within 10 % of the period"]) - float(first["cycles within 10 % of the period"])
         regular /= float(last["cycles"]) - float(first["cycles"])
@@ -109,6 +110,7 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
                 "median computing time over the period (less is better)": compute,
             },
         )
+    write("realtime", found)
     return 0
 
 
@@ -130,7 +132,11 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _report(first: dict[str, str], last: dict[str, str], follower: dict[str, str], shares: dict[str, float]) -> None:
+def _report(
+    first: dict[str, str], last: dict[str, str], follower: dict[str, str], shares: dict[str, float]
+) -> dict[str, float]:
+    """Print the figures and return them."""
+
     def grown(key: str) -> float:
         return float(last[key]) - float(first[key])
 
@@ -154,6 +160,18 @@ def _report(first: dict[str, str], last: dict[str, str], follower: dict[str, str
     print(
         f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 {follower['compute p99 [ms]']}"
     )
+    return {
+        "seconds": elapsed,
+        "cycles": cycles,
+        "simulator: share of regular periods": grown("cycles within 10 % of the period") / cycles,
+        "simulator: median period, ms": float(last["period median [ms]"]),
+        "simulator: 99th percentile of the period, ms": float(last["period p99 [ms]"]),
+        "simulated less real time, ms": 1e3 * drift,
+        "given up after halts, ms": 1e3 * lost,
+        "simulator: share of a processor": shares["simulator"],
+        "controller: share of a processor": shares["controller"],
+        "controller: median of computing, ms": float(follower["compute median [ms]"]),
+    }
 
 
 class _Listener:

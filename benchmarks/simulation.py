@@ -17,6 +17,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._ratios import keep
+from benchmarks._results import write
 from benchmarks.dynamics import Call, least, straight_chain
 from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
 from robot_dynamics_ros.model.library import robot_path
@@ -53,8 +54,10 @@ def contestants(model: rd.RobotModel) -> dict[str, tuple[Call, int]]:
     weight = rd.gravity_forces(model, q0)
     efforts = np.ascontiguousarray(weight + wave)
     calls: dict[str, tuple[Call, int]] = {}
-    for name in ("moreau", "semi_implicit_euler", "rk4"):
-        plant = Plant(model, DT, integrator=name)
+    ways: dict[str, dict[str, Any]] = {name: {"integrator": name} for name in ("moreau", "semi_implicit_euler", "rk4")}
+    ways["moreau, compiled=False"] = {"compiled": False}
+    for name, options in ways.items():
+        plant = Plant(model, DT, **options)
 
         def ours(plant: Plant = plant) -> None:
             plant.reset(q0, v0)
@@ -107,10 +110,12 @@ def main() -> int:
     print(f"{'':22}" + "".join(f"{name:>22}" for name in robots()))
     rows: dict[str, list[str]] = {}
     ratios: dict[str, float] = {}
+    rates: dict[str, dict[str, float]] = {}
     for robot, model in robots().items():
         calls = contestants(model)
         cost = least({name: call for name, (call, _) in calls.items()}, 0.02, rounds)
         step = {name: cost[name] / count for name, (_, count) in calls.items()}
+        rates[robot] = {name: 1e3 / value for name, value in step.items()}
         for name, value in step.items():
             peer = "mj_step, one call" if "one call" in name else "mj_step"
             if not name.startswith("mj_step"):
@@ -125,20 +130,19 @@ def main() -> int:
         "\n'mj_step' has soft friction and soft stops."
     )
     keep("simulation", ratios)
-    _batch(rounds)
+    write("simulation", {"thousand steps a second": rates, "million steps a second": _batch(rounds)})
     return 0
 
 
-def _batch(rounds: int) -> None:
-    """Many robots at once, all processors."""
+def _batch(rounds: int) -> dict[str, float]:
+    """Million steps a second of many robots at once; printed, too."""
     model = robots()["seven_axis"]
     rng = np.random.default_rng(0)
     q = rng.uniform(-0.5, 0.5, (512, 7)) + Plant(model, DT).q
     v = rng.uniform(-0.5, 0.5, (512, 7))
     call: dict[str, Any] = {"batch": lambda: rd.rollout(model, q, v, dt=DT, steps=100, stop_stiffness=1e4)}
-    print(
-        f"\n512 seven-axis arms in one rollout: {512 * 100 / least(call, 0.05, rounds)['batch']:.2f} million steps a second"
-    )
+    found = {"512 arms in one rollout": 512 * 100 / least(call, 0.05, rounds)["batch"]}
+    print(f"\n512 seven-axis arms in one rollout: {found['512 arms in one rollout']:.2f} million steps a second")
     plants = [Plant(rd.random_model_error(model, k, friction=0.2), DT) for k in range(8)]
     commands = np.zeros((8, 2000, 7))
     for count in (1, None):
@@ -146,8 +150,10 @@ def _batch(rounds: int) -> None:
         side = {"plants": lambda: rd.run_plants(plants, commands, record=False)}
         rate = 8 * 2000 / least(side, 0.05, rounds)["plants"]
         said = "one thread" if count == 1 else "all processors"
+        found[f"8 plants side by side, {said}"] = rate
         print(f"8 different seven-axis plants side by side, {said}: {rate:.2f} million steps a second")
     print(f"load {os.getloadavg()[0]:.1f}")
+    return found
 
 
 if __name__ == "__main__":

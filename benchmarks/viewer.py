@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._results import write
 from benchmarks._ros import keep_to_this_machine
 from benchmarks.round_trip import measure
 
@@ -77,8 +78,8 @@ def memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def pictures(count: int) -> None:
-    """Pictures a second of a moving arm with all its wrenches; memory."""
+def pictures(count: int) -> dict[str, float]:
+    """Pictures a second of a moving arm with all its wrenches; memory.  Printed and returned."""
     import robot_dynamics_ros as rd
 
     arm = rd.load_robot("six_axis")
@@ -104,6 +105,13 @@ def pictures(count: int) -> None:
         spent = time.perf_counter() - begin
         print(f"one picture: {1e3 * spent / count:.2f} ms of computing")
         print(f"memory over {count} pictures, MB: {' '.join(f'{m:.0f}' for m in marks)}")
+    return {
+        "pictures a second": rate,
+        "one picture, ms": 1e3 * spent / count,
+        "pictures": count,
+        "memory before, MB": marks[0],
+        "memory after, MB": memory(),
+    }
 
 
 def main() -> int:
@@ -127,7 +135,14 @@ def main() -> int:
         a, b = np.nanpercentile(without, percent), np.nanpercentile(watched, percent)
         bar = f" (bar {BAR_ROUND_TRIP}: {'met' if b / a <= BAR_ROUND_TRIP else 'missed'})" if percent == 50 else ""
         print(f"round trip, {percent} %: {a:.0f} µs without, {b:.0f} µs with the viewer: ratio {b / a:.2f}{bar}")
-    pictures(args.pictures)
+    trip = {
+        f"{label}, µs": {
+            way: float(np.nanpercentile(times, percent)) for way, times in (("without", without), ("with", watched))
+        }
+        for percent, label in ((50, "median"), (99, "99th percentile"))
+    }
+    trip["processor time of the controller a state, µs"] = {"without": spent[False], "with": spent[True]}
+    write("viewer", {"round trip": trip, **pictures(args.pictures)})
     return 0
 
 

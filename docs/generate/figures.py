@@ -85,26 +85,385 @@ def batches() -> str:
     return table(("function, ur5", "million states a second", "Pinocchio's parallel function, one thread"), rows)
 
 
+def measured(name: str) -> str:
+    """When, where and how a result file was measured."""
+    made = results(name)["measured"]
+    return f"{made['date']}, {made['machine']}, load average {made['load']:g} before: `{made['command']}`."
+
+
+def share(value: float) -> str:
+    """In per cent."""
+    return f"{100.0 * value:.0f} %"
+
+
+def power(value: float | None) -> str:
+    """One digit and a power of ten; a dash where nothing was measured."""
+    return "–" if value is None else f"{value:.0e}"
+
+
+def short(value: float | None) -> str:
+    """Two significant digits."""
+    return "–" if value is None else f"{value:.2g}"
+
+
+def with_source(text: str, name: str) -> str:
+    """A table and below it the circumstances of its measurement."""
+    return f"{text}\n\n{measured(name)}"
+
+
+SIMULATED = {"six_axis": "six_axis", "seven_axis": "seven_axis", "chain30": "chain of 30"}
+PEERS = {
+    "Plant, moreau": "mj_step",
+    "Plant, semi_implicit_euler": "mj_step",
+    "Plant, rk4": "mj_step",
+    "Plant, moreau, compiled=False": "mj_step",
+    "Plant.run, one call": "mj_step, one call",
+}
+"""What is simulated → what is called in the same way in MuJoCo."""
+
+
+def simulation_speed() -> str:
+    """Thousand steps a second."""
+    rates = results("simulation")["thousand steps a second"]
+    rows = [
+        [name, *(number(rates[robot][name]) for robot in SIMULATED)] for name in (*PEERS, *sorted(set(PEERS.values())))
+    ]
+    return with_source(table(("", *SIMULATED.values()), rows), "simulation")
+
+
+def simulation_ratios() -> str:
+    """Against MuJoCo."""
+    rates = results("simulation")["thousand steps a second"]
+    rows = [
+        [name, *(number(rates[robot][name] / rates[robot][peer]) for robot in SIMULATED)]
+        for name, peer in PEERS.items()
+    ]
+    return table(("", *SIMULATED.values()), rows)
+
+
+def energy_drift() -> str:
+    """Error of the energy of each integrator."""
+    rows = []
+    for name, row in results("energy_drift")["integrators"].items():
+        late = (
+            power(row["after 200 s"]) if row["diverged at, s"] is None else f"diverged at {row['diverged at, s']:.0f} s"
+        )
+        rows.append([f"`{name}`", power(row["after 10 s"]), late])
+    return with_source(table(("integrator", "error after 10 s", "error after 200 s"), rows), "energy_drift")
+
+
+def engines() -> str:
+    """Plant beside MujocoPlant."""
+    columns = ("accelerations", "joint wrenches", "1 s, both rk4", "1 s, both default")
+    rows = [
+        [name, str(row["joints"]), *(power(row[key]) for key in columns[:3]), short(row[columns[3]])]
+        + [number(row[key]) for key in ("Plant, µs a step", "MujocoPlant, µs a step")]
+        for name, row in results("engines")["robots"].items()
+    ]
+    head = ("robot", "joints", *columns, "`Plant.step`, µs", "`MujocoPlant.step`, µs")
+    return with_source(table(head, rows), "engines")
+
+
+def finer_steps() -> str:
+    """Plant beside MujocoPlant with more steps."""
+    head = ("robot", "one MuJoCo step", "four MuJoCo steps")
+    keys = ("1 s, both default", "1 s, both default, 4 MuJoCo steps")
+    found = results("engines")["robots"]
+    return table(head, [[name, *(short(row[key]) for key in keys)] for name, row in found.items()])
+
+
+def comparison_of_simulators() -> str:
+    """Largest difference from rk4."""
+    found = results("comparison")["largest difference from rk4, rad"]
+    names = ("MuJoCo", "Exudyn", "this package, moreau")
+    rows = [[title, *(power(row.get(name)) for name in names)] for title, row in found.items()]
+    return with_source(table(("motion", "MuJoCo RK4", "Exudyn RK44", "`moreau` of this package"), rows), "comparison")
+
+
+def real_time() -> str:
+    """The node at 1 kHz."""
+    found = results("realtime")
+    rows = [
+        ["simulator, periods within 1 ± 0.1 ms", share(found["simulator: share of regular periods"])],
+        ["simulator, median period", f"{found['simulator: median period, ms']:.3f} ms"],
+        ["simulator, 99th percentile of the period", f"{found['simulator: 99th percentile of the period, ms']:.2g} ms"],
+        ["simulated less real time at the end", f"{found['simulated less real time, ms']:.0f} ms"],
+        ["given up after halts of more than 0.1 s", f"{found['given up after halts, ms']:.0f} ms"],
+        ["processor time of the simulator", share(found["simulator: share of a processor"])],
+        ["processor time of the controller", share(found["controller: share of a processor"])],
+        ["controller, median of computing in a cycle", f"{found['controller: median of computing, ms']:.2g} ms"],
+    ]
+    loop = found.get("C loop: share of regular periods")
+    if loop is not None:
+        rows.insert(1, ["loop in C beside them, periods within 1 ± 0.1 ms", share(loop)])
+    return with_source(table((f"six_axis, {found['seconds']:.0f} s", ""), rows), "realtime")
+
+
+def round_trip() -> str:
+    """The controller beside an empty node."""
+    found = results("round_trip")
+    keys = ("controller, µs", "empty node, µs", "ratio, least", "ratio, largest")
+    rows = [
+        [label, *(f"{row[key]:.0f}" for key in keys[:2]), *(f"{row[key]:.2f}" for key in keys[2:])]
+        for label, row in found["percentiles"].items()
+    ]
+    text = table((f"{found['runs']} runs of {found['cycles']} cycles", *keys), rows)
+    return with_source(text, "round_trip")
+
+
+def viewer_cost() -> str:
+    """The controller without and with the viewer, and a picture's cost."""
+    found = results("viewer")
+    rows = [
+        [f"round trip, {what}", f"{row['without']:.0f}", f"{row['with']:.0f}", f"{row['with'] / row['without']:.2f}"]
+        for what, row in (
+            ("median, µs", found["round trip"]["median, µs"]),
+            ("99th percentile, µs", found["round trip"]["99th percentile, µs"]),
+        )
+    ]
+    spent = found["round trip"]["processor time of the controller a state, µs"]
+    rows.append(
+        [
+            "processor time of the controller a state, µs",
+            f"{spent['without']:.0f}",
+            f"{spent['with']:.0f}",
+            f"{spent['with'] / spent['without']:.2f}",
+        ]
+    )
+    alone = [
+        ["one picture with all wrenches, ms of processor", number(found["one picture, ms"])],
+        ["pictures a second while the arm moves", number(found["pictures a second"])],
+        ["memory before, MB", f"{found['memory before, MB']:.0f}"],
+        [f"memory after {found['pictures']} pictures, MB", f"{found['memory after, MB']:.0f}"],
+    ]
+    return (
+        table(("", "without the viewer", "with the viewer", "ratio"), rows)
+        + "\n\n"
+        + with_source(table(("the viewer alone, six_axis", ""), alone), "viewer")
+    )
+
+
+def gate_cost() -> str:
+    """The round trip without and with the effort gate."""
+    rows = [
+        [label, f"{row['without, ms']:.2f}", f"{row['with, ms']:.2f}"]
+        for label, row in results("effort_gate")["round trip"].items()
+    ]
+    return with_source(table(("round trip", "without the gate, ms", "with the gate, ms"), rows), "effort_gate")
+
+
+def cycle() -> str:
+    """One control cycle."""
+    rows = [
+        [
+            name,
+            number(row["machine code, µs"]),
+            number(row["statements, µs"]),
+            number(row["statements, µs"] / row["machine code, µs"]),
+        ]
+        for name, row in results("cycle")["cycles"].items()
+    ]
+    return with_source(
+        table(("robot and law", "machine code, µs", "statement by statement, µs", "ratio"), rows), "cycle"
+    )
+
+
+def wrench_cost() -> str:
+    """Joint wrenches beside efforts."""
+    rows = []
+    for name, row in results("wrenches")["robots"].items():
+        one = row["call"]
+        efforts, both = one["efforts, ns"], one["with wrenches, ns"]
+        rows.append(
+            [name, f"{efforts:.0f}", f"{both:.0f}", f"{both / efforts:.2f}", f"{one['all, world axes, ns']:.0f}"]
+        )
+    head = ("robot", "efforts, ns", "efforts and joint wrenches, ns", "ratio", "every joint, world axes, ns")
+    return with_source(table(head, rows), "wrenches")
+
+
+def constraint_cost() -> str:
+    """Closed loops beside Pinocchio."""
+    rows = [
+        [name, number(row["ours, µs"]), number(row["Pinocchio, µs"])]
+        for name, row in results("constraints")["mechanisms"].items()
+    ]
+    return with_source(
+        table(("mechanism", "this package, µs", "Pinocchio's `constraintDynamics`, µs"), rows), "constraints"
+    )
+
+
+ERRORS = "error of all joints and largest error, mrad"
+BY_RATE = "largest error, mrad, and speed while standing, mrad/s"
+STABLE = "highest stable frequency, rad/s, at once and late"
+ARMS = {"six_axis": "six axes", "seven_axis": "seven axes"}
+
+
+def tracking(robot: str, which: int) -> str:
+    """Root mean square (0) or largest (1) error of each law in each case."""
+    found = results("control_laws")[ERRORS][robot]
+    cases = list(next(iter(found.values())))
+    text = table(("law", *cases), [[law, *(short(row[case][which]) for case in cases)] for law, row in found.items()])
+    return with_source(text, "control_laws") if (robot, which) == ("six_axis", 0) else text
+
+
+def by_rate(part: str, which: int, form: str) -> str:
+    """A figure of each law for each arm and rate."""
+    found = results("control_laws")[part]
+    rates = list(next(iter(found["six_axis"].values())))
+    head = ["law"] + [f"{arm}, {rate} Hz" for arm in ARMS.values() for rate in rates]
+    rows = [
+        [law, *(format(found[robot][law][rate][which], form) for robot in ARMS for rate in rates)]
+        for law in found["six_axis"]
+    ]
+    return table(head, rows)
+
+
+PUSHES = (
+    ("push of 10 N at the flange, median error", "pushes of 10 N", "median error, N", "N"),
+    ("push of 10 N, 95th percentile of the error", "pushes of 10 N", "95th percentile of the error, N", "N"),
+    ("push of 30 N, median error", "pushes of 30 N", "median error, N", "N"),
+    ("push of 30 N, 95th percentile of the error", "pushes of 30 N", "95th percentile of the error, N", "N"),
+    ("delay to 63 % of a push of 30 N", "pushes of 30 N", "delay to 63 %, ms", "ms"),
+    ("delay of the flag", "pushes of 30 N", "delay of the flag, ms", "ms"),
+)
+
+
+def observer() -> str:
+    """Estimates of contacts."""
+    found = results("observer")
+    models = found["models"]
+    minutes = f"{found['minutes']:g} minutes"
+    rows = [
+        [
+            f"false alarms in {minutes}, threshold 5 %",
+            *(str(row["false alarms, threshold 5 %"]) for row in models.values()),
+        ]
+    ]
+    rows += [
+        [what, *(f"{short(row[size][key])} {unit}" for row in models.values())] for what, size, key, unit in PUSHES
+    ]
+    rows.append(
+        [
+            "pushes of 30 N that raise the flag, threshold 10 %",
+            *(share(row["pushes of 30 N"]["share that raises the flag"]) for row in models.values()),
+        ]
+    )
+    rows.append(["pushes of each size", *(str(row["pushes of 30 N"]["number"]) for row in models.values())])
+    rows.append(
+        [
+            "of these near a singular pose",
+            *(str(row["pushes of 30 N"]["near singular poses"]) for row in models.values()),
+        ]
+    )
+    return with_source(table((f"{minutes} of motion", *models), rows), "observer")
+
+
+def observer_largest() -> str:
+    """Largest estimate without contact."""
+    models = results("observer")["models"]
+    columns = [row["largest estimate, N m"] for row in models.values()]
+    rows = [[str(k + 1), *(f"{column[k]:.1f}" for column in columns)] for k in range(len(columns[0]))]
+    return table(("joint", *models), rows)
+
+
+def all_robots() -> str:
+    """How the demonstration went, one row for files that behave alike."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in results("all_robots")["robots"]:
+        figures = [short(row[key]) for key in ("seconds", "largest error", "left")]
+        joints = "–" if row["joints"] is None else str(row["joints"])
+        alike.setdefault((joints, *figures, row["outcome"].replace("|", "/")), []).append(row["robot"])
+    rows = [[", ".join(dict.fromkeys(names)), *cells] for cells, names in alike.items()]
+    head = ("robot", "joints", "motion, s", "largest error", "error at the end", "outcome")
+    return with_source(table(head, rows), "all_robots")
+
+
+def all_robots_count() -> str:
+    """How many arrived."""
+    rows = results("all_robots")["robots"]
+    arrived = [row["arrived"] for row in rows]
+    return table(
+        ("files", "arrived", "ended with a reason", "not tried: nothing moves"),
+        [[str(len(rows)), str(arrived.count(True)), str(arrived.count(False)), str(arrived.count(None))]],
+    )
+
+
+def real_arm(times: str, what: str) -> str:
+    """The efforts of a real arm, predicted by four models."""
+    found = results("identification")[times]
+    digits = 3 if what.startswith("rms") else 2
+    columns = len(next(iter(found.values()))[what])
+    head = ("model", *(f"J{k + 1}" for k in range(7)), "all")[: columns + 1]
+    text = table(head, [[name, *(f"{x:.{digits}f}" for x in row[what])] for name, row in found.items()])
+    return with_source(text, "identification") if (times, what) == ("times as recorded", "rms, N m") else text
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "short": lambda: calls(("ur5", "talos_reduced"), ("inverse", "forward", "mass")),
     "calls": lambda: calls(ROBOTS, FUNCTIONS),
     "by link": by_link,
     "batches": batches,
+    "simulation speed": simulation_speed,
+    "simulation ratios": simulation_ratios,
+    "energy drift": energy_drift,
+    "engines": engines,
+    "finer steps": finer_steps,
+    "comparison of simulators": comparison_of_simulators,
+    "real time": real_time,
+    "round trip": round_trip,
+    "viewer cost": viewer_cost,
+    "gate cost": gate_cost,
+    "cycle": cycle,
+    "wrench cost": wrench_cost,
+    "constraint cost": constraint_cost,
+    "tracking six rms": lambda: tracking("six_axis", 0),
+    "tracking six largest": lambda: tracking("six_axis", 1),
+    "tracking seven rms": lambda: tracking("seven_axis", 0),
+    "tracking seven largest": lambda: tracking("seven_axis", 1),
+    "error by rate": lambda: by_rate(BY_RATE, 0, ".2g"),
+    "speed by rate": lambda: by_rate(BY_RATE, 1, ".1f"),
+    "stable at once": lambda: by_rate(STABLE, 0, "g"),
+    "stable late": lambda: by_rate(STABLE, 1, "g"),
+    "observer": observer,
+    "observer largest": observer_largest,
+    "all robots": all_robots,
+    "all robots count": all_robots_count,
+    "real arm rms": lambda: real_arm("times as recorded", "rms, N m"),
+    "real arm largest": lambda: real_arm("times as recorded", "largest, N m"),
+    "real arm repaired rms": lambda: real_arm("times repaired", "rms, N m"),
+    "real arm repaired largest": lambda: real_arm("times repaired", "largest, N m"),
 }
-MARK = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(\n<!-- end of figures -->)", re.DOTALL)
+MARK = re.compile(r"(<!-- figures: ([\w ]+) -->\n)(.*?)(\n<!-- end of figures -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
-def renewed(text: str) -> str:
-    """The page with its tables made anew."""
-    return MARK.sub(lambda match: match[1] + "\n" + TABLES[match[2]]() + "\n" + match[3], text)
+def renewed(text: str, *, keep: bool = False) -> str:
+    """The page with its tables made anew.
+
+    Args:
+        keep: keep a table as it is if its result file is missing.
+
+    Raises:
+        FileNotFoundError: a result file is missing.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        try:
+            return f"{match[1]}\n{TABLES[match[2]]()}\n{match[4]}"
+        except FileNotFoundError as error:
+            if not keep:
+                raise
+            print(f"not measured yet: {error.filename}")
+            return match[0]
+
+    return MARK.sub(filled, text)
 
 
 def main() -> None:
     """Write all pages."""
     for page in PAGES:
         before = page.read_text(encoding="utf-8")
-        after = renewed(before)
+        after = renewed(before, keep=True)
         if after != before:
             page.write_text(after, encoding="utf-8")
             print(page.relative_to(ROOT))

@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 COMMANDS: dict[str, tuple[str, ...]] = {
     "layers.svg": ("docs/images/layers.py",),
     "joint_wrench.svg life_of_a_urdf.svg life_of_a_joint_state.svg": ("docs/images/convention_figures.py",),
-    "energy_drift.svg stick_slip.svg": ("docs/images/simulation_figures.py",),
+    "energy_drift.svg stick_slip.svg": ("-m", "docs.images.simulation_figures"),
     "comparison.png": ("-m", "docs.images.comparison_figures"),
     "limb_parts.png limb_paths.png": ("docs/images/wrench_figures.py",),
     "view_six_axis.gif view_six_axis.png draw_six_axis.png": ("docs/images/view_figures.py",),

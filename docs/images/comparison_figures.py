@@ -18,6 +18,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._exudyn_robot import exudyn_motion
+from benchmarks._results import write
 from robot_dynamics_ros.simulation import JointPD, Plant
 
 HERE = Path(__file__).parent
@@ -75,6 +76,7 @@ def motions() -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     figure, axes = plt.subplots(2, 4, figsize=(12, 5), sharex=True, constrained_layout=True)
+    found: dict[str, dict[str, float]] = {}
     t = np.arange(0, round(DURATION / DT) + 1, EVERY) * DT
     for (title, motion), (above, below) in zip(motions().items(), axes.T, strict=True):
         model, p = motion["model"], motion.get("p", 0.0)
@@ -93,6 +95,7 @@ def main() -> None:
         for name, other in others.items():
             gap = np.abs(other[: len(q)] - q[: len(other)]).max(axis=1)
             below.semilogy(t[: len(gap)], np.maximum(gap, 1e-16), label=name, linewidth=1.0)
+            found.setdefault(title, {})[name] = gap.max()
             print(f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of {np.abs(q).max():.1f}")
         below.set_xlabel("time [s]")
         below.set_ylim(1e-16, 1e1)
@@ -101,6 +104,7 @@ def main() -> None:
     axes[1, 0].set_ylabel("difference from rk4 [rad]")
     axes[1, 0].legend(fontsize=8)
     figure.savefig(HERE / "comparison.png", dpi=90)
+    write("comparison", {"largest difference from rk4, rad": found})
 
 
 if __name__ == "__main__":

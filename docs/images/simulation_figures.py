@@ -1,4 +1,4 @@
-"""Draws the figures of docs/reference/simulation.md and prints its numbers: python docs/images/simulation_figures.py"""
+"""Draws the figures of docs/reference/simulation.md and writes its numbers: ``python -m docs.images.simulation_figures``."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import robot_dynamics_ros as rd
+from benchmarks._results import write
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.simulation import JointFriction, Plant
 
@@ -20,16 +21,18 @@ def energy_drift() -> None:
     model = rd.load_robot("two_link")
     q0 = np.array([-np.pi / 2 + 0.6, 0.4])
     figure, axes = plt.subplots(figsize=(7, 3.6), constrained_layout=True)
+    found = {}
     for name in ("semi_implicit_euler", "moreau", "variational", "rk4", "rk8"):
         plant = Plant(model, 1e-2, integrator=name, friction=False, stops=None, q0=q0)
         start = sum(plant.energy())
         scale = start - sum(Plant(model, 1e-2, q0=[-np.pi / 2, 0.0], stops=None).energy())
         error = np.full(200, np.nan)
-        worst = 0.0
+        worst, diverged = 0.0, None
         for k in range(20_000):
             try:
                 plant.step(np.zeros(2))
             except SimulationError:
+                diverged = plant.t
                 print(f"{name} diverges at {plant.t:g} s")
                 break
             worst = max(worst, abs(sum(plant.energy()) - start) / scale)
@@ -37,6 +40,8 @@ def energy_drift() -> None:
                 error[k // 100], worst = worst, 0.0
         axes.semilogy(np.arange(1, 201), np.maximum(error, 1e-16), label=name, linewidth=0.8)
         print(f"energy error {name:22} after 10 s {error[:10].max():.1e}   after 200 s {error[-10:].max():.1e}")
+        found[name] = {"after 10 s": error[:10].max(), "after 200 s": error[-10:].max(), "diverged at, s": diverged}
+    write("energy_drift", {"integrators": found})
     axes.set(xlabel="time [s]", ylabel="energy error / energy of swing", title="Two-link arm, 10 ms steps, no friction")
     axes.legend(loc="center right")
     axes.grid(alpha=0.3)

@@ -115,14 +115,19 @@ class JointStateLayout:
                 words.append(f"{data + 8 * count - cursor}x")
                 cursor = data + 8 * count
         self._frame = struct.Struct("".join(words))
+        # strings that are not UTF-8 come out of the binding with another length than they have in the bytes
+        if len(raw) < self._size or not self._as_computed(raw):
+            raise ValueError("not a sensor_msgs/JointState: frame_id or a name is no UTF-8 text")
         self._seen = self._frame.unpack_from(raw)
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this very layout."""
         if len(raw) < self._size:
             return False
-        if self._frame.unpack_from(raw) == self._seen:
-            return True
+        return self._frame.unpack_from(raw) == self._seen or self._as_computed(raw)
+
+    def _as_computed(self, raw: bytes) -> bool:
+        """Whether names and lengths stand where they were computed to be; ``raw`` is long enough."""
         if raw[:2] != _NATIVE or self._match(raw, 12) is None:
             return False
         return all(_uint32.unpack_from(raw, offset)[0] == count for offset, count in self._counts)

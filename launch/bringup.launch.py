@@ -337,7 +337,7 @@ def _foxglove(stack: _Stack) -> list[LaunchDescriptionEntity]:
 
 def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[LaunchDescriptionEntity]:
     """controller_manager with a joint state broadcaster and an effort controller for all joints."""
-    for package in ("controller_manager", "joint_state_broadcaster", "effort_controllers"):
+    for package in ("controller_manager", "joint_state_broadcaster", "forward_command_controller"):
         if not _installed(package):
             raise RobotDynamicsError(
                 f"{package} is not installed",
@@ -361,10 +361,10 @@ def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[La
             "ros__parameters": {
                 "update_rate": 500,
                 "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
-                "effort_controller": {"type": "effort_controllers/JointGroupEffortController"},
+                "effort_controller": {"type": "forward_command_controller/ForwardCommandController"},
             }
         },
-        "effort_controller": {"ros__parameters": {"joints": list(model.joint_names)}},
+        "effort_controller": {"ros__parameters": {"joints": list(model.joint_names), "interface_name": "effort"}},
     }
     file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
     return [

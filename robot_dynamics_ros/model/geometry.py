@@ -6,7 +6,6 @@ description keeps.  Whatever is wrong with one element is a finding and costs th
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
 from robot_dynamics_ros.model.urdf_source import UrdfInput, path_of_address, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
@@ -95,6 +95,7 @@ def read_looks(
 class _Reader:
     def __init__(self, model: RobotModel, directory: Path | None) -> None:
         self.links = set(model.link_names)
+        self.version = (1, 0)
         self.directory = directory
         self.materials: dict[str, Colour] = {}
         self.findings: list[str] = []
@@ -102,6 +103,7 @@ class _Reader:
         self.lost_collisions: list[str] = []
 
     def read(self, robot: Node) -> Looks:
+        self.version = urdf_version(robot)
         links = [node for node in robot.children if node.tag == "link"]
         for node in robot.children:
             if node.tag == "material":
@@ -127,7 +129,7 @@ class _Reader:
         name = node.attributes.get("name", "")
         for child in node.children:
             try:
-                r, g, b, a = _numbers(child.attributes.get("rgba", ""), 4)
+                r, g, b, a = numbers(child.attributes.get("rgba", ""), 4)
             except ValueError:
                 self.findings.append(f"line {child.line}: the colour of material {name!r} is not four numbers")
                 continue
@@ -142,8 +144,7 @@ class _Reader:
         try:
             for node in piece.children:
                 if node.tag == "origin":
-                    xyz = _numbers(node.attributes.get("xyz", "0 0 0"), 3)
-                    pose = Pose.from_rpy(xyz, _numbers(node.attributes.get("rpy", "0 0 0"), 3))
+                    pose = pose_of_origin(node, self.version)
                 elif node.tag == "material":
                     colour = self.material(node)
             for node in piece.children:
@@ -161,18 +162,18 @@ class _Reader:
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
         given = node.attributes
         if node.tag == "mesh":
-            scale = _numbers(given.get("scale", "1 1 1"), 3)
+            scale = numbers(given.get("scale", "1 1 1"), 3)
             file = self.mesh_file(given["filename"])
             if file is None:
                 self.lost_meshes.append(given["filename"])
                 return None
             return Shape(link, "mesh", scale, pose, colour, file)
         if node.tag == "box":
-            size = _numbers(given["size"], 3)
+            size = numbers(given["size"], 3)
         elif node.tag == "sphere":
-            size = _numbers(given["radius"], 1)
+            size = numbers(given["radius"], 1)
         else:
-            size = (*_numbers(given["radius"], 1), *_numbers(given["length"], 1))
+            size = (*numbers(given["radius"], 1), *numbers(given["length"], 1))
         if min(size) <= 0.0:
             raise ValueError
         return Shape(link, node.tag, size, pose, colour)
@@ -205,10 +206,3 @@ class _Reader:
 
 def _unit(value: float) -> float:
     return min(max(value, 0.0), 1.0)
-
-
-def _numbers(text: str, count: int) -> tuple[float, ...]:
-    values = tuple(map(float, text.split()))
-    if len(values) != count or not all(map(math.isfinite, values)):
-        raise ValueError
-    return values

@@ -16,6 +16,7 @@ from robot_dynamics_ros.model.shapes import (
     inertia_of_mesh_file,
     inertia_of_sphere,
 )
+from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
 from robot_dynamics_ros.model.urdf_source import path_of_address
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
@@ -57,6 +58,7 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     where = description.path or "URDF text"
     robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
     directory = Path(description.path).parent if description.path and Path(description.path).is_file() else None
+    version = urdf_version(robot)
     found: dict[str, Inertia] = {}
     said = []
     for link in (node for node in robot.children if node.tag == "link"):
@@ -67,7 +69,7 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
         if not pieces:
             continue
         try:
-            found[name] = combined_inertia([_body(piece, density, directory) for piece in pieces])
+            found[name] = combined_inertia([_body(piece, density, directory, version) for piece in pieces])
         except (RobotDynamicsError, KeyError, ValueError) as error:
             if isinstance(error, BackendError):
                 raise
@@ -85,13 +87,12 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     return dataclasses.replace(description, links=links), said
 
 
-def _body(piece: Node, density: float, directory: Path | None) -> tuple[Inertia, Pose]:
+def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
     pose = Pose()
     body: Inertia | None = None
     for node in piece.children:
         if node.tag == "origin":
-            xyz, rpy = (_numbers(node.attributes.get(word, "0 0 0"), 3) for word in ("xyz", "rpy"))
-            pose = Pose.from_rpy(xyz, rpy)
+            pose = pose_of_origin(node, version)
         elif node.tag == "geometry":
             for shape in node.children:
                 body = _shape(shape, density, directory)
@@ -103,7 +104,7 @@ def _body(piece: Node, density: float, directory: Path | None) -> tuple[Inertia,
 def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
     given = node.attributes
     if node.tag == "box":
-        return inertia_of_cuboid(_numbers(given["size"], 3), density=density)
+        return inertia_of_cuboid(numbers(given["size"], 3), density=density)
     if node.tag == "sphere":
         return inertia_of_sphere(given["radius"], density=density)
     if node.tag == "cylinder":
@@ -117,11 +118,4 @@ def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
     path = Path(path)
     if not path.is_absolute() and directory is not None:
         path = directory / path
-    return inertia_of_mesh_file(path, scale=_numbers(given.get("scale", "1 1 1"), 3), density=density)
-
-
-def _numbers(text: str, count: int) -> tuple[float, ...]:
-    values = tuple(float(x) for x in text.split())
-    if len(values) != count:
-        raise ValueError(f"expected {count} numbers, got {text!r}")
-    return values
+    return inertia_of_mesh_file(path, scale=numbers(given.get("scale", "1 1 1"), 3), density=density)

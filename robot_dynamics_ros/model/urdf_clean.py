@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.urdf_origin import NEWEST_VERSION, rotation_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
 __all__ = ["JOINT_TYPES", "CleanUrdf", "clean_urdf"]
@@ -29,7 +30,7 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "link": {"name": ("text", True)},
     "joint": {"name": ("text", True), "type": ("joint type", True)},
     "inertial": {},
-    "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},
+    "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},  # and quat_xyzw, which is kept as rpy
     "mass": {"value": ("number", True)},
     "inertia": {name: ("number", True) for name in _INERTIA},
     "parent": {"link": ("text", True)},
@@ -133,6 +134,7 @@ class _Cleaner:
     def __init__(self, source: str) -> None:
         self.source = source
         self.out = CleanUrdf()
+        self.version = (1, 0)
 
     def run(self, data: bytes | str, max_bytes: int) -> CleanUrdf:
         data, blanks = _without_blanks(data)
@@ -143,6 +145,12 @@ class _Cleaner:
         if not name.strip():
             self.out.findings.append("the robot has no name; it is called 'unnamed'")
             name = "unnamed"
+        self.version = urdf_version(root)
+        if self.version > NEWEST_VERSION:
+            self.out.findings.append(
+                f"the description says URDF {root.attributes['version'].strip()}; "
+                f"{'.'.join(map(str, NEWEST_VERSION))} is the newest known here"
+            )
         robot = ElementTree.Element("robot", {"name": name})
         for node in root.children:
             if node.tag in ("link", "joint"):
@@ -167,6 +175,8 @@ class _Cleaner:
                     element.set(name, self.default(node, parent, name, where))
                 continue
             element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
+        if node.tag == "origin" and "quat_xyzw" in node.attributes:
+            self.quaternion(node, element, where)
         for name in node.attributes.keys() - known.keys():
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
             if near:
@@ -189,6 +199,21 @@ class _Cleaner:
                 raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))
             self.out.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
             ElementTree.SubElement(element, "inertia", dict.fromkeys(_INERTIA, "0"))
+
+    def quaternion(self, node: Node, element: ElementTree.Element, where: str) -> None:
+        """The orientation in the angles that every parser knows."""
+        try:
+            pose = rotation_of_origin(node.attributes, self.version)
+        except ValueError as error:
+            raise UrdfError(
+                str(error), where=where, got=node.attributes["quat_xyzw"], remedy='No rotation is quat_xyzw="0 0 0 1".'
+            ) from None
+        if pose is None:
+            self.out.findings.append(
+                f'{where}: quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
+            )
+        else:
+            element.set("rpy", " ".join(map(repr, pose.rpy())))
 
     def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
         """Default of a missing attribute, reported; an error if there is none."""

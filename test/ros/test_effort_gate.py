@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -95,6 +96,35 @@ def test_two_controllers_are_one_too_many(gate, peer):
     rival = peer.publisher(Float64MultiArray, COMMANDS, 1)
     keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [0.0] * 6, "a stopped gate")
     peer.node.destroy_publisher(rival)
+
+
+def said(reports, words, cause):
+    """Whether a status says these words and counts the cause, and is no good news."""
+    return any(
+        words in status.message and status.level != b"\0" and any(v.key == f"count {cause}" for v in status.values)
+        for array in reports
+        for status in array.status
+        if "effort_gate" in status.name
+    )
+
+
+def test_commands_of_another_type_are_reported_with_the_remedy(gate, peer):
+    process, publisher, heard = gate
+    peer.node.destroy_publisher(publisher)
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
+    stranger = peer.publisher(JointState, COMMANDS, 1)
+    stranger.publish(JointState(effort=[1.0] * 6))
+    peer.wait(lambda: said(reports, "set command_format to 'joint_state'", "wrong_type"), "a report of the wrong type")
+    assert "/peer on /effort_gate/commands" in process.log.read_text()
+    assert not any(any(m.data) for m in heard)
+
+
+def test_commands_past_the_gate_are_reported(gate, peer):
+    process, _publisher, _ = gate
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
+    peer.publisher(Float64MultiArray, OUT, 1)
+    peer.wait(lambda: said(reports, "past the gate", "bypassed"), "a report of the bypass")
+    assert "remap them to /effort_gate/commands" in process.log.read_text()
 
 
 def test_it_ends_with_zero_effort_and_exit_code_zero(gate, peer):

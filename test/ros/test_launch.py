@@ -117,7 +117,7 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     installed("robot_state_publisher")
     with pytest.raises(RobotDynamicsError, match="controller_manager"):
         decide(robot="ros2_control", description="six_axis")
-    installed("controller_manager", "joint_state_broadcaster", "effort_controllers")
+    installed("controller_manager", "joint_state_broadcaster", "forward_command_controller")
     with pytest.raises(RobotDynamicsError, match="ros2_control"):
         decide(robot="ros2_control", description="two_link")
     urdf = (

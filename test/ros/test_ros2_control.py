@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 
-NEEDED = ("controller_manager", "effort_controllers", "joint_state_broadcaster", "robot_state_publisher")
+NEEDED = ("controller_manager", "forward_command_controller", "joint_state_broadcaster", "robot_state_publisher")
 
 
 def _missing() -> list[str]:

@@ -184,10 +184,26 @@ class EffortGateNode(Node):
         if gate is None:
             self._diagnostics.publish(1, "waiting for a description: nothing passes", {})
             return
+        complaints = self._look_past_the_gate()
         counts = {**self.rejections.counts, **gate.counts}
         values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
         level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
-        self._diagnostics.publish(level, gate.reason or "open", values)
+        text = "; ".join([gate.reason or "open", *complaints])
+        self._diagnostics.publish(max(level, 1) if complaints else level, text, values)
+
+    def _look_past_the_gate(self) -> list[str]:
+        """Say so if commands cannot enter, since they have another type, or reach the driver without the gate."""
+        complaints = []
+        if unheard := self._reader.unheard():
+            self.rejections.report("wrong_type", unheard)
+            complaints.append(unheard)
+        out = self._commands.publisher.topic_name
+        others = competing_publishers(self, out, own=True)
+        if others and self.parameters["second_publisher"] != "ignore":
+            text = f"{', '.join(others)} publish on {out} past the gate: remap them to {self._reader.subscription.topic_name}"
+            self.rejections.report("bypassed", text)
+            complaints.append(text)
+        return complaints
 
     def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
         """All parameters are read-only: a safety bound does not change under a moving arm."""

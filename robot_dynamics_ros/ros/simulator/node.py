@@ -356,6 +356,8 @@ class SimulatorNode(Node):
             hint = met_elsewhere(self, topic, self.count_publishers)
             if hint:
                 self.rejections.report("no_sender", f"nobody sends commands on {topic}{hint}")
+        elif unheard := self._commands.unheard():
+            self.rejections.report("wrong_type", unheard)
 
     def _collect(self) -> None:
         """Collect garbage: between two cycles, where there is time."""

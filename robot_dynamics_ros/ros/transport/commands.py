@@ -19,11 +19,13 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
+from robot_dynamics_ros.ros.transport.graph import publishers_of_other_types, type_name
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 __all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic", "met_elsewhere"]
 
-COMMAND_FORMATS = ("multi_array", "joint_state")
+_TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
+COMMAND_FORMATS = tuple(_TYPES)
 
 
 def command_topic(command_format: str) -> str:
@@ -136,9 +138,24 @@ class CommandReader:
         self._accepted, self._rejected = accepted, rejected
         self._names: tuple[str, ...] | None = None
         self._order = np.arange(len(joints))
-        types = {"multi_array": Float64MultiArray, "joint_state": JointState}
+        self._node, self._type = node, _TYPES[command_format]
         self.subscription = node.create_subscription(
-            types[command_format], topic or command_topic(command_format), self._on_message, qos
+            self._type, topic or command_topic(command_format), self._on_message, qos
+        )
+
+    def unheard(self) -> str:
+        """Whose commands never arrive because they have another type, and the remedy; empty if there are none."""
+        topic = self.subscription.topic_name
+        if not self._node.count_publishers(topic):
+            return ""
+        others = publishers_of_other_types(self._node, topic, self._type)
+        if not others:
+            return ""
+        name, given = others[0]
+        fitting = next((f"set command_format to {f!r}" for f, t in _TYPES.items() if type_name(t) == given), "")
+        return (
+            f"commands of {name} on {topic} do not arrive: they are {given}, and this node takes {type_name(self._type)}; "
+            f"{fitting or 'publish that type'}"
         )
 
     def _on_message(self, message: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-__all__ = ["competing_publishers", "publishing_nodes"]
+__all__ = ["competing_publishers", "publishers_of_other_types", "publishing_nodes", "type_name"]
 
 
 def publishing_nodes(node: Node, topic: str) -> list[str]:
@@ -17,6 +17,24 @@ def publishing_nodes(node: Node, topic: str) -> list[str]:
         f"{info.node_namespace.rstrip('/')}/{info.node_name}"
         for info in node.get_publishers_info_by_topic(topic)
         if info.node_name != "_NODE_NAME_UNKNOWN_"
+    )
+
+
+def type_name(message_type: type) -> str:
+    """The ROS name of a message type: ``std_msgs/msg/String``."""
+    return f"{message_type.__module__.split('.', 1)[0]}/msg/{message_type.__name__}"
+
+
+def publishers_of_other_types(node: Node, topic: str, message_type: type) -> list[tuple[str, str]]:
+    """Full names of the nodes that publish on a topic in another type than ``message_type``, each with that type.
+
+    The middleware never brings the two together, and neither side hears of it.
+    """
+    expected = type_name(message_type)
+    return sorted(
+        (f"{info.node_namespace.rstrip('/')}/{info.node_name}", info.topic_type)
+        for info in node.get_publishers_info_by_topic(topic)
+        if info.topic_type != expected and info.node_name != "_NODE_NAME_UNKNOWN_"
     )
 
 

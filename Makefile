@@ -82,7 +82,7 @@ test-faults: $(VENV)/.test
 
 # N inputs of each kind; what fails lands in build/fuzz
 fuzz: $(VENV)/.test
-	FUZZ=$(N) $(BIN)/python -m pytest test/fuzz -n $(WORKERS) $(ARGS)
+	FUZZ=$(N) $(BIN)/python -m pytest test/fuzz -n $(WORKERS) -o faulthandler_timeout=0 $(ARGS)
 
 # an hour at each of two rates, with faults
 soak: $(VENV)/.test

@@ -62,6 +62,7 @@ def spoilt(draw, seeds, tokens):
     return data
 
 
+@pytest.mark.timeout(0 if "FUZZ" in os.environ else 300)  # 100 000 inputs take longer than any test may
 @pytest.mark.parametrize("kind", TARGETS)
 def test_anything(kind, tmp_path):
     target = TARGETS[kind]

@@ -13,6 +13,7 @@ pytest.importorskip("control_msgs", reason="control_msgs comes with a ROS 2 inst
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from support.launching import launched
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -50,6 +51,8 @@ def test_mock_hardware_is_brought_up_and_a_goal_to_stay_succeeds(peer, tmp_path)
         point = JointTrajectoryPoint(positions=[positions[name] for name in joints])
         point.time_from_start.sec = 1
         goal = FollowJointTrajectory.Goal(trajectory=JointTrajectory(joint_names=list(joints), points=[point]))
+        commands = peer.listen(Float64MultiArray, "effort_controller/commands")
+        peer.wait(lambda: commands, "a controller that has seen a joint state: it refuses goals before", 60.0)
         client = ActionClient(peer.node, FollowJointTrajectory, "computed_torque_controller/follow_joint_trajectory")
         peer.wait(client.server_is_ready, "the action", 60.0)
         sent = client.send_goal_async(goal)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
-import shutil
 import subprocess
 import sys
-import types
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,62 +14,60 @@ from support.domains import private_domain
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-TITLE = re.compile(r'title="([^"]+)"')
 
 
-def run_line(line: str) -> None:
-    """A line of a shell block: this package's command in this process, anything else as it stands."""
-    words = shlex.split(line)
-    if words[0] == "robot_dynamics":
-        from robot_dynamics_ros.cli.main import main
+@pytest.fixture
+def tutorials(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.generate import tutorials
 
-        assert main(words[1:]) == 0, line
-    elif words[0] == "cc" and shutil.which("cc") is None:
-        pytest.skip("there is no C compiler for the rest of the page")
-    else:
-        subprocess.run(words, check=True, timeout=120, stdout=subprocess.DEVNULL)
+    return tutorials
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_every_step_of_a_tutorial_works(page, tmp_path, monkeypatch):
+def test_every_step_of_a_tutorial_works(page, tmp_path, monkeypatch, tutorials):
     """Blocks in ``sh`` and ``python`` are run, blocks with a title are files; ``bash`` needs ROS and a robot."""
     monkeypatch.chdir(tmp_path)
-    module = types.ModuleType("page")
-    monkeypatch.setitem(sys.modules, "page", module)
-    text = page.read_text(encoding="utf-8")
-    ran = 0
+    monkeypatch.setitem(sys.modules, "page", None)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for match in BLOCK.finditer(text):
-            language, options, body = match.groups()
-            title = TITLE.search(options)
-            if title:
-                path = tmp_path / title[1]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(body, encoding="utf-8")
-            elif language == "python":
-                line = text[: match.start()].count("\n") + 1
-                exec(compile("\n" * line + body, page.name, "exec"), module.__dict__)
-                ran += 1
-            elif language == "sh":
-                for line in body.strip().splitlines():
-                    run_line(line)
-                    ran += 1
+        try:
+            ran = tutorials.run(page, tmp_path)
+        except tutorials.NoCompiler as error:
+            pytest.skip(str(error))
     assert ran or page.stem == "ci_in_lockstep"
 
 
-def files_of(page: str, folder: Path) -> None:
-    """Write the files with a title in the page into the folder."""
-    text = (ROOT / "docs" / "tutorials" / page).read_text(encoding="utf-8")
-    for _, options, body in BLOCK.findall(text):
-        title = TITLE.search(options)
-        if title and title[1].endswith(".py"):
-            (folder / title[1]).write_text(body, encoding="utf-8")
+def test_the_notebooks_hold_every_step_of_their_pages(tutorials):
+    """The same steps in the same order as those that the test above runs; valid notebooks, with their pictures."""
+    nbformat = pytest.importorskip("nbformat")
+    from docs.generate import notebooks
+
+    for name in notebooks.NAMES:
+        text = notebooks.notebook(name)
+        assert text == notebooks.notebook(name), "two builds differ"
+        cells = nbformat.reads(text, as_version=4).cells
+        steps = [code for block in tutorials.blocks(page_text(name)) if (code := notebooks.code_of(block))]
+        assert [cell.source for cell in cells if cell.cell_type == "code"] == steps
+        assert "../images" not in "".join(cell.source for cell in cells), name
+        drawn = [cell for cell in cells if cell.cell_type == "code" and "savefig(" in cell.source]
+        assert all(cell.outputs for cell in drawn), f"{name}: a picture has no place in the page"
 
 
-def test_the_offline_tests_of_the_tutorial_on_lockstep_pass(tmp_path):
-    files_of("ci_in_lockstep.md", tmp_path)
+def page_text(name: str) -> str:
+    return (ROOT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def files_of(page: str, folder: Path, tutorials) -> None:
+    """Write the Python files of the page into the folder."""
+    for block in tutorials.blocks(page_text(page)):
+        if block.title.endswith(".py"):
+            (folder / block.title).write_text(block.body, encoding="utf-8")
+
+
+def test_the_offline_tests_of_the_tutorial_on_lockstep_pass(tmp_path, tutorials):
+    files_of("ci_in_lockstep", tmp_path, tutorials)
     space: dict = {}
     exec((tmp_path / "test_reach.py").read_text(encoding="utf-8"), space)
     space["test_the_arm_reaches_its_goal"]()
@@ -82,8 +76,8 @@ def test_the_offline_tests_of_the_tutorial_on_lockstep_pass(tmp_path):
 
 @pytest.mark.middleware
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
-def test_the_node_of_the_tutorial_on_lockstep_plays_the_same_run_twice(tmp_path):
-    files_of("ci_in_lockstep.md", tmp_path)
+def test_the_node_of_the_tutorial_on_lockstep_plays_the_same_run_twice(tmp_path, tutorials):
+    files_of("ci_in_lockstep", tmp_path, tutorials)
     with private_domain() as domain:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(

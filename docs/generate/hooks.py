@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-from docs.generate import library, messages, parameters, sources
+from docs.generate import library, messages, notebooks, parameters, sources
 
-MAKERS = (library.pages, messages.pages, parameters.pages, sources.pages)
+MAKERS = (library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -16,3 +17,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for path, text in pages().items():
             files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Offer the notebook of a tutorial for download."""
+    return notebooks.with_download(page.file.src_uri, markdown)

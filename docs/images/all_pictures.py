@@ -20,6 +20,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "energy_drift.svg stick_slip.svg": ("-m", "docs.images.simulation_figures"),
     "comparison.png": ("-m", "docs.images.comparison_figures"),
     "limb_parts.png limb_paths.png": ("docs/images/wrench_figures.py",),
+    "tutorial_bearing_loads.png tutorial_identified.png tutorial_pendulum.png tutorial_push.png tutorial_recorded_loads.png": (
+        "-m",
+        "docs.images.tutorial_figures",
+    ),
     "view_six_axis.gif view_six_axis.png draw_six_axis.png": ("docs/images/view_figures.py",),
     "three_link_in_c.png": ("examples/three_link_in_c/run.py", "{folder}"),
     "demo.png": ("-m", "robot_dynamics_ros", "demo", "six_axis", "--no-view", "--output", "{folder}"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from docs.generate import library, messages, notebooks, parameters, sources
+
+IMAGE = re.compile(r'<img [^>]*src="([^"]+)"[^>]*>')
 
 MAKERS = (library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
 
@@ -22,3 +26,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Offer the notebook of a tutorial for download."""
     return notebooks.with_download(page.file.src_uri, markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Make every picture a link to itself, so that it can be enlarged on a phone."""
+    return IMAGE.sub(r'<a class="picture" href="\1">\g<0></a>', html)

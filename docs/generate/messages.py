@@ -29,13 +29,15 @@ PARTS = {
 }
 LONGEST = 28
 """Placeholders longer than this are shown as an ellipsis."""
+SAID = "as the message says"
+"""Remedy of a message that names what would be right."""
 
 HEAD = """# Error messages
 
 Made from the code. Parts in ‹brackets› are filled in. An error whose class is `UnknownNameError` also names the
 nearest valid names. All classes are in [Errors](library/errors.md); `except rd.RobotDynamicsError` catches all of them, and
-their attributes `where`, `got` and `remedy` hold the parts of the message. Where the remedy is empty, the message says by
-itself what would be right.
+their attributes `where`, `got` and `remedy` hold the parts of the message. Where the remedy is "as the message says", the
+message itself names what would be right.
 """
 
 
@@ -49,6 +51,21 @@ class Message:
     remedy: str
 
 
+def placeholder(node: ast.expr) -> str:
+    """What is filled in, in a word or two."""
+    match node:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="type"), args=[given]), attr="__name__"):
+            return f"‹type of {ast.unparse(given)}›"
+        case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[ast.Name(id=name)]):
+            return f"‹{name.lower().replace('_', ' ')}›"
+        case ast.Call(func=ast.Name(id="str" | "repr" | "len" | "sorted" | "list"), args=[given]):
+            return placeholder(given)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return f"‹{name.lower().strip('_').replace('_', ' ')}›"
+    name = ast.unparse(node)
+    return f"‹{name}›" if re.fullmatch(r"[\w. ]+", name) and len(name) <= LONGEST else "‹…›"
+
+
 def wording(node: ast.expr | None) -> str:
     """Text of a string in the code, what is filled in as ‹name›."""
     match node:
@@ -59,16 +76,14 @@ def wording(node: ast.expr | None) -> str:
         case ast.JoinedStr(values=values):
             return "".join(wording(value) for value in values)
         case ast.FormattedValue(value=value):
-            name = ast.unparse(value)
-            return f"‹{name}›" if len(name) <= LONGEST else "‹…›"
+            return placeholder(value)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return wording(left) + wording(right)
         case ast.IfExp(body=body, orelse=orelse):
             one, other = wording(body), wording(orelse)
             return f"{one} / {other}" if one and other else one or other
         case _:
-            name = ast.unparse(node)
-            return f"‹{name}›" if len(name) <= LONGEST else "‹…›"
+            return placeholder(node)
 
 
 def messages() -> Iterator[Message]:
@@ -106,7 +121,7 @@ def page() -> str:
         rows = [m for m in found if m.part == part]
         if rows:
             lines += [f"\n## {title}\n", "| message | remedy | class |", "|---|---|---|"]
-            lines += [f"| {cell(m.text)} | {cell(m.remedy)} | `{m.kind}` |" for m in rows]
+            lines += [f"| {cell(m.text)} | {cell(m.remedy) or SAID} | `{m.kind}` |" for m in rows]
     return "\n".join(lines) + "\n"
 
 

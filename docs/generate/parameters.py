@@ -80,12 +80,12 @@ def row(param: Param) -> str:
     name = param.name.replace(JOINT, "<joint>")
     when = "fixed" if param.read_only else param.applies or "at once"
     text = param.description.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-    return f"| `{name}` | {of} | `{value(param.default)}` | {param.unit} | {allowed(param)} | {text} | {when} |"
+    return f"| `{name}` | {text} | {of} | `{value(param.default)}` | {param.unit} | {allowed(param)} | {when} |"
 
 
 def table(params: Iterable[Param]) -> list[str]:
     """The lines of a table."""
-    head = "| parameter | type | default | unit | allowed | meaning | a change applies |"
+    head = "| parameter | meaning | type | default | unit | allowed | a change applies |"
     return [head, "|---" * 7 + "|", *(row(param) for param in params), ""]
 
 

@@ -15,11 +15,10 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from benchmarks._ratios import keep
 from benchmarks._results import write
-from benchmarks._ros import ros_missing
+from benchmarks._ros import DiagnosticsListener, ros_missing
 
 RATE = 1000.0
 ROBOT = "six_axis"
@@ -80,7 +79,7 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
         "simulator", [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"], place / "simulator.log"
     )
     with simulator, NodeProcess("controller", common, place / "controller.log") as controller:
-        listener = _Listener()
+        listener = DiagnosticsListener()
         try:
             listener.wait_for("robot_simulator", "cycles", 60.0)
             listener.wait_for("computed_torque_controller", "cycles", 60.0)
@@ -172,49 +171,6 @@ def _report(
         "controller: share of a processor": shares["controller"],
         "controller: median of computing, ms": float(follower["compute median [ms]"]),
     }
-
-
-class _Listener:
-    """The newest diagnostics of each node."""
-
-    def __init__(self) -> None:
-        import rclpy
-        from diagnostic_msgs.msg import DiagnosticArray
-        from rclpy.executors import SingleThreadedExecutor
-
-        self._rclpy = rclpy
-        rclpy.init(args=[])
-        self._node = rclpy.create_node("benchmark", enable_rosout=False, start_parameter_services=False)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._values: dict[str, dict[str, str]] = {}
-        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_message, 10)
-
-    def _on_message(self, message: Any) -> None:
-        for status in message.status:
-            values = {value.key: value.value for value in status.values}
-            values["stamp"] = repr(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
-            self._values[status.name.split(":")[0].split("/")[-1]] = values
-
-    def listen(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
-
-    def wait_for(self, node: str, key: str, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
-        while float(self._values.get(node, {}).get(key, 0) or 0) < 1:
-            if time.monotonic() > deadline:
-                raise SystemExit(f"{node} tells no {key!r} within {timeout:g} s: {self._values.get(node)}")
-            self._executor.spin_once(timeout_sec=0.1)
-
-    def newest(self, node: str) -> dict[str, str]:
-        return dict(self._values[node])
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._rclpy.try_shutdown()
 
 
 if __name__ == "__main__":

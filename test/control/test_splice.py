@@ -217,3 +217,55 @@ def test_a_stream_for_some_joints_leaves_the_others():
     path = stream_path(old, point, s(1), FREE, nanoseconds(0.1), STOP)
     for t in (1.0, 1.05, 1.5, 3.0):
         np.testing.assert_allclose(path.sample(s(t))[:, 0], old.sample(s(t))[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("names", [NAMES, ("c", "a", "b"), ("c", "a")], ids=["all", "another order", "some"])
+@pytest.mark.parametrize("with_effort", [False, True], ids=["", "effort"])
+def test_a_trajectory_taken_in_slices_gives_the_path_of_one_taken_whole(monkeypatch, names, with_effort):
+    dice = np.random.default_rng(5)
+    n, k = 150, len(names)
+    q, v, a, effort = 0.1 * dice.normal(size=(4, n, k))
+    v[-1] = 0.0
+    kinds = dice.integers(1, 4, n)
+    points = [
+        (0.05 * (i + 1), q[i], v[i] if kinds[i] > 1 or i == n - 1 else (), a[i] if kinds[i] > 2 else ())
+        + ((effort[i],) if with_effort else ())
+        for i in range(n)
+    ]
+    paths = []
+    for size in (32, 10_000):
+        monkeypatch.setattr("robot_dynamics_ros.control.reference.trajectory.SLICE", size)
+        paths.append(splice(moving(), make(points, names, stamp=s(1)), T0, FREE, allow_partial=True)[0])
+    sliced, whole = paths
+    assert sliced.knots == whole.knots
+    np.testing.assert_array_equal(sliced.coefficients, whole.coefficients)
+    assert (sliced.effort_coefficients is None) == (not with_effort)
+    if with_effort:
+        np.testing.assert_array_equal(sliced.effort_coefficients, whole.effort_coefficients)
+    columns = [NAMES.index(name) for name in names]
+    for i in range(n):  # through every point, whatever slice it is in
+        t = s(1 + 0.05 * (i + 1))
+        np.testing.assert_allclose(sliced.sample(t)[0, columns], q[i], atol=1e-12)
+        if with_effort:
+            np.testing.assert_allclose(sliced.effort(t, np.zeros(3))[columns], effort[i], atol=1e-12)
+    others = [j for j in range(3) if j not in columns]
+    for t in (s(1.7), s(3.3), s(9.9)):
+        np.testing.assert_allclose(sliced.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [40, 149])
+def test_a_point_that_is_wrong_is_named_in_whatever_slice_it_is(monkeypatch, wrong):
+    monkeypatch.setattr("robot_dynamics_ros.control.reference.trajectory.SLICE", 32)
+    points = [(0.1 * (i + 1), (0.0,) * 3, (0.0,) * 3) for i in range(150)]
+    table = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), -np.ones(3), np.ones(3))
+    for field, value, text in (
+        (1, 2.0, rf"points\[{wrong}\].positions.*'b' is sent to 2"),
+        (1, 0.9, rf"points\[{wrong}\].time_from_start.*'b' would have to move by 0\.9 in 1e-09"),
+        (2, 1e9, rf"points\[{wrong}\].velocities"),
+    ):
+        bad = [list(p) for p in points]
+        bad[wrong][field] = (0.0, value, 0.0)
+        if value == 0.9:
+            bad[wrong][0] = bad[wrong - 1][0] + 1e-9
+        with pytest.raises(TrajectoryRejected, match=text):
+            splice(standing(), make(bad, moving_end=True), T0, table, max_step=0.05)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics_ros.control.reference import polynomial
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, slices
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["Path"]
@@ -30,7 +30,10 @@ class Path:
     def __init__(
         self, knots: Sequence[int] | np.ndarray, coefficients: Array, effort_coefficients: Array | None = None
     ) -> None:
-        self.knots: list[int] = knots.tolist() if isinstance(knots, np.ndarray) else [int(k) for k in knots]
+        self.knots: list[int] = []
+        for rows in slices(len(knots)):
+            part = knots[rows]
+            self.knots += part.tolist() if isinstance(part, np.ndarray) else [int(k) for k in part]
         self.coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.effort_coefficients = effort_coefficients
         self._basis = np.zeros((3, 6))
@@ -117,30 +120,60 @@ class Path:
             kept = [begin, *self.knots[bisect_right(self.knots, begin) : bisect_left(self.knots, start)]]
         if len(columns) == self.n:
             return self._replaced(kept, new, columns)
-        knots = kept + sorted({*new.knots, *self.knots[bisect_right(self.knots, start) :]})
+        later = np.union1d(_as_array(new.knots), _as_array(self.knots[bisect_right(self.knots, start) :]))
+        knots = np.concatenate([np.array(kept, dtype=np.int64), later])
         coefficients = np.empty((len(knots), 6, self.n))
         with_effort = self.effort_coefficients is not None or new.effort_coefficients is not None
         efforts = np.empty((len(knots), 2, self.n)) if with_effort else None
-        for i, k in enumerate(knots):
-            coefficients[i] = self.at(k)
-            if k >= start:
-                coefficients[i][:, columns] = new.at(k)
-            if efforts is not None:
-                efforts[i] = self.effort_at(k)
-                if k >= start:
-                    efforts[i][:, columns] = new.effort_at(k)
+        own_knots, new_knots = _as_array(self.knots), _as_array(new.knots)
+        for rows in slices(len(knots)):
+            times = knots[rows]
+            after = np.flatnonzero(times >= start)
+            for out, own, others in (
+                (coefficients, self.coefficients, new.coefficients),
+                (efforts, self.effort_coefficients, new.effort_coefficients),
+            ):
+                if out is None:
+                    continue
+                part = _moved(own, own_knots, times, out.shape[1:])
+                part[np.ix_(after, np.arange(out.shape[1]), columns)] = _moved(
+                    others, new_knots, times[after], (out.shape[1], len(columns))
+                )
+                out[rows] = part
         return Path(knots, coefficients, efforts)
 
     def _replaced(self, kept: list[int], new: Path, columns: np.ndarray) -> Path:
         """The pieces of this path at the knots ``kept``, then ``new``, which has all joints in another order."""
+        others = new.effort_coefficients
+        with_effort = self.effort_coefficients is not None or others is not None
+        order = np.argsort(columns)
         in_order = np.array_equal(columns, np.arange(self.n))
-        order = slice(None) if in_order else np.argsort(columns)
-        own = np.array([self.at(k) for k in kept]).reshape(-1, 6, self.n)
-        coefficients = np.concatenate([own, new.coefficients[:, :, order]])
-        efforts = None
-        if self.effort_coefficients is not None or new.effort_coefficients is not None:
-            own = np.array([self.effort_at(k) for k in kept]).reshape(-1, 2, self.n)
-            others = new.effort_coefficients
-            others = np.zeros((len(new.knots), 2, self.n)) if others is None else others[:, :, order]
-            efforts = np.concatenate([own, others])
+        if in_order and not kept and with_effort == (others is not None):
+            return new
+        first, m = len(kept), len(new.knots)
+        coefficients = np.empty((first + m, 6, self.n))
+        efforts = np.empty((first + m, 2, self.n)) if with_effort else None
+        for i, k in enumerate(kept):
+            coefficients[i] = self.at(k)
+            if efforts is not None:
+                efforts[i] = self.effort_at(k)
+        for rows in slices(m):
+            coefficients[first:][rows] = new.coefficients[rows] if in_order else new.coefficients[rows][:, :, order]
+            if efforts is not None:
+                efforts[first:][rows] = 0.0 if others is None else others[rows][:, :, order]
         return Path(kept + new.knots, coefficients, efforts)
+
+
+def _as_array(knots: Sequence[int]) -> np.ndarray:
+    return np.concatenate(
+        [np.zeros(0, np.int64), *(np.array(knots[rows], dtype=np.int64) for rows in slices(len(knots)))]
+    )
+
+
+def _moved(coefficients: Array | None, knots: np.ndarray, times: np.ndarray, shape: tuple[int, ...]) -> Array:
+    """(m, …) coefficients of the pieces at ``times`` (m,) with τ counted from there; zero without coefficients."""
+    if coefficients is None:
+        return np.zeros((len(times), *shape))
+    piece = np.searchsorted(knots, times, side="right") - 1
+    since = np.where(piece < 0, 0, times - knots[piece]) / NANOSECONDS
+    return np.moveaxis(polynomial.shifted(np.moveaxis(coefficients[np.maximum(piece, 0)], 1, 0), since[:, None]), 0, 1)

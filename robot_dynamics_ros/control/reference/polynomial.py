@@ -61,10 +61,10 @@ def quintic(q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array, du
     return c
 
 
-def shifted(c: Array, dt: float) -> Array:
+def shifted(c: Array, dt: float | Array) -> Array:
     """The same polynomials with τ counted from ``dt`` s later (synthetic division, exact for ``dt`` = 0)."""
     c = c.copy()
-    if dt != 0.0:
+    if np.any(dt):
         order = len(c) - 1
         for i in range(order):
             for j in range(order - 1, i - 1, -1):

@@ -18,7 +18,7 @@ from robot_dynamics_ros.control.hold import stop_path
 from robot_dynamics_ros.control.reference import polynomial
 from robot_dynamics_ros.control.reference.path import Path
 from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, slices
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -127,14 +127,21 @@ def splice(
     turns = np.where(
         table.continuous[columns], np.rint((q0 - trajectory.positions[first]) / (2.0 * np.pi)) * 2.0 * np.pi, 0.0
     )
-    positions = trajectory.positions[first:] + turns
-    _check_limits(positions, first, columns, table)
-    if len(left):
-        _check_pace(np.vstack([q0, positions]), np.array([start, *due[first:]]), first, columns, table, max_step)
+    knots = np.concatenate([[start], due[first:]])
+    before = q0
+    for rows in slices(len(due) - first):
+        positions, where = trajectory.positions[first:][rows] + turns, first + rows.start
+        _check_limits(positions, where, columns, table)
+        if len(left):
+            _check_pace(
+                np.vstack([before, positions]), knots[rows.start : rows.stop + 1], where, columns, table, max_step
+            )
+        before = positions[-1]
     e0 = current.effort_at(start)[0][columns]
     efforts = None if trajectory.effort is None else trajectory.effort[first:]
     if not len(left):
-        step = np.abs(positions[0] - q0)
+        position = trajectory.positions[first] + turns
+        step = np.abs(position - q0)
         worst = int(np.argmax(step))
         if step[worst] > max_step:
             raise TrajectoryRejected(
@@ -144,19 +151,10 @@ def splice(
                 remedy=f"Give the point a time_from_start; at once, up to {max_step:g} is accepted.",
             )
         held = None if efforts is None else np.stack([efforts[0], np.zeros(len(columns))])[None]
-        new = Path([start], polynomial.constant(positions[0])[None], held)
+        new = Path([start], polynomial.constant(position)[None], held)
     else:
-        rows = slice(first, None)
-        new = _through(
-            start,
-            (q0, v0, a0, e0),
-            due[rows],
-            positions,
-            trajectory.velocities[rows],
-            trajectory.accelerations[rows],
-            trajectory.degree[rows],
-            efforts,
-        )
+        points = tuple(x[first:] for x in (trajectory.positions, trajectory.velocities, trajectory.accelerations))
+        new = _through(knots, (q0, v0, a0, e0), points, turns, trajectory.degree[first:], efforts)
     return current.overlaid(new, columns, now), start, max(start, int(due[-1]))
 
 
@@ -202,46 +200,62 @@ def stream_path(
 
 
 def _through(
-    start: int,
+    knots: np.ndarray,
     state: tuple[Array, Array, Array, Array],
-    due: np.ndarray,
-    positions: Array,
-    velocities: Array,
-    accelerations: Array,
+    points: tuple[Array, ...],
+    turns: Array,
     degree: np.ndarray,
     efforts: Array | None,
 ) -> Path:
-    """The path from the start state through the points to rest at the last one."""
-    q0, v0, a0, e0 = state
-    m, k = positions.shape
-    knots = np.concatenate([[start], due])
-    T = (np.diff(knots) / NANOSECONDS)[:, None]
-    before = [np.vstack([row, rows[:-1]]) for row, rows in ((q0, positions), (v0, velocities), (a0, accelerations))]
-    after = [positions, velocities, accelerations]
+    """The path from the start state through the points to rest at the last one.
+
+    Args:
+        knots: (m + 1,) ns, of the start and the m points.
+        state: (k,) position, velocity, acceleration and effort at the start.
+        points: (m, k) positions, velocities, accelerations.
+        turns: (k,) to be added to the positions.
+        degree: (m,) see :class:`Trajectory`.
+        efforts: (m, k), or ``None``.
+    """
+    q0, v0, _, e0 = state
+    m, k = points[0].shape
+    offsets: tuple[Array | float, ...] = (turns, 0.0, 0.0)
+    durations = (np.diff(knots) / NANOSECONDS)[:, None]
     degrees = np.minimum(np.concatenate([degree[:1], degree[:-1]]), degree)  # the smaller one of a segment's ends
     pieces = np.empty((m + 1, 6, k))
+    effort_pieces = None if efforts is None else np.empty((m + 1, 2, k))
     polynomials: dict[int, Callable[..., Array]] = {
         5: polynomial.quintic,
         3: polynomial.cubic,
         1: polynomial.linear,
     }
-    for d, through in polynomials.items():
-        terms = (d + 1) // 2
-        rows = np.flatnonzero(degrees == d)
-        if len(rows):
-            ends = (*(x[rows] for x in before[:terms]), *(x[rows] for x in after[:terms]))
-            pieces[rows] = np.moveaxis(through(*ends, T[rows]), 0, 1)
+    last = state
+    for rows in slices(m):
+        after = [x[rows] + offset for x, offset in zip(points, offsets, strict=True)]
+        before = [np.vstack([x0, x[:-1]]) for x0, x in zip(last, after, strict=False)]
+        T, out = durations[rows], pieces[rows]
+        for d, through in polynomials.items():
+            terms = (d + 1) // 2
+            some = np.flatnonzero(degrees[rows] == d)
+            if len(some):
+                ends = (*(x[some] for x in before[:terms]), *(x[some] for x in after[:terms]))
+                out[some] = np.moveaxis(through(*ends, T[some]), 0, 1)
+        effort = e0
+        if efforts is not None and effort_pieces is not None:
+            levels = np.vstack([last[3], efforts[rows]])
+            effort_pieces[rows, 0] = levels[:-1]
+            effort_pieces[rows, 1] = np.diff(levels, axis=0) / T
+            effort = levels[-1]
+        last = (after[0][-1], after[1][-1], after[2][-1], effort)
+    end, T0 = last[0], float(durations[0, 0])
     if degrees[0] == 1 and v0.any():
         # joints that move already would have their velocity jump at the start of a straight line
-        leaving = polynomial.cubic(q0, v0, positions[0], (positions[0] - q0) / T[0], float(T[0, 0]))
+        q1 = points[0][0] + turns
+        leaving = polynomial.cubic(q0, v0, q1, (q1 - q0) / T0, T0)
         pieces[0] = np.where(v0 != 0.0, leaving, pieces[0])
-    pieces[m] = polynomial.constant(positions[-1])
-    effort_pieces = None
-    if efforts is not None:
-        effort_pieces = np.zeros((m + 1, 2, k))
-        levels = np.vstack([e0, efforts])
-        effort_pieces[:, 0] = levels
-        effort_pieces[:m, 1] = np.diff(levels, axis=0) / T
+    pieces[m] = polynomial.constant(end)
+    if effort_pieces is not None:
+        effort_pieces[m] = last[3], np.zeros(k)
     return Path(knots, pieces, effort_pieces)
 
 
@@ -253,23 +267,25 @@ FASTEST_SHARE, FASTEST, SHARPEST, STRONGEST = 10.0, 1e4, 1e7, 1e7
 def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable) -> None:
     """Refuse numbers that are finite and cannot be meant: they would overflow in the law, a fault for nothing."""
     fastest = _fastest(columns, table)
-    for name, values, largest in (
-        ("velocities", trajectory.velocities, fastest),
-        ("accelerations", trajectory.accelerations, SHARPEST),
-        ("effort", trajectory.effort, STRONGEST),
-    ):
-        if values is None:
-            continue
-        bad = np.abs(values) > largest
-        if bad.any():
-            i, j = (int(x[0]) for x in np.nonzero(bad))
-            raise TrajectoryRejected(
-                f"{float(values[i, j]):.6g} for joint {table.names[columns[j]]!r} cannot be meant, the most that is "
-                f"accepted is {float(np.broadcast_to(largest, len(columns))[j]):.6g}",
-                where=f"points[{i}].{name}",
-                got=float(values[i, j]),
-                remedy="Check the units: rad or m, s, N m or N.",
-            )
+    for rows in slices(len(trajectory)):
+        for name, values, largest in (
+            ("velocities", trajectory.velocities, fastest),
+            ("accelerations", trajectory.accelerations, SHARPEST),
+            ("effort", trajectory.effort, STRONGEST),
+        ):
+            if values is None:
+                continue
+            bad = np.abs(values[rows]) > largest
+            if bad.any():
+                i, j = (int(x[0]) for x in np.nonzero(bad))
+                i += rows.start
+                raise TrajectoryRejected(
+                    f"{float(values[i, j]):.6g} for joint {table.names[columns[j]]!r} cannot be meant, the most that is "
+                    f"accepted is {float(np.broadcast_to(largest, len(columns))[j]):.6g}",
+                    where=f"points[{i}].{name}",
+                    got=float(values[i, j]),
+                    remedy="Check the units: rad or m, s, N m or N.",
+                )
 
 
 def _fastest(columns: np.ndarray, table: JointTable) -> Array:

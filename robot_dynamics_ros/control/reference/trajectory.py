@@ -8,7 +8,7 @@ What becomes of a trajectory in a controller, with a start state and a present t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +18,19 @@ from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRe
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["NANOSECONDS", "Trajectory", "TrajectoryPoint", "nanoseconds"]
+__all__ = ["NANOSECONDS", "SLICE", "Trajectory", "TrajectoryPoint", "nanoseconds", "slices"]
 
 NANOSECONDS = 1_000_000_000
+
+#: Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's lock in much of what it
+#: does, and the control cycle, in another thread, should not wait for it longer than some 0.1 ms.
+SLICE = 4096
+
+
+def slices(n: int) -> Iterator[slice]:
+    """0 … n in slices."""
+    return (slice(i, min(i + SLICE, n)) for i in range(0, n, SLICE))
+
 
 #: A speed at the last point that still counts as rest, rad/s or m/s (single-precision rounding of a zero).
 REST_SPEED = 1.2e-7
@@ -283,7 +293,12 @@ def _check_stamp(stamp: Any) -> None:
 
 def _sound(times: np.ndarray, fields: Array, given: np.ndarray) -> bool:
     """Whether :func:`_one_by_one` would find nothing wrong."""
-    return bool(given[0].all() and (times[:1] >= 0).all() and (np.diff(times) > 0).all() and np.isfinite(fields.sum()))
+    return bool(
+        given[0].all()
+        and (times[:1] >= 0).all()
+        and (np.diff(times) > 0).all()
+        and all(np.isfinite(fields[:, rows].sum()) for rows in slices(len(times)))
+    )
 
 
 def _gather(rows: Sequence[TrajectoryPoint], k: int) -> tuple[np.ndarray, Array, np.ndarray] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -34,6 +35,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     trajectory_from_message,
 )
 from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
+from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
@@ -75,6 +77,8 @@ class ControllerNode(LifecycleNode):
         self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
         self._take_down: list[Callable[[], Any]] = []
+        self._trajectory_input: ApartSubscription | None = None
+        self._trajectories: deque[bytes] = deque()  # arrived, not looked at yet
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -138,7 +142,6 @@ class ControllerNode(LifecycleNode):
             return _FAILURE
         self.loop = loop
         inputs = (
-            self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, EVENT, raw=True),
             self.create_subscription(
                 JointTrajectoryPoint,
                 "~/joint_references",
@@ -150,9 +153,14 @@ class ControllerNode(LifecycleNode):
                 WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
             ),
         )
-        self._subscriptions_of_cycle = [loop.subscription, *inputs[1:]]
+        self._trajectories.clear()
+        self._trajectory_input = ApartSubscription(
+            self, JointTrajectory, "~/joint_trajectory", EVENT, self._trajectories.append
+        )
+        self._subscriptions_of_cycle = [loop.subscription, *inputs]
         hold = self.create_service(Trigger, "~/hold", self._on_hold)
         self._take_down = [
+            self._trajectory_input.destroy,
             *(partial(self.destroy_subscription, subscription) for subscription in inputs),
             partial(self.destroy_service, hold),
             loop.destroy,
@@ -228,6 +236,8 @@ class ControllerNode(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Take everything down."""
+        if self._trajectory_input is not None:
+            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
         self._background.close()
         super().destroy_node()
 
@@ -264,6 +274,8 @@ class ControllerNode(LifecycleNode):
 
     def _chores(self) -> None:
         """Chores that are due many times a second, but not while a joint state waits."""
+        while self._trajectories:
+            self._on_trajectory(self._trajectories.popleft())
         if self.loop is not None:
             self.loop.look_for_listeners()
             self._collector.collect()

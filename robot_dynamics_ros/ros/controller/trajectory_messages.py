@@ -9,7 +9,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.result import TrajectoryRejected
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
 from robot_dynamics_ros.ros.transport.cdr import CdrReader, plain
 
 __all__ = [
@@ -71,8 +71,8 @@ def trajectory_from_bytes(raw: bytes, *, allow_nonzero_end_velocity: bool = Fals
 def read_trajectory(raw: bytes) -> tuple[int, tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:
     """Stamp in ns, joint names, times (n,) in ns, fields (4, n, k) and which of them are given (4, n).
 
-    Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read at
-    once.  Where the fields vary, one point after the other is read.
+    Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
+    together, a slice after the other.  Where the fields vary, one point after the other is read.
 
     Raises:
         ValueError, struct.error: the bytes are no such message.
@@ -85,10 +85,12 @@ def read_trajectory(raw: bytes) -> tuple[int, tuple[str, ...], np.ndarray, np.nd
     names = tuple(reader.string() for _ in range(reader.count(5)))
     n, k = reader.count(24), len(names)
     times = np.zeros(n, dtype=np.int64)
-    fields, given = np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+    fields, given = np.empty((4, n, k)), np.zeros((4, n), dtype=bool)
+    for rows in slices(n):
+        fields[:, rows] = 0.0
     i = 0
     while i < n:
-        done = _read_alike(raw, reader.offset, n - i, k, times[i:], fields[:, i:], given[:, i:])
+        done = _read_alike(raw, reader.offset, min(n - i, SLICE), k, times[i:], fields[:, i:], given[:, i:])
         if done:
             i, reader.offset = i + done[0], done[1]
             continue

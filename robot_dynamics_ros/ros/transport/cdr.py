@@ -30,7 +30,7 @@ _stamp = struct.Struct("=iI")
 
 
 def plain(raw: bytes, message_type: type) -> bytes:
-    """The same message in plain encapsulation and the byte order of this machine.
+    """The same message in plain encapsulation and the byte order of this machine; a view of one that is so already.
 
     Raises:
         ValueError: the bytes are no such message.
@@ -38,7 +38,7 @@ def plain(raw: bytes, message_type: type) -> bytes:
     if raw[:2] == _NATIVE:
         return raw
     try:
-        return serialize_message(deserialize_message(raw, message_type))
+        return serialize_message(deserialize_message(bytes(raw), message_type))
     except Exception as error:  # the binding raises whatever the middleware does
         raise ValueError(f"not a {message_type.__name__}: {error}") from error
 
@@ -188,7 +188,7 @@ class CdrReader:
         n = self.count(1)
         text = self._raw[self.offset : self.offset + max(n - 1, 0)]
         self.offset += n
-        return text.decode()
+        return bytes(text).decode()
 
     def doubles(self) -> Array:
         """A sequence of doubles, as a read-only view."""

@@ -1,0 +1,156 @@
+"""Large messages, taken beside the control cycle.
+
+rclpy holds the interpreter's lock while it takes a message: for one of ten megabytes that is longer than some cycles.  Here a
+thread of its own waits for such messages and calls the middleware's C function, which needs no lock.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+
+__all__ = ["ApartSubscription"]
+
+_RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
+
+
+class _Allocator(ctypes.Structure):
+    """``rcutils_allocator_t``."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("allocate", "deallocate", "reallocate", "zero_allocate", "state")
+    )
+
+
+class _SerializedMessage(ctypes.Structure):
+    """``rcutils_uint8_array_t``."""
+
+    _fields_ = (
+        ("buffer", ctypes.c_void_p),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("allocator", _Allocator),
+    )
+
+
+class _Middleware:
+    """The C functions of the client library that rclpy has loaded.
+
+    Raises:
+        OSError, AttributeError: they are not to be had here.
+    """
+
+    def __init__(self) -> None:
+        rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
+        pointer = ctypes.POINTER(_SerializedMessage)
+        self._allocator = rcutils.rcutils_get_default_allocator
+        self._allocator.restype, self._allocator.argtypes = _Allocator, []
+        self._take = rcl.rcl_take_serialized_message
+        self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
+        self._free = rcutils.rcutils_uint8_array_fini
+        self._free.argtypes = [pointer]
+        self._forget_error = rcutils.rcutils_reset_error
+        self._forget_error.restype, self._forget_error.argtypes = None, []
+
+    def take(self, subscription: int) -> Any:
+        """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
+        given back with the last view of it."""
+        message = _SerializedMessage(allocator=self._allocator())
+        if self._take(subscription, message, None, None) or not message.length:
+            self._forget_error()
+            self._free(message)
+            return None
+        data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
+        weakref.finalize(data, self._free, message).atexit = False
+        return memoryview(data).cast("B")
+
+
+@functools.cache
+def _middleware() -> _Middleware | None:
+    """``None`` where the C functions are not found; rclpy's own are used then."""
+    try:
+        return _Middleware()
+    except (OSError, AttributeError):
+        return None
+
+
+class _Nobody(CallbackGroup):
+    """Keeps a subscription from executors."""
+
+    def can_execute(self, entity: Any) -> bool:
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        pass
+
+
+class ApartSubscription:
+    """A subscription to serialized messages that a thread of its own waits for and takes.
+
+    Args:
+        node: the node, whose executor leaves this subscription alone.
+        message_type, topic, qos: as for ``node.create_subscription``.
+        arrived: called in that thread with the bytes of each message, in the order of arrival.
+    """
+
+    def __init__(self, node: Node, message_type: type, topic: str, qos: Any, arrived: Callable[[bytes], None]) -> None:
+        self._node, self._arrived = node, arrived
+
+        def taken(raw: Any) -> None:  # by an executor that asks no callback group
+            arrived(raw)
+
+        self._subscription = node.create_subscription(message_type, topic, taken, qos, raw=True)
+        self._subscription.callback_group = _Nobody()  # its events (partners that do not fit) stay with the executor
+        self._closed = False
+        context: Any = node.context.handle
+        with context:
+            self._wake = _rclpy.GuardCondition(context)
+            self._set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, context)
+        self._thread = threading.Thread(target=self._work, name=f"messages on {topic}", daemon=True)
+        self._thread.start()
+        atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
+
+    def _end(self) -> None:
+        self._closed = True
+        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError):
+            self._wake.trigger_guard_condition()
+        self._thread.join()
+
+    def destroy(self) -> None:
+        """End the thread and take the subscription down."""
+        if not self._closed:
+            atexit.unregister(self._end)
+            self._end()
+            self._node.destroy_subscription(self._subscription)
+
+    def _work(self) -> None:
+        handle = self._subscription.handle
+        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError), handle, self._wake:
+            while not self._closed:
+                self._set.clear_entities()
+                self._set.add_subscription(handle)
+                self._set.add_guard_condition(self._wake)
+                self._set.wait(_RETRY)
+                while not self._closed and (raw := self._take()) is not None:
+                    self._arrived(raw)
+                    del raw
+
+    def _take(self) -> bytes | None:
+        middleware, handle = _middleware(), self._subscription.handle
+        if middleware is not None:
+            return middleware.take(handle.pointer)
+        taken = handle.take_message(self._subscription.msg_type, True)
+        return None if taken is None else bytes(taken[0])

@@ -2,7 +2,9 @@
 
     python -m benchmarks.constraints
 
-Both solve for accelerations and reactions at the same states; outputs of both are compared before anything is timed.
+Both solve for accelerations and reactions at the same states; outputs of both are compared before anything is timed.  Then
+whole steps of ``ConstrainedPlant``, in machine code and as Python runs the same statements, beside ``mj_step`` of the robot with
+equality constraints.
 """
 
 from __future__ import annotations
@@ -94,7 +96,35 @@ def main() -> None:
     a, reactions = np.empty(arm.model.nv), np.empty(hinge.rows)
     call = best(lambda: run(q, v, np.zeros(arm.model.nv), np.zeros(2), a, reactions), 5000)
     print(f"{'the same, hinges and gear':28} {call:9.3f}")
-    write("constraints", {"mechanisms": timed})
+    write("constraints", {"mechanisms": timed, "steps": steps()})
+
+
+def steps() -> dict[str, dict[str, float]]:
+    """Time of a step of 1 ms, µs, by mechanism."""
+    import mujoco
+    from support.closed_loops import four_bar, gripper_arm
+
+    timed = {}
+    print(f"\n{'a step, µs':28} {'ours':>9} {'in Python':>14} {'mj_step':>9} {'ratio':>6}")
+    for name, loops, guess in (
+        ("four-bar, point", four_bar("point"), [0.7, 0.3, 1.0]),
+        ("four-bar, hinge", four_bar(), [0.7, 0.3, 1.0]),
+        ("four-bar, dry friction", four_bar(friction=0.2), [0.7, 0.3, 1.0]),
+        ("arm with parallel gripper", gripper_arm(), np.full(12, 0.2)),
+    ):
+        model = loops.model
+        q, v = loops.consistent_state(guess, np.full(model.nv, 0.3))
+        command = np.zeros(model.nv)
+        found = []
+        for compiled, number in ((True, 200), (False, 5)):
+            plant = rd.ConstrainedPlant(loops, 1e-3, q0=q, v0=v, compiled=compiled)
+            plant.step(command)
+            found.append(best(lambda p=plant: p.step(command), number))  # noqa: B023
+        theirs = rd.MujocoPlant(model, 1e-3, q0=q, v0=v, constraints=loops, substeps=1)
+        other = best(lambda p=theirs: mujoco.mj_step(p.m, p.data), 200)
+        print(f"{name:28} {found[0]:9.2f} {found[1]:14.0f} {other:9.1f} {other / found[0]:6.1f}")
+        timed[name] = {"ours": found[0], "interpreted": found[1], "mj_step": other}
+    return timed
 
 
 if __name__ == "__main__":

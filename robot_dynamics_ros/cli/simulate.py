@@ -22,6 +22,7 @@ from robot_dynamics_ros.cli.plan import Motion, bearable_start, configuration_at
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -65,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
     add("--dt", type=positive, default=2e-3, help="control period and step, s (default: %(default)s)")
     add("--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)")
+    add(
+        "--constraints",
+        type=input_path,
+        metavar="FILE",
+        help="closed loops: YAML, or MJCF with <equality>; without a motion",
+    )
     add("--no-friction", action="store_true", help="without a law: leave out the friction of the URDF")
     add("--tolerance", type=not_negative, default=0.01, help="rad or m that count as arrived (default: %(default)s)")
     add("--seed", type=seed, default=7, help="of the tour (default: %(default)s)")
@@ -90,6 +97,13 @@ def run(options: argparse.Namespace) -> int:
         )
     if motion is not None and v0.any():
         raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
+    if motion is not None and options.constraints is not None:
+        raise ArgumentError(
+            "the laws that follow a motion know nothing of closed loops",
+            where="--constraints",
+            got=str(options.constraints),
+            remedy="Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…).",
+        )
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     if not 1.0 <= length / options.dt <= _MOST_STEPS:
         raise ArgumentError(
@@ -100,10 +114,13 @@ def run(options: argparse.Namespace) -> int:
         )
     arrived, reason, reference = True, "", None
     if motion is None:
+        loops = None if options.constraints is None else load_constraints(model, options.constraints)
         done = simulate(
             model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
-            friction=not options.no_friction,
+            friction=not options.no_friction, constraints=loops,
         )  # fmt: skip
+        if loops is not None:
+            remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
         rehearsed = rehearse(
             model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,

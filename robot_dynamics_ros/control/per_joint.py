@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
@@ -21,8 +22,8 @@ def any_of(mask: np.ndarray) -> bool:
 def _numbers(value: Any) -> Array:
     """The value as an array of doubles; a NaN where it is none."""
     try:
-        return np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        return real_array(value)
+    except TypeError:
         return np.full((), np.nan)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
-from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["christoffel_symbols", "configuration_space_form", "velocity_products"]
@@ -53,6 +53,8 @@ def configuration_space_form(model: RobotModel, q: Any) -> tuple[np.ndarray, np.
 
 def velocity_products(v: Any) -> np.ndarray:
     """(..., n(n−1)/2) products vᵢ vⱼ, i < j, in the order of :func:`configuration_space_form`."""
-    v = np.asarray(v, dtype=np.float64)
+    v = as_input(v, (), "v")
+    if not v.ndim:
+        raise ArgumentError("expected (..., n) velocities, got one number", where="v", got=v, remedy="Pass an array.")
     first, second = np.triu_indices(v.shape[-1], 1)
     return v[..., first] * v[..., second]

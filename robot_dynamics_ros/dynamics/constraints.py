@@ -15,6 +15,7 @@ the ones of least norm, and accelerations do not depend on the choice.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -76,9 +77,16 @@ def _made(kind: str, name: str, a: str, b: str, **given: Any) -> Constraint:
         if value is None:
             continue
         size = _SIZES[word]
-        array = np.atleast_1d(np.asarray(as_input(value, (size,) if size > 1 else (), f"{word} of {name!r}")))
-        check_finite(**{f"{word} of {name!r}": array})
-        numbers.append((word, tuple(float(x) for x in array)))
+        array = as_input(value, (size,) if size > 1 else (), f"{word} of {name!r}")
+        if array.size != size:
+            expected = "one number" if size == 1 else f"{size} numbers"
+            raise ArgumentError(
+                f"expected {expected}, got shape {array.shape}",
+                where=f"{word} of {name!r}",
+                got=value,
+                remedy="A constraint is the same in all states.",
+            )
+        numbers.append((word, tuple(float(x) for x in np.ravel(array))))
     return Constraint(kind, name, a, b, tuple(numbers))
 
 
@@ -259,6 +267,12 @@ class Constraints:
         }
         self._options = (("constraints", self.specs),)
         self._none = np.zeros(2)
+
+    def of(self, model: RobotModel) -> Constraints:
+        """The same constraints of the same robot with other inertias, such as those of its rotors."""
+        other = copy.copy(self)
+        other.model = model
+        return other
 
     def __repr__(self) -> str:
         return f"<Constraints {', '.join(f'{c.name} ({c.kind})' for c in self.constraints)} of {self.model.name}>"

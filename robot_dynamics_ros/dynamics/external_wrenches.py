@@ -157,6 +157,7 @@ def _checked(model: RobotModel, external: Mapping[str, Any], q: Any) -> dict[str
         )
     for link in external:
         model.link_index(link)
+    q = as_input(q, (model.nq,), "q")
     return {link: as_input(_numbers(model, q, link, w), (6,), f"external[{link!r}]") for link, w in external.items()}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.dynamics.algorithms.inverse_kinematics import coordinates_of_rates
 from robot_dynamics_ros.dynamics.engine.public import PublicOfLink
 from robot_dynamics_ros.errors import ArgumentError
@@ -250,8 +251,8 @@ def _targets(pose: Any, orientation: bool) -> tuple[Array, tuple[int, ...], bool
     if isinstance(pose, Pose):
         pose = pose.matrix()
     try:
-        target = np.array(pose, dtype=np.float64)
-    except (TypeError, ValueError):
+        target = real_array(pose)
+    except TypeError:
         target = np.empty(0)
     if not orientation and target.shape[-1:] == (3,) and np.isfinite(target).all():
         flat = np.zeros((target.size // 3, 3, 4))
@@ -277,7 +278,7 @@ def _targets(pose: Any, orientation: bool) -> tuple[Array, tuple[int, ...], bool
 
 def _guess(model: RobotModel, start: Any, shape: tuple[int, ...]) -> Array:
     try:
-        q = np.array(start, dtype=np.float64)
+        q = real_array(start)
         np.broadcast_to(q, (*shape, model.nq))
         good = q.shape[-1:] == (model.nq,) and bool(np.isfinite(q).all())
     except (TypeError, ValueError):

@@ -312,6 +312,7 @@ def wrench_on_link(
         (..., 6) [moment; force] about the link's origin, in the link's axes.
     """
     model.link_index(link)
+    q = as_input(q, (model.nq,), "q")
     F, M, r = (as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset")))
     if expressed_in is not None and expressed_in != link:
         number, frame = frame_of(model, expressed_in, "expressed_in")

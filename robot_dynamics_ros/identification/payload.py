@@ -17,6 +17,7 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest
 from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
@@ -99,7 +100,7 @@ def payload_motion(
         ArgumentError: ``q0`` outside the limits, or bounds that leave no room.
     """
     n = model.nv
-    q0 = np.asarray(q0, dtype=np.float64)
+    q0 = as_input(q0, (), "q0")
     if q0.shape != (n,) or not np.isfinite(q0).all():
         raise ArgumentError(f"expected {n} finite numbers, got {q0!r}", where="q0", got=q0)
     if not (duration > 1.0 and 0.0 < scale <= 1.0 and tries >= 1):
@@ -273,7 +274,7 @@ def estimate_payload_at_rest(
         UnknownNameError: no such link.
     """
     body, R, p = _carrier(model, link)
-    q, effort = np.atleast_2d(np.asarray(q, dtype=float)), np.atleast_2d(np.asarray(effort, dtype=float))
+    q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         raise ArgumentError(
             f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort", got=q

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import joint_torque_regressor
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
@@ -75,7 +76,7 @@ class Motion:
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
         """
-        t, q, effort = (np.asarray(x, dtype=np.float64) for x in (t, q, effort))
+        t, q, effort = (as_input(x, (), w, finite=False) for x, w in ((t, "t"), (q, "q"), (effort, "effort")))
         n = len(t) if t.ndim == 1 else -1
         for name, array, shape in (("t", t, (n,)), ("q", q, (n, model.nv)), ("effort", effort, (n, model.nv))):
             if array.shape != shape or n < 0:

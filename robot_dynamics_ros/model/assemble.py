@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
@@ -183,8 +184,8 @@ def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
 
 def _checked_gravity(gravity: Sequence[float]) -> Array:
     try:
-        g = np.array(gravity, dtype=np.float64)
-    except (TypeError, ValueError):
+        g = real_array(gravity)
+    except TypeError:
         g = np.empty(0)
     if g.shape != (3,) or not np.isfinite(g).all():
         raise ArgumentError(

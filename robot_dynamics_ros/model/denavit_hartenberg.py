@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array, real_number
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.description import (
     Array,
@@ -271,8 +272,9 @@ def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Ar
 def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     try:
         theta, d, a, alpha = (row.theta, row.d, row.a, row.alpha) if isinstance(row, DHRow) else row
-        done = row if isinstance(row, DHRow) else DHRow(float(theta), float(d), float(a), float(alpha))
-        numbers = np.array([done.theta, done.d, done.a, done.alpha], dtype=float)
+        theta, d, a, alpha = map(real_number, (theta, d, a, alpha))
+        done = row if isinstance(row, DHRow) else DHRow(theta, d, a, alpha)
+        numbers = real_array([done.theta, done.d, done.a, done.alpha])
     except (TypeError, ValueError):
         numbers = np.array([np.nan])
     if not np.isfinite(numbers).all():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import (
     Array,
@@ -163,8 +164,8 @@ def _count(value: int, where: str) -> int:
 def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: bool = False) -> Array:
     """(n,) finite positive numbers (or zero, if allowed) from one number or ``n``."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = real_array(values)
+    except TypeError:
         array = np.empty((0, 0))
     if array.ndim == 0:
         array = np.full(n, float(array))

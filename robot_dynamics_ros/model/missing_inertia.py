@@ -106,11 +106,11 @@ def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
     if node.tag == "box":
         return inertia_of_cuboid(numbers(given["size"], 3), density=density)
     if node.tag == "sphere":
-        return inertia_of_sphere(given["radius"], density=density)
+        return inertia_of_sphere(numbers(given["radius"], 1)[0], density=density)
     if node.tag == "cylinder":
-        return inertia_of_cylinder(given["radius"], given["length"], density=density)
+        return inertia_of_cylinder(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
     if node.tag == "capsule":
-        return inertia_of_capsule(given["radius"], given["length"], density=density)
+        return inertia_of_capsule(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
     address = given["filename"]
     path = path_of_address(address) if "://" in address else Path(address)
     if path is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array, real_number
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Inertia, Pose
 
@@ -36,8 +37,8 @@ def _positive(**values: Any) -> list[float]:
     done = []
     for name, value in values.items():
         try:
-            x = float(value)
-        except (TypeError, ValueError):
+            x = real_number(value)
+        except TypeError:
             x = math.nan
         if not 0.0 < x < math.inf:
             raise ArgumentError("must be a positive number", where=name, got=value)
@@ -124,7 +125,7 @@ def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass:
     Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by tetrahedra.
     """
     try:
-        p, faces = np.asarray(vertices, dtype=float), np.asarray(triangles, dtype=int)
+        p, faces = real_array(vertices), np.asarray(triangles, dtype=int)
     except (TypeError, ValueError):
         p, faces = np.empty(0), np.empty(0, dtype=int)
     if p.ndim != 2 or p.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,) or not np.isfinite(p).all():
@@ -264,9 +265,14 @@ def inertia_of_density(
         raise BackendError(
             "needs SciPy 1.15 or later", where="inertia_of_density", remedy="pip install -U scipy"
         ) from None
-    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-    if low.shape != (3,) or high.shape != (3,) or not (low < high).all():
-        raise ArgumentError("expected two corners with lower < upper", where="lower", got=(lower, upper))
+    try:
+        low, high = real_array(lower), real_array(upper)
+    except TypeError:
+        low = high = np.empty(0)
+    if low.shape != (3,) or high.shape != (3,) or not ((low < high) & np.isfinite(high - low)).all():
+        raise ArgumentError(
+            "expected two corners, three finite numbers each, with lower < upper", where="lower", got=(lower, upper)
+        )
     middle, half = (low + high) / 2, (high - low) / 2
 
     def moments(u: Any) -> Any:

@@ -93,6 +93,7 @@ class WrenchHistory:
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
         external: link → (n, 6) recorded wrenches on links, [moment; force], link's axes and origin.
+        currents: name of each joint with a motor → (n,) A, of a simulated run.
         effort_errors, wrench_errors: standard errors of ``efforts`` and ``wrenches``, of the same shapes, or ``None``.
         window: s, of the local polynomials.
         notes: what was done to the recording, in sentences.
@@ -119,6 +120,7 @@ class WrenchHistory:
     external: Mapping[str, Array] = field(default_factory=dict)
     effort_errors: Array | None = None
     wrench_errors: Array | None = None
+    currents: Mapping[str, Array] = field(default_factory=dict)
 
 
 def compute(
@@ -268,8 +270,9 @@ def of_run(run: SimulationResult) -> WrenchHistory:
         _paths(model, run.q[k], run.v[k], k, paths, speeds)
     frames = tuple(model.joint(name).child for name in joints)
     return WrenchHistory(
-        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=paths, speeds=speeds
-    )
+        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=paths, speeds=speeds,
+        currents=run.currents,
+    )  # fmt: skip
 
 
 def compute_each(

@@ -21,7 +21,8 @@ _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
 
 def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
     """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
-    then each wrench's force and torque, the parts of one, the external wrenches, and standard errors if there are any.
+    the motors' currents, then each wrench's force and torque, the parts of one, the external wrenches, and standard errors
+    if there are any.
 
     Raises:
         ArgumentError: the file cannot be written.
@@ -29,6 +30,7 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     own = history.model.joint_names
     head = ["row", "t"]
     head += [f"{name}.{what}" for what in ("position", "velocity", "acceleration", "effort") for name in own]
+    head += [f"{name}.current" for name in history.currents]
     head += [f"{name}.wrench.{c}" for name in history.joints for c in COMPONENTS]
     head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
     head += [f"external.{link}.{c}" for link in history.external for c in COMPONENTS]
@@ -44,6 +46,7 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
             history.v,
             history.a,
             history.efforts,
+            *(current[:, None] for current in history.currents.values()),
             history.wrenches[:, :, _SWAP].reshape(len(history.t), -1),
             *(p[:, _SWAP] for p in history.parts.values()),
             *(p[:, _SWAP] for p in history.external.values()),
@@ -65,7 +68,7 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
 
 def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
     """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
-    ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
+    ``/motor_currents/<joint>`` of joints with motors (std_msgs/Float64, A), ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
     and ``/external_wrenches/<link>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
 
     Raises:
@@ -91,6 +94,11 @@ def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: C
     state = writer.add_connection("/joint_efforts", JointState.__msgtype__, typestore=types)
     series = list(_series(history))
     topics = [writer.add_connection(topic, Stamped.__msgtype__, typestore=types) for topic, _, _ in series]
+    Float = types.types["std_msgs/msg/Float64"]
+    motors = [
+        (writer.add_connection(f"/motor_currents/{name}", Float.__msgtype__, typestore=types), current.tolist())
+        for name, current in history.currents.items()
+    ]
     names = list(history.model.joint_names)
     stamps = np.round(history.t * 1e9).astype(np.int64).tolist()
     for k, stamp in enumerate(stamps):
@@ -104,6 +112,8 @@ def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: C
             effort=history.efforts[k],
         )
         writer.write(state, stamp, types.serialize_cdr(message, JointState.__msgtype__))
+        for topic, current in motors:
+            writer.write(topic, stamp, types.serialize_cdr(Float(data=current[k]), Float.__msgtype__))
         for topic, (_, frame, table) in zip(topics, series, strict=True):
             m, f = table[k, :3].tolist(), table[k, 3:].tolist()
             message = Stamped(header=Header(stamp=time, frame_id=frame), wrench=Wrench(Vector(*f), Vector(*m)))

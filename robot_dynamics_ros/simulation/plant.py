@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
@@ -72,6 +73,8 @@ class Plant:
         max_speed: a joint faster than this has diverged, rad/s or m/s.
         compiled: let machine code do whole steps of time stepping, where there is a compiler; else Python runs the same
             statements, which gives the same but for rounding.
+        constraints: closed loops; use :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`, which knows their
+            forces, too.
 
     Attributes:
         t: time, s.
@@ -102,6 +105,7 @@ class Plant:
         v0: Any = None,
         max_speed: float = 1e5,
         compiled: bool = True,
+        constraints: Constraints | None = None,
     ) -> None:
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
@@ -126,7 +130,8 @@ class Plant:
             contacts,
             user_effort,
             rigid_stops=rigid,
-            limits=(*self._bounds, model.velocity_limit, model.effort_limit) if limiter else None,
+            constraints=constraints,
+            limits=self._command_limits() if limiter else None,
             midpoint=isinstance(self.integrator, MoreauMidpoint),
             compiled=compiled,
         )
@@ -199,6 +204,12 @@ class Plant:
         return self.system.memory["mean_current"].copy()
 
     @property
+    def motor_joints(self) -> tuple[str, ...]:
+        """Names of the joints with motors, in the order of :attr:`currents`."""
+        motors = self.system.motors
+        return () if motors is None else tuple(self.system.coordinates.names[i] for i in motors.index)
+
+    @property
     def events(self) -> int:
         """Stick, slip and impact events located since the plant was made."""
         return self._hybrid.events
@@ -222,10 +233,7 @@ class Plant:
             ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
             SimulationError: the step is too large for the stiffness of springs, stops or damping.
         """
-        q = self._start_q if q is None else self._arguments.configuration(q)
-        v = self._start_v if v is None else self._arguments.velocity("v", v)
-        if not math.isfinite(t):
-            raise ArgumentError("must be finite", where="t", got=t)
+        q, v, t = self._start_of(q, v, t)
         memory = self.system.memory
         memory["held"][:] = 0.0
         self._set_wrenches({}, {})
@@ -233,6 +241,18 @@ class Plant:
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, float(t)
         for name in ("steps", "alternating", "previous", "command", "tau"):
             memory[name][:] = 0
+
+    def _start_of(self, q: Any, v: Any, t: float) -> tuple[Array, Array, float]:
+        """Arguments of :meth:`reset`, checked."""
+        q = self._start_q if q is None else self._arguments.configuration(q)
+        v = self._start_v if v is None else self._arguments.velocity("v", v)
+        if not math.isfinite(t):
+            raise ArgumentError("must be finite", where="t", got=t)
+        return q, v, t
+
+    def _command_limits(self) -> tuple[Array, Array, Array, Array]:
+        """Lower, upper, velocity and effort limits that the limiter keeps commands within."""
+        return (*self._bounds, self.model.velocity_limit, self.model.effort_limit)
 
     def state(self) -> dict[str, Any]:
         """A copy of everything :meth:`restore` needs to continue bit for bit."""

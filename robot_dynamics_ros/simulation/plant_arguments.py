@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -71,8 +72,8 @@ class PlantArguments:
         """((1 or steps, nv) contiguous commands, steps) of :meth:`Plant.run`'s arguments."""
         nv = self.model.nv
         try:
-            array = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
+            array = real_array(values)
+        except TypeError:
             array = np.empty((0, 0, 0))
         if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 0):
             raise ArgumentError("expected a whole number of at least 0", where="steps", got=steps)
@@ -108,8 +109,8 @@ class PlantArguments:
 
 def _vector(name: str, values: Any, n: int, remedy: str = "") -> Array:
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = real_array(values)
+    except TypeError:
         array = np.empty((0, 0))
     if array.shape != (n,):
         raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)

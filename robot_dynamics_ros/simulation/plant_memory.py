@@ -10,6 +10,7 @@ from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.simulation.effects.complementarity import complementarity_arrays
+from robot_dynamics_ros.simulation.effects.loops import loop_arrays
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.simulation.system import JointSystem
@@ -28,6 +29,8 @@ def plant_kernels(system: JointSystem) -> dict[str, Evaluator | tuple[Evaluator,
         links = [model.link_index(contact.link) for contact in system.contacts]
         kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
         kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
+    if system.constraints is not None and system.constraints.rows:
+        kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", system.constraints.specs),))
     return kernels
 
 
@@ -35,6 +38,7 @@ def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool
     """The memory of one plant, filled with its parameters."""
     nq, nv, nz, nc = system.nq, system.nv, system.nz, len(system.contacts)
     floating = system.coordinates.floating
+    rows = 0 if system.constraints is None else system.constraints.rows
     constants = {
         "nq": nq,
         "nv": nv,
@@ -49,6 +53,8 @@ def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool
         "has_springs": system.springs is not None,
         "has_compliant_stops": system.stops is not None,
         "has_rigid_stops": system.rigid_stops.any,
+        "has_loops": rows > 0,
+        "rows": rows,
     }
     vectors = [
         "command",
@@ -96,8 +102,8 @@ def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool
         "contact_radius contact_stiffness contact_exponent contact_dissipation contact_friction contact_slip_velocity "
         "contact_depth contact_sliding"
     )
-    arrays, integers = complementarity_arrays(nv)
-    arrays |= dict.fromkeys(("q", "q1", "q0", "at"), (nq,)) | dict.fromkeys(vectors, (nv,))
+    arrays, integers = (a | b for a, b in zip(complementarity_arrays(nv), loop_arrays(nv, rows), strict=True))
+    arrays |= dict.fromkeys(("q", "q1", "q0", "at", "q_back"), (nq,)) | dict.fromkeys(vectors, (nv,))
     arrays |= dict.fromkeys(motor.split(), (nz,)) | dict.fromkeys(contact.split(), (nc,))
     arrays |= dict.fromkeys(
         ("contact_offset", "contact_plane", "contact_normal", "contact_arm", "contact_force"), (nc, 3)

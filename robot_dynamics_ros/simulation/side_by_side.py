@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.dynamics.engine.native_engine import threads
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
@@ -42,8 +43,8 @@ def run_plants(
     if len(sizes) > 1:
         raise ArgumentError("all must have as many coordinates", where="plants", got=sorted(sizes))
     try:
-        given = np.array(commands, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = real_array(commands)
+    except TypeError:
         given = np.empty(0)
     if given.ndim not in (2, 3) or len(given) != len(plants):
         raise ArgumentError(

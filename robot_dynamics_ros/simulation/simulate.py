@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
 from robot_dynamics_ros.simulation.plant import Plant
 
@@ -33,6 +35,9 @@ class SimulationResult:
         tau: (N, nv) motor effort from ``t[k]`` on, after the drives' limits; the last row repeats the one before.
         kinetic_energy, potential_energy: (N,) J; the potential one includes springs, stops and contacts.
         wrenches: (N, len(joint_names), 6) true joint wrenches [moment; force], or ``None`` if not asked for.
+        currents: name of each joint with a motor → (N,) its current just after ``t[k]``, A; empty without motors.
+        constraint_wrenches: name of each constraint → (N, 2, 6) what it exerts on its links a and b, [moment; force] about
+            the link's origin in its axes; empty without constraints, or if wrenches were not asked for.
         plant: the plant, in its final state.
     """
 
@@ -45,6 +50,8 @@ class SimulationResult:
     potential_energy: Array
     wrenches: Array | None
     plant: Plant
+    currents: Mapping[str, Array] = field(default_factory=dict)
+    constraint_wrenches: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def model(self) -> RobotModel:
@@ -75,7 +82,8 @@ def simulate(
     duration: float = 1.0,
     dt: float = 1e-3,
     *,
-    integrator: str | Integrator = "rk4",
+    constraints: Constraints | None = None,
+    integrator: str | Integrator | None = None,
     record_wrenches: bool = False,
     external: External = None,
     external_world: External = None,
@@ -89,15 +97,18 @@ def simulate(
             ``None`` leaves the motors without effort.  For an effort evaluated continuously, pass ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
-        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`.
-        record_wrenches: also record every joint's wrench.
+        constraints: closed loops of the robot; see :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
+        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; ``None``: ``"rk4"``, or ``"moreau"`` with
+            constraints, which no other keeps.
+        record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
             function of time giving that.
         plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes: ``friction``,
             ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``substeps`` …
 
     Raises:
-        ArgumentError: an argument of the wrong shape, or a control law returning one.
+        ArgumentError: an argument of the wrong shape, or a control law returning one; constraints of another robot.
+        ConstraintError: the loops cannot be closed near ``q0``.
         SimulationError: the simulation diverges, or the step is too large for the stiffness.
 
     >>> import robot_dynamics_ros as rd
@@ -109,12 +120,15 @@ def simulate(
     """
     if not (np.isfinite(duration) and duration >= 0.0):
         raise ArgumentError("must be finite and not negative", where="duration", got=duration)
-    plant = Plant(model, dt, integrator=integrator, q0=q0, v0=v0, **plant_options)
+    plant = _plant(model, dt, constraints, integrator, q0=q0, v0=v0, **plant_options)
     steps = round(duration / dt)
     n = steps + 1
     t, kinetic, potential = np.empty(n), np.empty(n), np.empty(n)
     q, v, a, tau = (np.empty((n, size)) for size in (model.nq, model.nv, model.nv, model.nv))
     wrenches = np.empty((n, len(model.joint_names), 6)) if record_wrenches else None
+    motors = plant.motor_joints
+    currents = np.empty((n, len(motors)))
+    loops = {name: np.empty((n, 2, 6)) for name in constraints.names} if constraints and record_wrenches else {}
     idle = np.zeros(model.nv)
     command: Any = idle
     for k in range(n):
@@ -134,9 +148,38 @@ def simulate(
         a[k], tau[k] = plant.acceleration(), plant.tau
         if wrenches is not None:
             wrenches[k] = plant.joint_wrenches()
+        if motors:
+            currents[k] = plant.currents
+        if loops:
+            assert isinstance(plant, ConstrainedPlant)
+            for name, both in plant.constraint_wrenches().items():
+                loops[name][k] = both
         if k < steps:
             plant.advance()
-    return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant)
+    by_motor = {name: currents[:, k] for k, name in enumerate(motors)}
+    return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, by_motor, loops)
+
+
+def _plant(
+    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator | None, **options: Any
+) -> Plant:
+    if constraints is None:
+        return Plant(model, dt, integrator="rk4" if integrator is None else integrator, **options)
+    if not isinstance(constraints, Constraints) or constraints.model is not model:
+        raise ArgumentError(
+            "expected Constraints of this robot",
+            where="constraints",
+            got=constraints,
+            remedy="rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated.",
+        )
+    if integrator not in (None, "moreau"):
+        raise ArgumentError(
+            "a robot with closed loops is simulated by Moreau's midpoint step",
+            where="integrator",
+            got=integrator,
+            remedy="Leave integrator out.",
+        )
+    return ConstrainedPlant(constraints, dt, **options)
 
 
 def _at(external: External, t: float) -> Mapping[str, Any] | None:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -42,6 +43,7 @@ class JointSystem:
         stops, rigid_stops: at its position limits.
         contacts: with the ground.
         user_effort: ``callable(t, q, v) -> (nv,)``.
+        constraints: closed loops, which time stepping by the midpoint rule keeps; nothing else here knows of them.
         limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
         compiled: use machine code where there is a compiler.
@@ -67,6 +69,7 @@ class JointSystem:
         contacts: Sequence[GroundContact] = (),
         user_effort: Callable[[float, Array, Array], Array] | None = None,
         *,
+        constraints: Constraints | None = None,
         rigid_stops: RigidStopTable | None = None,
         limits: tuple[Array, Array, Array, Array] | None = None,
         midpoint: bool = False,
@@ -80,6 +83,7 @@ class JointSystem:
         self.motors, self.springs, self.stops = motors, springs, stops
         self.rigid_stops = RigidStopTable.none(self.nv) if rigid_stops is None else rigid_stops
         self.contacts, self.user_effort, self.limits = tuple(contacts), user_effort, limits
+        self.constraints = constraints
         kernels = plant_kernels(self)
         flat = [e for k in kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
         self.compiled = compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
@@ -253,10 +257,19 @@ class JointSystem:
                     total[contact.link] = total.get(contact.link, 0.0) + wrench
         return total
 
-    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting."""
+    def inverse_dynamics(
+        self, q: Array, v: Array, a: Array, loops: Mapping[str, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting.
+
+        Args:
+            loops: further wrenches in link axes: those of constraints.
+        """
         tau, out = np.empty(self.nv), np.empty((len(self.model.joint_names), 6))
-        self._inverse(q, v, a, self.body_wrenches(q, self.contact_wrenches(q, v)), tau, out)
+        wrenches = self.body_wrenches(q, self.contact_wrenches(q, v))
+        if loops:
+            wrenches += self._gatherer.gather(loops, np.empty_like(wrenches))
+        self._inverse(q, v, a, wrenches, tau, out)
         return tau, out
 
     def energy(self, q: Array) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.engine.arguments import check_finite
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -61,11 +61,10 @@ def draw(
     'z [m]'
     """
     plt = pyplot()
-    q = model.initial_configuration() if q is None else np.asarray(q, dtype=float)
-    v = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
-    a = np.zeros(model.nv) if a is None else np.asarray(a, dtype=float)
+    q = model.initial_configuration() if q is None else as_input(q, (model.nq,), "q")
+    v = np.zeros(model.nv) if v is None else as_input(v, (model.nv,), "v")
+    a = np.zeros(model.nv) if a is None else as_input(a, (model.nv,), "a")
     poses = np.asarray(link_poses(model, q))
-    check_finite(q=q, v=v, a=a)
     size = robot_size(model)
     with plt.rc_context(STYLE):
         if axes is None:

@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from support.closed_loops import four_bar
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.demo_all import try_robots
@@ -37,6 +38,26 @@ def test_a_fall_is_the_librarys_own(tmp_path, capsys):
     assert len(rows) == 501 and data["arrived"] is None
     np.testing.assert_allclose([float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12)
     assert data["energy"] == pytest.approx([run.energy[0], run.energy[-1]])
+
+
+def test_closed_loops_from_a_file(tmp_path, capsys):
+    loop = four_bar()
+    robot, loops, out = tmp_path / "four_bar.urdf", tmp_path / "loops.yaml", tmp_path / "run.csv"
+    robot.write_text(rd.to_urdf(loop.model))
+    loops.write_text(
+        "constraints:\n  - {type: point, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0]}"
+    )
+    line = ["simulate", str(robot), "--constraints", str(loops), "--duration", "0.2", "--start", "0.7", "0.3", "1.0"]
+    assert main([*line, "--csv", str(out)]) == 0
+    assert "1 constraints: 3 rows, 2 independent, 1 degrees" in capsys.readouterr().err
+    last = list(csv.DictReader(out.open()))[-1]
+    q = [float(last[f"{name}.position"]) for name in loop.model.joint_names]
+    assert np.abs(loop.residual(q)).max() < 1e-10
+    model = rd.load_urdf(robot)
+    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, dt=2e-3, constraints=rd.load_constraints(model, loops))
+    np.testing.assert_allclose(q, run.q[-1], rtol=1e-12)
+    assert main([*line, "--to", "0.1", "0.2", "0.3"]) == 2 and "--constraints" in capsys.readouterr().err
+    assert main([*line, "--integrator", "rk4"]) == 2 and "midpoint" in capsys.readouterr().err
 
 
 def test_a_link_is_led_to_a_pose(capsys, tmp_path):

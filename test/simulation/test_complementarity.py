@@ -22,7 +22,7 @@ COMPILED = "native" in rd.available_backends()
 
 @lru_cache
 def solver(n, compiled):
-    memory = Memory({"nv": n}, *complementarity_arrays(n), {}, compiled=compiled)
+    memory = Memory({"nv": n, "has_loops": False}, *complementarity_arrays(n), {}, compiled=compiled)
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
     return Complementarity(memory, routines["solve_complementarity"])
 

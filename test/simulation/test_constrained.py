@@ -134,11 +134,11 @@ def test_states_and_commands_that_are_refused():
     loop = four_bar()
     q, v = start(loop)
     plant = rd.ConstrainedPlant(loop, q0=q, v0=v)
-    before = plant.state()
+    before, at = plant.state(), plant.q
     for command, external in (([1.0], None), ([np.nan, 0, 0], None), ([0, 0, 0], {"nowhere": np.zeros(6)})):
         with pytest.raises((ArgumentError, UnknownNameError)):
             plant.step(command, external)
-    assert (plant.q == before["q"]).all() and plant.t == 0.0
+    assert (plant.q == at).all() and plant.t == 0.0
     plant.step([1.0, 0, 0])
     after = plant.q
     plant.restore(before)
@@ -162,3 +162,94 @@ def test_the_gripper_closes_evenly():
     left, right = (plant.q[model.q_slice(f"{s}_inner_joint")][0] for s in ("left", "right"))
     assert abs(left) > 1e-3 and abs(left + right) < 1e-11
     assert np.abs(arm.residual(plant.q)).max() < 1e-11
+
+
+def two_feet():
+    """A floating body with two legs, whose feet are held to the ground and to each other."""
+    model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True)
+    q = model.neutral()
+    q[-3:] = [0.3, -0.4, 0.6]
+    tip = model.link_names[-1]
+    return rd.Constraints(model, [rd.point_constraint("foot", tip), rd.gear_constraint("belt", *model.joint_names[-2:],
+                          ratio=-1.5)], reference=q), q  # fmt: skip
+
+
+def options_of(case, loops):
+    motor = rd.DCMotor(torque_constant=0.1, resistance=0.5, inductance=2e-3, gear_ratio=10.0, rotor_inertia=1e-5)
+    ground = rd.GroundContact("rocker", offset=(0.7, 0.0, 0.0), plane_normal=(0.0, 1.0, 0.0),
+                              plane_point=(0.0, 0.55, 0.0))  # fmt: skip
+    return {
+        "friction": {"friction": rd.JointFriction(viscous=0.1, coulomb=0.3)},
+        "motor": {"motors": {"crank_joint": motor}, "friction": False},
+        "springs": {"springs": rd.JointPD(p=5.0, d=0.5, position=0.2)},
+        "contact": {"contacts": [ground], "friction": False},
+        "user": {"user_effort": lambda t, q, v: np.array([np.sin(t), 0.0, -v[2]])},
+        "brakes": {"brake_effort": 5.0},
+    }[case]
+
+
+@pytest.mark.parametrize("case", ["friction", "motor", "springs", "contact", "user", "brakes"])
+def test_machine_code_does_as_python_does(case):
+    loop = four_bar()
+    q, v = start(loop)
+    plants = []
+    for compiled in (True, False):
+        plant = rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v, compiled=compiled, **options_of(case, loop))
+        plant.brakes = case == "brakes"
+        for k in range(60):
+            plant.step([3.0, -0.2 * k, 0.5], {"coupler": [0, 0, 0.1, 1.0, 0, 0]} if k % 2 else None)
+        plants.append(plant)
+    fast, slow = plants
+    assert not slow.compiled and fast.compiled == (case != "user" and rd.backend_of(loop.model) == "native")
+    for name in ("q", "v", "tau", "currents"):
+        assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    assert_allclose(fast.stop_and_friction_effort, slow.stop_and_friction_effort, rtol=1e-6, atol=1e-6)
+    assert np.abs(loop.residual(fast.q)).max() < 1e-12
+    assert np.abs(loop.jacobian(fast.q) @ fast.v).max() < 1e-10
+    assert_allclose(fast.acceleration(), slow.acceleration(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_floating_robot_with_loops_keeps_its_energy(compiled):
+    loops, q = two_feet()
+    v = loops.project(q, np.r_[0.2, -0.1, 0.3, 0.1, 0.0, 0.2, 0.5, 0.3, -0.2])[1]
+    plant = rd.ConstrainedPlant(loops, 1e-3, friction=False, stops=None, q0=q, v0=v, compiled=compiled)
+    before = sum(plant.energy())
+    for _ in range(200 if compiled else 40):
+        plant.step(np.zeros(loops.model.nv))
+    assert np.abs(loops.residual(plant.q)).max() < 1e-11
+    assert abs(sum(plant.energy()) - before) < 1e-4 * max(plant.energy()[0], 1.0)
+
+
+def test_springs_and_motors_act_in_a_loop_as_virtual_work_says():
+    """Effort of springs and motors at all joints, along the one motion that the loop allows."""
+    loop = four_bar()
+    q, v = start(loop)
+    motor = rd.DCMotor(torque_constant=0.1, resistance=0.5, gear_ratio=10.0, rotor_inertia=1e-4)
+    springs = rd.JointPD(p=5.0, d=0.5, position=0.2)
+    plant = rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v, motors={"crank_joint": motor}, springs=springs, friction=False)
+    plant.hold([6.0, 0.0, 0.0])
+    a = plant.acceleration()
+    M, b = rd.mass_matrix(plant.model, q), rd.bias_forces(plant.model, q, v)
+    assert plant.model.armature[0] == pytest.approx(1e-4 * 100.0)
+    effort = -5.0 * (q - 0.2) - 0.5 * v
+    effort[0] += 10.0 * 0.1 * (6.0 - 10.0 * 0.1 * v[0]) / 0.5
+    along = v / v[0]
+    assert_allclose(along @ (M @ a + b), along @ effort, rtol=1e-10)
+    assert_allclose(loop.jacobian(q) @ a + loop.terms(q, v)[2], 0.0, atol=1e-9)
+
+
+def test_many_periods_in_one_call_are_the_same():
+    loop = four_bar(friction=0.2)
+    q, v = start(loop)
+    one, many = (rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v) for _ in range(2))
+    path = many.run([2.0, 0.0, 0.0], 100)
+    for _ in range(100):
+        one.step([2.0, 0.0, 0.0])
+    assert_allclose(path.q[-1], one.q, rtol=1e-12)
+    kept = one.state()
+    one.step([0.0, 0.0, 0.0])
+    after = one.q
+    many.restore(kept)
+    many.step([0.0, 0.0, 0.0])
+    assert (many.q == after).all() and many.t == one.t

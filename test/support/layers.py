@@ -16,7 +16,7 @@ FILES = {
 """Module name → file."""
 
 LAYERS = (
-    ("errors", "resources", "spatial", "topic_names", "workers"),
+    ("arrays", "errors", "resources", "spatial", "topic_names", "workers"),
     ("model",),
     ("wrench", "figures"),
     ("dynamics.algorithms",),

@@ -434,6 +434,31 @@ def test_a_simulated_run_is_written_and_drawn_as_a_recording_is(tmp_path):
     tip = max(history.paths)  # a path is a point's way through the world, with its speed
     way = np.linalg.norm(np.diff(history.paths[tip], axis=0), axis=1)
     np.testing.assert_allclose(way, 1e-3 * 0.5 * (history.speeds[tip][1:] + history.speeds[tip][:-1]), atol=2e-6)
+    assert not history.currents
     flying = rd.simulate(rd.load_robot("six_axis", floating_base=True), duration=0.002, friction=False, stops=None)
     with pytest.raises(rd.ArgumentError, match="floating"):
         recordings.of_run(flying)
+
+
+def test_currents_of_motors_are_recorded_and_written(tmp_path):
+    rosbags = pytest.importorskip("rosbags.highlevel", reason="bags need the extra bags")
+    arm = rd.load_robot("two_link")
+    motor = rd.DCMotor(torque_constant=0.05, resistance=0.8, inductance=1e-3, gear_ratio=50.0)
+    name, plain = arm.joint_names
+    run = rd.simulate(arm, lambda t, q, v: [6.0, 0.0], duration=0.05, motors={name: motor})
+    assert list(run.currents) == [name] and run.currents[name].shape == run.t.shape
+    # dry friction aside, the motor's effort is what its current makes
+    np.testing.assert_allclose(run.tau[1:-1, 0], 50.0 * 0.05 * run.currents[name][1:-1], rtol=1e-9)
+    assert run.currents[name][0] == 0.0 and run.currents[name].max() > 1.0
+    history = recordings.of_run(run)
+    recordings.write_csv(tmp_path / "run.csv", history)
+    rows = list(csv.DictReader((tmp_path / "run.csv").open()))
+    np.testing.assert_array_equal([float(row[f"{name}.current"]) for row in rows], run.currents[name])
+    assert f"{plain}.current" not in rows[0]
+    np.testing.assert_array_equal(read_csv(tmp_path / "run.csv", arm).q, run.q)
+    recordings.write_bag(tmp_path / "bag", history)
+    with rosbags.AnyReader([tmp_path / "bag"]) as bag:
+        wanted = [c for c in bag.connections if c.topic == f"/motor_currents/{name}"]
+        found = [bag.deserialize(raw, c.msgtype).data for c, _, raw in bag.messages(wanted)]
+    np.testing.assert_array_equal(found, run.currents[name])
+    assert not any("motor_currents" in c.topic and plain in c.topic for c in bag.connections)

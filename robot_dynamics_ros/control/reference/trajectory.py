@@ -42,7 +42,7 @@ def nanoseconds(seconds: float) -> int:
     Raises:
         ArgumentError: not a finite number.
     """
-    if not (isinstance(seconds, (int, float, np.number)) and math.isfinite(seconds)):
+    if not (isinstance(seconds, (int, float, np.integer, np.floating)) and math.isfinite(seconds)):
         raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
 
 __all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
@@ -28,17 +29,9 @@ def as_input(values: Any, shape: tuple[int, ...], name: str, *, finite: bool = T
     """
     if type(values) is not np.ndarray or values.dtype != np.float64:
         try:
-            given = np.asarray(values)
-        except (TypeError, ValueError):
-            given = np.empty(0, dtype=object)
-        if given.dtype.kind not in "fiub":
-            raise ArgumentError(
-                f"expected real numbers of shape {_words(shape)}, got {_kind(values, given)}",
-                where=name,
-                got=values,
-                remedy="Pass a float64 array or a list of floats.",
-            )
-        values = given.astype(np.float64)
+            values = real_array(values)
+        except TypeError:
+            raise _no_numbers(values, name, f" of shape {_words(shape)}") from None
     k = len(shape)
     if values.ndim < k or values.shape[values.ndim - k :] != shape:
         raise ArgumentError(
@@ -100,7 +93,10 @@ def check_finite(**arrays: Any) -> None:
         ArgumentError: naming the array, the first bad index and its value.
     """
     for name, values in arrays.items():
-        array = np.asarray(values, dtype=np.float64)
+        try:
+            array = real_array(values)
+        except TypeError:
+            raise _no_numbers(values, name) from None
         bad = ~np.isfinite(array)
         if bad.any():
             index = tuple(int(k) for k in np.argwhere(bad)[0])
@@ -116,5 +112,15 @@ def _words(shape: tuple[int, ...]) -> str:
     return "(" + ", ".join(["...", *map(str, shape)]) + ")"
 
 
-def _kind(values: Any, given: np.ndarray) -> str:
-    return f"{type(values).__name__} of {given.dtype}" if given.size else type(values).__name__
+def _no_numbers(values: Any, name: str, shape: str = "") -> ArgumentError:
+    try:
+        given = np.asarray(values)
+        kind = f"{type(values).__name__} of {given.dtype}" if given.size else type(values).__name__
+    except ValueError:
+        kind = type(values).__name__
+    return ArgumentError(
+        f"expected real numbers{shape}, got {kind}",
+        where=name,
+        got=values,
+        remedy="Pass a float64 array or a list of floats.",
+    )

@@ -40,7 +40,7 @@ class SimulatorOutputs:
         published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | ConstrainedPlant | MujocoPlant, values: Mapping[str, Any]) -> None:
+    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: Mapping[str, Any]) -> None:
         model: RobotModel = plant.model
         self._plant = plant
         self._states = JointStatePublisher(node, model, values["joints"])
@@ -49,7 +49,7 @@ class SimulatorOutputs:
         divisor = values["joint_wrenches.rate_divisor"]
         self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=divisor)
         self._further: list[ConstraintTopics | ContactTopics] = []
-        if not isinstance(plant, Plant) and plant.constraints is not None:
+        if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
             self._further.append(ConstraintTopics(node, plant, divisor))
         if isinstance(plant, MujocoPlant):
             self._further.append(ContactTopics(node, plant, divisor))

@@ -251,7 +251,7 @@ def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | b
     return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
 
 
-def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant | ConstrainedPlant | MujocoPlant:
+def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant | MujocoPlant:
     """The simulated robot, with the errors that it is to have.
 
     Args:
@@ -281,7 +281,7 @@ def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant
 
 
 def _constrained(values: Mapping[str, Any], model: RobotModel) -> ConstrainedPlant:
-    for name, plain in (("integrator", "moreau"), ("substeps", 0), ("stop_restitution", 0.0)):
+    for name, plain in (("integrator", "moreau"), ("stop_restitution", 0.0)):
         if values[name] != plain:
             raise ArgumentError(
                 "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound",
@@ -292,6 +292,7 @@ def _constrained(values: Mapping[str, Any], model: RobotModel) -> ConstrainedPla
     return ConstrainedPlant(
         load_constraints(model, Path(values["constraints_file"])),
         1.0 / values["update_rate"],
+        substeps=values["substeps"] or None,
         friction=_friction(values, model),
         stops="rigid" if values["position_stops"] else None,
         limiter=values["limiter"],

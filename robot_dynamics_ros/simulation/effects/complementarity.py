@@ -18,7 +18,7 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,10 @@ from robot_dynamics_ros.model.description import Array
 __all__ = [
     "Complementarity",
     "complementarity_arrays",
+    "factor_loops",
     "factor_mass",
     "solve_complementarity",
+    "solve_loops",
     "solve_mass",
     "unresolved",
 ]
@@ -89,8 +91,126 @@ def _substitute(p: Any, n: int, b: Vector) -> None:
         b[k] = rest * p.pivot[k]
 
 
+def factor_loops(p: Any, n: int, least: float) -> None:
+    """L Lᵀ of the first ``n`` rows of ``p.loop_A``, the largest pivots first, down to ``least`` of the largest.
+
+    L takes the place of A: row and column ``p.loop_order[k]`` are its k-th.
+    """
+    for i in range(n):
+        p.loop_order[i] = i
+    p.loop_rank[0] = n
+    largest = 0.0
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if p.loop_A[p.loop_order[i], p.loop_order[i]] > p.loop_A[p.loop_order[best], p.loop_order[best]]:
+                best = i
+        r = p.loop_order[best]
+        p.loop_order[best] = p.loop_order[k]
+        p.loop_order[k] = r
+        value = p.loop_A[r, r]
+        largest = max(largest, value)
+        if not value > least * largest:
+            p.loop_rank[0] = k
+            break
+        root = sqrt(value)
+        p.loop_A[r, r] = root
+        for i in range(k + 1, n):
+            p.loop_A[p.loop_order[i], r] /= root
+        for i in range(k + 1, n):
+            s = p.loop_order[i]
+            for j in range(k + 1, n):
+                p.loop_A[s, p.loop_order[j]] -= p.loop_A[s, r] * p.loop_A[p.loop_order[j], r]
+
+
+def solve_loops(p: Any, n: int) -> None:
+    """A⁺ ``p.loop_x`` in its place: of rows that depend on others, zero."""
+    for k in range(p.loop_rank[0], n):
+        p.loop_x[p.loop_order[k]] = 0.0
+    for k in range(p.loop_rank[0]):
+        r = p.loop_order[k]
+        rest = p.loop_x[r]
+        for j in range(k):
+            rest -= p.loop_A[r, p.loop_order[j]] * p.loop_x[p.loop_order[j]]
+        p.loop_x[r] = rest / p.loop_A[r, r]
+    for k in range(p.loop_rank[0] - 1, -1, -1):
+        r = p.loop_order[k]
+        rest = p.loop_x[r]
+        for j in range(k + 1, p.loop_rank[0]):
+            rest -= p.loop_A[p.loop_order[j], r] * p.loop_x[p.loop_order[j]]
+        p.loop_x[r] = rest / p.loop_A[r, r]
+
+
+def _mobility(p: Any) -> None:
+    """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse at each joint of a robot with loops."""
+    p.loop_ready[0] = 1
+    for i in range(p.nv):
+        for j in range(p.nv):
+            p.loop_row[j] = 0.0
+        p.loop_row[i] = 1.0
+        solve_mass(p, p.loop_row)
+        for r in range(p.rows):
+            p.loop_x[r] = p.loop_Y[r, i]
+        solve_loops(p, p.rows)
+        for j in range(p.nv):
+            total = p.loop_row[j]
+            for r in range(p.rows):
+                total -= p.loop_Y[r, j] * p.loop_x[r]
+            p.loop_W[i, j] = total
+
+
+def _velocities_with_loops(p: Any) -> int:
+    """The same as :func:`_velocities` for a robot with loops, which moves by ``p.loop_free`` if no row acts.
+
+    Rows that hold each other through the loops share what they bear: a small ridge picks that one of all solutions.
+    """
+    n = 0
+    acting = 0
+    for i in range(p.nv):
+        p.x[i] = 0.0
+        p.u[i] = p.loop_free[i]
+        if p.side[i] == HELD:
+            p.part[n] = i
+            n += 1
+        elif p.side[i] == LOW:
+            p.x[i] = p.lo[i]
+        elif p.side[i] == HIGH:
+            p.x[i] = p.hi[i]
+        if p.side[i] != FREE:
+            acting += 1
+    if acting == 0:
+        return 1
+    if p.loop_ready[0] == 0:
+        _mobility(p)
+    for i in range(p.nv):
+        if p.side[i] == LOW or p.side[i] == HIGH:
+            for j in range(p.nv):
+                p.u[j] += p.loop_W[i, j] * p.x[i]
+    if n > 0:
+        trace = 0.0
+        for k in range(n):
+            trace += p.loop_W[p.part[k], p.part[k]]
+        ridge = 1e-10 * max(trace / float(n), 1e-300)
+        for k in range(n):
+            i = p.part[k]
+            for m in range(n):
+                p.loop_A[k, m] = p.loop_W[i, p.part[m]]
+            p.loop_A[k, k] += ridge
+            p.loop_x[k] = p.target[i] - p.v[i] - p.u[i]
+        factor_loops(p, n, 0.0)
+        solve_loops(p, n)
+        for k in range(n):
+            i = p.part[k]
+            p.x[i] = p.loop_x[k]
+            for j in range(p.nv):
+                p.u[j] += p.loop_W[i, j] * p.x[i]
+    return 1
+
+
 def _velocities(p: Any) -> int:
     """``p.u`` for the present sides, and ``p.x`` where it is given by them."""
+    if p.has_loops:
+        return _velocities_with_loops(p)
     n = 0
     for i in range(p.nv):
         p.x[i] = 0.0
@@ -128,23 +248,30 @@ def _velocities(p: Any) -> int:
 def _wrong_rows(p: Any) -> int:
     """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
     scale = 1.0
+    slack = 1e-13
+    if p.has_loops:
+        slack = 1e-10  # the ridge's
     for i in range(p.nv):
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
     for i in range(p.nv):
         p.wrong[i] = FREE
         if p.side[i] == HELD:
-            impulse = -p.f[i]
-            for j in range(p.nv):
-                impulse += p.M[i, j] * p.u[j]
-            p.x[i] = impulse
+            impulse = p.x[i]
+            if p.has_loops:
+                pass
+            else:
+                impulse = -p.f[i]
+                for j in range(p.nv):
+                    impulse += p.M[i, j] * p.u[j]
+                p.x[i] = impulse
             if impulse < p.lo[i]:
                 p.wrong[i] = LOW
             elif impulse > p.hi[i]:
                 p.wrong[i] = HIGH
         elif p.side[i] != FREE:
             away = (p.v[i] + p.u[i] - p.target[i]) * float(p.side[i])
-            if away > 1e-13 * scale:
+            if away > slack * scale:
                 p.wrong[i] = HELD
         if p.wrong[i] != FREE:
             count += 1

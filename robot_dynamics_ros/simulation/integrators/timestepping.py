@@ -10,7 +10,9 @@
 
 with v_m predicted.  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
 midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are the impulses of dry
-friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Nothing can
+friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Closed loops, K(q) v = 0,
+bind the midpoint rule: K(q_m) (v + v₁) = 0, and what is left of φ(q₁) and K(q₁) v₁, of second order, is taken off by a
+projection, so that nothing drifts (Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections IV.4, VII.1).  Nothing can
 chatter: a joint that would reverse within the step rests at its end.  The first is of order one in h; the second of order two
 between events, without energy drift, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
 Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
@@ -39,6 +41,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import dry_friction
 from robot_dynamics_ros.simulation.effects.limits import limited_effort, stop_effort
+from robot_dynamics_ros.simulation.effects.loops import allow, bind, bind_with_stops, take_off
 from robot_dynamics_ros.simulation.effects.motors import motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import spring_effort
 
@@ -258,6 +261,12 @@ def prepare(p: Any, h: float) -> int:
         for i in range(p.nv):
             for j in range(p.nv):
                 p.M[i, j] += h * p.D[i, j] + h * h * sprung * p.K[i, j]
+    if p.has_loops:
+        if factor_mass(p) == 0:
+            return 0
+        p.loop_ready[0] = 0
+        bind(p, p.at)
+        return 1
     return factor_mass(p)
 
 
@@ -277,8 +286,12 @@ def predict(p: Any, h: float) -> None:
     solve_mass(p, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
-        if p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
+        if p.has_loops:
+            pass
+        elif p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
             p.middle[i] = 0.0
+    if p.has_loops:
+        allow(p, p.rows, p.middle)
 
 
 def finish(p: Any, h: float) -> int:
@@ -307,6 +320,8 @@ def finish(p: Any, h: float) -> int:
     if p.has_motors:
         for m in range(p.motors):
             p.z1[m] = p.new_current[m]
+    if p.has_loops:
+        _free_motion(p)
     if resolve(p, reach) == 0:
         return 0
     for i in range(p.nv):
@@ -328,6 +343,51 @@ def finish(p: Any, h: float) -> int:
                 k = p.q_of_v[i]
                 if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
                     p.q1[k] = stop
+    if p.has_loops:
+        return _bring_back(p, h)
+    return 1
+
+
+def _free_motion(p: Any) -> None:
+    """``p.loop_free``: the change of velocity with K (v + v₁) = 0, friction and stops left out."""
+    for i in range(p.nv):
+        p.loop_free[i] = p.f[i]
+    solve_mass(p, p.loop_free)
+    for i in range(p.nv):
+        p.loop_free[i] += 2.0 * p.v[i]
+    allow(p, p.rows, p.loop_free)
+    for i in range(p.nv):
+        p.loop_free[i] -= 2.0 * p.v[i]
+
+
+def _bring_back(p: Any, h: float) -> int:
+    """``p.q1`` and ``p.v1`` made the nearest state that loops, and the stops that joints rest on, allow.
+
+    In the metric of the mass matrix at the end of the step: that in its middle makes errors more than twice as large.
+    """
+    p.mass_matrix(p.q1, p.M)
+    if factor_mass(p) == 0:
+        return 0
+    for i in range(p.nv):
+        p.resting[i] = p.x[i] / h
+    n = 0
+    for k in range(6):
+        n = bind_with_stops(p, p.q1)
+        for i in range(p.nv):
+            p.loop_row[i] = 0.0
+        take_off(p, n, p.loop_row)
+        largest = 0.0
+        for i in range(p.nv):
+            largest = max(largest, abs(p.loop_row[i]))
+        if largest < 1e-13 or k == 5:
+            break
+        move(p, p.q1, p.loop_row, 1.0, p.q_back)
+        for i in range(p.nq):
+            p.q1[i] = p.q_back[i]
+    allow(p, n, p.v1)
+    for i in range(p.nv):
+        if abs(p.v1[i]) < 1e-13 and abs(p.x[i]) > 0.0:
+            p.v1[i] = 0.0
     return 1
 
 

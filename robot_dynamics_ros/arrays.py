@@ -1,0 +1,39 @@
+"""One reading of numbers: real ones are taken, whatever would lose something on the way to doubles is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["real_array", "real_number"]
+
+
+def real_array(values: Any) -> npt.NDArray[np.float64]:
+    """A new array of doubles from numbers, lists and arrays of floats, integers or booleans.
+
+    Raises:
+        TypeError: complex numbers, text, dates, objects, or lists of unequal length.  NaN and infinities are taken.
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values.copy()
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    if given.dtype.kind not in "fiub":
+        raise TypeError(f"expected real numbers, got {given.dtype}")
+    return given.astype(np.float64)
+
+
+def real_number(value: Any) -> float:
+    """One number as a float.
+
+    Raises:
+        TypeError: see :func:`real_array`; or not one number.
+    """
+    array = real_array(value)
+    if array.ndim:
+        raise TypeError(f"expected one number, got an array of shape {array.shape}")
+    return float(array)

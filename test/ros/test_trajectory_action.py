@@ -86,7 +86,7 @@ def arm(peer, monkeypatch):
 def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     assert FakeServer.latest.name == "~/follow_joint_trajectory"
     target = [0.5, -0.2]
-    handle = FakeServer.latest.send(arm.goal((0.6, target)))
+    handle = FakeServer.latest.send(arm.goal((0.3, [0.4, -0.3]), (0.6, target)))
     state, code, _ = arm.end(handle)
     assert (state, code) == ("succeeded", ResultCode.SUCCESSFUL)
     np.testing.assert_allclose(arm.controller.reference[0], target, atol=1e-9)
@@ -97,6 +97,7 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     )
     since = [m.desired.time_from_start.sec + 1e-9 * m.desired.time_from_start.nanosec for m in handle.feedback]
     assert since == sorted(since) and 0.0 <= since[0] < since[-1] <= 0.65
+    assert [m.index for m in handle.feedback] == [0 if t <= 0.3 else 1 for t in since]
 
 
 def test_a_goal_that_cannot_be_followed_ends_with_code_and_reason(arm):

@@ -43,6 +43,7 @@ class _Feedback:
     actual: Any
     error: Any
     header: Header = field(default_factory=Header)
+    index: int = -1  # from control_msgs 6.3 on
 
 
 ACTION_TYPE = SimpleNamespace(Result=_Result, Feedback=_Feedback)

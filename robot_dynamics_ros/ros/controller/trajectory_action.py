@@ -6,6 +6,7 @@ in callbacks of the executor's one thread.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,11 +60,16 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
 
 @dataclass(slots=True)
 class _Pursuit:
-    """One accepted action goal and what became of it in the controller."""
+    """One accepted action goal, when its points are due (ns from its start), and what became of it in the controller."""
 
     handle: Any
     goal: Goal
     done: Future
+    times: list[int]
+
+    def point(self, feedback: Any) -> int:
+        """Index of the point that the arm is on its way to."""
+        return min(bisect_left(self.times, to_nanoseconds(feedback.desired.time_from_start)), len(self.times) - 1)
 
 
 class FollowJointTrajectory:
@@ -152,7 +158,8 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future())
+        times = [to_nanoseconds(point.time_from_start) for point in handle.request.trajectory.points]
+        pursuit = _Pursuit(handle, goal, Future(), times)
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done
@@ -179,7 +186,10 @@ class FollowJointTrajectory:
             self._feedback_due = now + self._feedback_period
             for pursuit in self._pursuits:
                 if pursuit.goal.status is GoalStatus.ACTIVE:
-                    pursuit.handle.publish_feedback(self._feedback(pursuit.goal))
+                    message = self._feedback(pursuit.goal)
+                    if hasattr(message, "index"):  # control_msgs 6.3 and later: Lyrical
+                        message.index = pursuit.point(message)
+                    pursuit.handle.publish_feedback(message)
 
 
 def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], logger: Any) -> Tolerances:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from types import FrameType
+import _signal as signal  # type: ignore[import-not-found]  # built in: there is no file to read while a signal comes
+from typing import Any
 
 __all__ = ["StopRequest"]
 
@@ -16,7 +16,7 @@ class StopRequest:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
 
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+    def _stop(self, _number: int, _frame: Any) -> None:
         self._stopped = True
 
     def close(self) -> None:

@@ -27,6 +27,11 @@ __all__ = ["Param", "ParameterSet", "check_joints"]
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+_ARRAY_TYPES = {
+    int: Parameter.Type.INTEGER_ARRAY,
+    float: Parameter.Type.DOUBLE_ARRAY,
+    str: Parameter.Type.STRING_ARRAY,
+}
 _ARRAYS = {
     int: "a list of integers",
     float: "a list of numbers, such as [0.0, 0.0, -9.81]",
@@ -208,9 +213,11 @@ class ParameterSet(Mapping[str, Any]):
             try:
                 # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
                 given = self._node._parameter_overrides.get(param.name)
-                declared = self._node.declare_parameter(
-                    param.name, default, param.descriptor(), given is not None and given.value is None
-                )
+                ignored = given is not None and given.value is None
+                if param.is_array:
+                    value = self._declare_array(param, default, ignored)
+                else:
+                    value = self._node.declare_parameter(param.name, default, param.descriptor(), ignored).value
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
                 raise ArgumentError(
                     f"cannot be what was given ({error})",
@@ -219,8 +226,18 @@ class ParameterSet(Mapping[str, Any]):
                 ) from None
             except ValueError as error:
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
-            self._values[param.name] = param.check(declared.value)
+            self._values[param.name] = param.check(value)
             self._params[param.name] = param
+
+    def _declare_array(self, param: Param, default: list[Any], ignore_override: bool) -> Any:
+        """The same for a list.  rclpy takes an empty one for bytes, and tools would show it so: it is set with its type."""
+        open_to_change = param.descriptor()
+        open_to_change.read_only = False
+        value = self._node.declare_parameter(param.name, default, open_to_change, ignore_override).value
+        if value == []:
+            self._node.set_parameters([Parameter(param.name, _ARRAY_TYPES[param.element], [])])
+        self._node.set_descriptor(param.name, param.descriptor())
+        return value
 
     @staticmethod
     def _hint(param: Param) -> str:

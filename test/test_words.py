@@ -27,7 +27,10 @@ REFUSED = (
     r"\bamounts to\b",
     r"\bwhich way\b",
     r"\bvery functions\b",
-    r"\bin units of noise\b",
+    r"\bin units of (their |its )?(noise|spread)\b",
+    r"\bfunctions of before\b",
+    r"\blively\b",
+    r"\bheed(s|ed)?\b",
     r"\bturns? round\b",
     r"\bwhat (it|there) is worth\b",
 )

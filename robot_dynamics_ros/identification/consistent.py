@@ -1,10 +1,9 @@
 """All parameters at once: bodies that can exist, friction that brakes, as near to what was known as the data allow.
 
-The least-squares problem of the base parameters has no unique solution in the full ones.  Here the efforts' misfit, in
-units of their noise, and the distances from the prior, in units of how far such parameters may well be from it, are
-made least together.  How far that is, for bodies and for joints, is found from the data as well: it is chosen so that
-the recording is most likely (evidence).  Where data are rich the prior then counts for little; where they are poor
-the robot stays as it was.
+Many sets of full parameters give the same base parameters.  Two terms are minimized together: the misfit of the efforts
+divided by their noise, and the distances from the prior divided by their expected size.  The expected size, for bodies
+and for joints, is found from the data: it is the one with which the recording is most likely (evidence).  With rich
+data the prior then has little effect; with poor data the robot stays as it was.
 
 Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point iteration).
 """
@@ -71,7 +70,7 @@ class _Problem:
         self.low = np.where(parameters.not_negative(), 0.0, -np.inf)
         self.low[: self.split] = -np.inf
         self.start = np.maximum(self.start, self.low)
-        # a joint's usual efforts: of lively motion, or those recorded where they are more
+        # a joint's usual efforts: of fast motion, or those recorded where they are more
         usual = np.array([known.effort_scale[j] for j in parameters.joint_of()])
         recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
         self.metric = np.concatenate(

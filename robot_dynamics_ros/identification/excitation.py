@@ -44,7 +44,7 @@ class Excitation:
         period: s.
         centre: (n,) c, rad or m.
         sine, cosine: (n, L) a and b, rad/s or m/s.
-        condition: condition number of the regressor along it, columns in proportion to what lively motion shows.
+        condition: condition number of the regressor along it, columns in proportion to what fast motion shows.
         effort: (n,) largest efforts along it by the prior model, N m or N.
     """
 

@@ -13,7 +13,7 @@ from robot_dynamics_ros.model.description import Array
 
 __all__ = ["Identifiable", "identifiable_parameters"]
 
-_SPEED_SHARE = 0.5  # of the velocity limits, in a lively motion
+_SPEED_SHARE = 0.5  # of the velocity limits, in a fast motion
 _RATE = 3.0  # 1/s: its accelerations over its speeds
 _SILENT = 1e-12  # of the largest column
 _NO_LIMIT = 2.0  # rad/s or m/s
@@ -27,10 +27,10 @@ class Identifiable:
         parameters: all parameters.
         base: which of them are independent, and how the others add to them.
         names: (nbase,) one for each, e.g. ``"forearm_link.Izz + 2 more"``.
-        effort_scale: (nv,) root mean square of the efforts of lively random motion, N m or N.
-        information: (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over lively random
+        effort_scale: (nv,) root mean square of the efforts of fast random motion, N m or N.
+        information: (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over fast random
             motion: what can be seen at best.
-        strength: (p,) root mean square share of the efforts that one unit of each of all parameters makes in lively
+        strength: (p,) root mean square share of the efforts that one unit of each of all parameters makes in fast
             motion.
     """
 
@@ -46,7 +46,7 @@ class Identifiable:
 
     @property
     def sensitivity(self) -> Array:
-        """(nbase,) root mean square share of the efforts that one unit of each parameter makes in lively motion."""
+        """(nbase,) root mean square share of the efforts that one unit of each parameter makes in fast motion."""
         return np.sqrt(self.information.diagonal())
 
     def meaning(self, k: int, terms: int = 100) -> str:
@@ -63,7 +63,7 @@ class Identifiable:
 def identifiable_parameters(
     parameters: EffortParameters, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-8
 ) -> Identifiable:
-    """Find the base parameters from the regressor at random states of lively motion.
+    """Find the base parameters from the regressor at random states of fast motion.
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """

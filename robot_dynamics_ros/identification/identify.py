@@ -57,7 +57,7 @@ class IdentificationSettings:
             stick); ``None``: 0.1 % of the velocity limit.
         delay: s, by which recorded efforts are late; ``None``: found from the data.
         confidence: of the intervals.
-        tolerance: share of what lively motion would show below which a parameter counts as unseen.
+        tolerance: share, compared with fast random motion, below which a parameter counts as unseen.
         unseen: "refuse" a motion that does not show every base parameter, or "keep" what it does not show as it was.
         spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
             ``None``: found from the data.

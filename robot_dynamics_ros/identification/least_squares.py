@@ -63,7 +63,7 @@ class BaseEstimate:
 
 
 def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
-    """How much of what lively motion would show a motion shows, direction by direction.
+    """Share of each direction in parameter space that a motion shows, compared with fast random motion.
 
     Args:
         W: (rows, nbase) regressor, efforts in units of ``known.effort_scale``.
@@ -104,7 +104,7 @@ def weighted_least_squares(
 
     Args:
         prior: (nbase,) values that directions not seen keep.
-        tolerance: share of what lively motion would show below which a direction counts as unseen.
+        tolerance: share, compared with fast random motion, below which a direction counts as unseen.
         unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
 
     Raises:

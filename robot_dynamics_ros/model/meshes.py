@@ -79,7 +79,7 @@ def _read(path: str, _size: int, _changed: int) -> tuple[Any, ...]:
         raise MeshError(
             f"it cannot be read ({type(error).__name__}: {error})", where=f"mesh {path}", remedy="Check the file."
         ) from None
-    # COLLADA states its unit; RViz heeds it and leaves the up axis alone, and so do we
+    # COLLADA states its unit; RViz uses it and ignores the up axis, and so does this
     unit = trimesh.units.unit_conversion(loaded.units, "meters") if path.endswith(".dae") and loaded.units else 1.0
     parts = []
     for name in loaded.graph.nodes_geometry:

@@ -1,4 +1,4 @@
-"""Code to take away: a robot's dynamics as C99, C++ or NumPy source, and a ros2_control controller made of it."""
+"""A robot's dynamics as C99, C++ or NumPy source, and a ros2_control controller made of it."""
 
 from robot_dynamics_ros.export.package import ExportedCode, export_code, operation_report
 from robot_dynamics_ros.export.ros2_control import export_controller

@@ -31,7 +31,7 @@ from robot_dynamics_ros.resources import share_directory
 __all__ = ["add_arguments", "run"]
 
 _LEAD = 0.5  # s from sending the trajectory to its start
-_PATIENCE = 0.5  # s without a message that the nodes bear; a busy machine is not a broken robot
+_PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 
@@ -241,7 +241,7 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
     from robot_dynamics_ros.ros.demo_client import trajectory_message
 
-    if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 10.0):
+    if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 30.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
     for why, names in by_reason(standing_joints(model, motion)).items():

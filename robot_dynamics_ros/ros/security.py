@@ -21,7 +21,9 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 __all__ = ["NodeAccess", "access_of", "policy"]
 
 POLICY_VERSION = "0.2.0"
-_SETTLED = 0.5  # s without anything new, after which a node has made all its topics
+_SETTLED = (
+    3.0  # s without anything new, after which a node has made all its topics: it may load a large robot in between
+)
 
 
 @dataclass(frozen=True, slots=True)

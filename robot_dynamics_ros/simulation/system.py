@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.constraints import Constraints
@@ -114,6 +113,12 @@ class JointSystem:
         memory["dry"][:] = table.dry
 
     # made when first asked for: time stepping needs none of them
+
+    @cached_property
+    def _cholesky(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        from scipy.linalg.lapack import dpotrf, dpotrs  # takes long to import
+
+        return dpotrf, dpotrs
 
     @cached_property
     def _forward(self) -> Callable[..., Array]:
@@ -317,12 +322,13 @@ class JointSystem:
         """
         # LAPACK itself: SciPy's wrappers cost more than the work on matrices of this size.  Not potri, which OpenBLAS
         # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
-        factor, bad = dpotrf(M, lower=1)
+        factorize, solve = self._cholesky
+        factor, bad = factorize(M, lower=1)
         if bad:
             raise SimulationError(
                 "the mass matrix is not positive definite",
                 where=f"robot {self.model.name!r}",
                 remedy="Check masses, inertias and armatures for negative or missing values.",
             )
-        out: Array = dpotrs(factor, self._identity, lower=1)[0]
+        out: Array = solve(factor, self._identity, lower=1)[0]
         return out

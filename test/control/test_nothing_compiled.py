@@ -11,7 +11,7 @@ from robot_dynamics_ros.control import law_code
 from robot_dynamics_ros.dynamics.engine import backends
 
 PERIOD = 10_000_000
-TEN_MINUTES = 600 * 10**9
+THREE_MINUTES = 180 * 10**9
 
 
 def take_over_all(controller):
@@ -22,7 +22,7 @@ def take_over_all(controller):
         controller.take_over()
 
 
-def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
+def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
     arm = rd.load_robot("six_axis")
     made = []
     make = backends._make
@@ -60,18 +60,18 @@ def test_ten_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_
     cycle = threading.current_thread()
     asked = carried = 0
     before = controller.payload
-    times = range(PERIOD, TEN_MINUTES, PERIOD)
+    times = range(PERIOD, THREE_MINUTES, PERIOD)
     events = np.random.default_rng(4).random(len(times))  # drawn beforehand: none depends on how fast a thread compiles
     for t, event in zip(times, events, strict=True):
-        if event < 0.02:
+        if event < 0.06:
             controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)
-        elif event < 0.025:
+        elif event < 0.075:
             controller.set_law(laws[rng.integers(len(laws))](), background=True)
-        elif event < 0.028 and not controller.preparing:
+        elif event < 0.084 and not controller.preparing:
             law = controller.law
             given = [n for n in law.gain_names if "clamp" not in n and getattr(law, n) is not None]
             controller.set_gains(**{str(rng.choice(given)): 1.0})
-        elif event < 0.0283:
+        elif event < 0.085:
             take_over_all(controller)  # the payload before this one takes effect first
             controller.set_payload(payloads[rng.integers(4)], background=True)
             asked += 1

@@ -19,7 +19,7 @@ def test_the_policy_of_the_stack_names_what_its_nodes_use(start, domain):
     start("effort_gate", robot_description_file="two_link")
     start("controller", remap={"effort_controller/commands": "effort_gate/commands"}, robot_description_file="two_link")
     names = ["computed_torque_controller", "effort_gate", "robot_simulator"]
-    nodes = access_of(names, domain=domain, timeout=60.0)
+    nodes = access_of(names, domain=domain, timeout=120.0)
     root = ElementTree.fromstring(policy(nodes))
     rules = {
         enclave.get("path").rsplit("/", 1)[1]: {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from robot_dynamics_ros.model.description import Array
 
@@ -28,6 +27,11 @@ class Rosenbrock2:
     order = 2
     stability_limit = math.inf
 
+    def __init__(self) -> None:
+        from scipy.linalg import lu_factor, lu_solve  # takes long to import, and few choose this method
+
+        self._factorize, self._solve = lu_factor, lu_solve
+
     def step(self, system, t: float, y: Array, h: float) -> Array:  # type: ignore[no-untyped-def]
         n = len(y)
         f0, f1 = np.empty(n), np.empty(n)
@@ -44,10 +48,10 @@ class Rosenbrock2:
         system.derivative(t + dt, y, f1)
         time_part = _GAMMA * h * (f1 - f0) / dt
 
-        factors = lu_factor(np.eye(n) - _GAMMA * h * J, check_finite=False)
-        k1 = lu_solve(factors, f0 + time_part, check_finite=False)
+        factors = self._factorize(np.eye(n) - _GAMMA * h * J, check_finite=False)
+        k1 = self._solve(factors, f0 + time_part, check_finite=False)
         system.derivative(t + h, y + h * k1, f1)
-        k2 = lu_solve(factors, f1 - 2.0 * k1 - time_part, check_finite=False)
+        k2 = self._solve(factors, f1 - 2.0 * k1 - time_part, check_finite=False)
         y1: Array = y + h * (1.5 * k1 + 0.5 * k2)
         system.normalize(y1)
         return y1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed")
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.srv import QueryTrajectoryState
+from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
 from rclpy.duration import Duration as RosDuration
 from support.domains import private_domain
@@ -49,10 +51,16 @@ class Client:
         return [(w.result().status, w.result().result.error_code, w.result().result.error_string) for w in waiting]
 
 
+class PatientStack(ControllerStack):
+    """Bears a test process that is stopped for a while."""
+
+    arguments: ClassVar[dict[str, str]] = {"state_timeout": "60.0"}
+
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     with private_domain() as domain:
-        stack = ControllerStack(domain, tmp_path_factory.mktemp("controller"))
+        stack = PatientStack(domain, tmp_path_factory.mktemp("controller"))
         try:
             stack.settle()
             yield Client(stack)
@@ -107,9 +115,10 @@ def test_a_goal_under_way_gets_a_result_when_the_controller_is_stopped(client, n
     handles = Client(client.stack).send(point(Q, 30.0))
     assert handles[0].accepted
     waiting = handles[0].get_result_async()
-    client.peer.spin_for(0.3)  # until the request for the result has arrived
+    for _ in range(2):  # the request for the result comes before these
+        client.peer.call(GetState, f"{CONTROLLER}/get_state", GetState.Request())
     client.stack.signal(number)
     client.peer.wait(waiting.done, "the result")
     answer = waiting.result()
     assert answer.status == GoalStatus.STATUS_ABORTED and "deactivated" in answer.result.error_string
-    assert client.stack.process.wait(10.0) == 0
+    assert client.stack.process.wait(60.0) == 0

@@ -148,7 +148,7 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatc
         peer.wait(lambda: states and commands, "joint states and commands", 60.0)
         assert all(not path.stat().st_mode & 0o077 for path in temporary.iterdir())  # nothing for others to read
         process.send_signal(signal.SIGINT)
-        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 60.0)
         text = log.read_text()
         assert text.count("process has finished cleanly") == 3, text
         assert not list(temporary.iterdir())
@@ -165,11 +165,11 @@ def test_a_real_launch_with_the_viewer_serves_a_page(peer, tmp_path):
             return found[1] if found else ""
 
         peer.wait(address, "the address of the page", 60.0)
-        peer.wait(lambda: "showing 'two_link'" in log.read_text(), "the robot", 30.0)
+        peer.wait(lambda: "showing 'two_link'" in log.read_text(), "the robot")
         with urlopen(address(), timeout=20.0) as answer:
             assert b"<html" in answer.read(10_000).lower()
         process.send_signal(signal.SIGINT)
-        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 60.0)
         assert log.read_text().count("process has finished cleanly") == 3, log.read_text()
 
 
@@ -181,5 +181,5 @@ def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
         peer.wait(lambda: commands, "commands", 60.0)
         pid = int(re.search(rf"{victim}-\d+\]: process started with pid \[(\d+)\]", log.read_text())[1])
         os.kill(pid, signal.SIGKILL)
-        peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 60.0)
         assert f"{victim} has ended with exit code -9, and the stack needs it" in log.read_text()

@@ -85,14 +85,22 @@ class Peer:
         return self.call_again(service_type, name, [request], timeout)[0]
 
     def call_again(self, service_type: type, name: str, requests: Iterable[Any], timeout: float = 60.0) -> list[Any]:
-        """Call a service with one request after the other and return the responses."""
+        """Call a service with one request after the other and return the responses.
+
+        A request without an answer is sent again after ten seconds: that a service is there may be known before the way
+        back from it.
+        """
         client = self.node.create_client(service_type, name)
         self.wait(client.service_is_ready, f"service {name}", timeout)
         responses = []
         for request in requests:
-            future = client.call_async(request)
-            self.wait(future.done, f"an answer of {name}", timeout)
-            responses.append(future.result())
+            asked = [client.call_async(request)]
+            again = self.node.create_timer(10.0, lambda: asked.append(client.call_async(request)))  # noqa: B023
+            try:
+                answered = self.wait(lambda: [f for f in asked if f.done()], f"an answer of {name}", timeout)  # noqa: B023
+            finally:
+                self.node.destroy_timer(again)
+            responses.append(answered[0].result())
         self.node.destroy_client(client)
         return responses
 

@@ -27,7 +27,7 @@ import robot_dynamics_ros as rd
 from benchmarks._ratios import keep
 from benchmarks._results import write
 from robot_dynamics_ros.dynamics.engine import backends
-from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
+from robot_dynamics_ros.dynamics.engine.parallel import set_threads
 
 Call = Callable[[], Any]
 CHAINS = (10, 50, 100, 500)

@@ -19,7 +19,7 @@ import robot_dynamics_ros as rd
 from benchmarks._ratios import keep
 from benchmarks._results import write
 from benchmarks.dynamics import Call, least, straight_chain
-from robot_dynamics_ros.dynamics.engine.native_engine import set_threads
+from robot_dynamics_ros.dynamics.engine.parallel import set_threads
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.simulation import Plant
 

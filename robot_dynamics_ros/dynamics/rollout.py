@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.parallel import share
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -127,7 +128,7 @@ def _native(
     left = steps
     while True:
         part = min(left, most)
-        _share(run, function, model, x, u, efforts, varying, constants, (path_q, path_v), dt, part)
+        _share(function, model, x, u, efforts, varying, constants, (path_q, path_v), dt, part)
         left -= part
         if left <= 0:
             return
@@ -138,11 +139,11 @@ SLICE = 200_000
 
 
 def _share(
-    run: Any, function: Any, model: RobotModel, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
+    function: Any, model: RobotModel, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
     constants: np.ndarray, paths: tuple[Any, Any], dt: float, steps: int,
 ) -> None:  # fmt: skip
     path_q, path_v = paths
-    run.engine.share(
+    share(
         len(x),
         lambda a, b: function(
             a,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.arrays import real_array
-from robot_dynamics_ros.dynamics.engine.native_engine import threads
+from robot_dynamics_ros.dynamics.engine.parallel import threads
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
 

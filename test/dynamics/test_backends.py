@@ -89,7 +89,7 @@ def test_batches_broadcast(backend):
 
 @needs_compiler
 def test_result_does_not_depend_on_company_or_threads():
-    from robot_dynamics_ros.dynamics.engine.native_engine import set_threads, threads
+    from robot_dynamics_ros.dynamics.engine.parallel import set_threads, threads
 
     model = rd.load_robot("six_axis").with_backend("native")
     rng = np.random.default_rng(0)

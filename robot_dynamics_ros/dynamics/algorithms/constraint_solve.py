@@ -114,6 +114,7 @@ def _constraint_wrenches(tree: Any, q: Any, reactions: Any, options: Mapping[str
     "constrained_forward_dynamics",
     "q v tau stabilization external",
     {"a": ("nv",), "reactions": ("nc",)},
+    joint_space=True,
     options=("constraints",),
     per_body=1200,
 )
@@ -155,6 +156,7 @@ def constrained_acceleration(
     "constraint_projections",
     "q v",
     {"dq": ("nv",), "v_new": ("nv",), "impulse": ("nc",)},
+    joint_space=True,
     options=("constraints",),
     per_body=1200,
 )

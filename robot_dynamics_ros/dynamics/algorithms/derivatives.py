@@ -15,6 +15,7 @@ __all__ = ["inverse_dynamics_derivatives"]
     "inverse_dynamics_derivatives",
     "q v a external",
     {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv")},
+    joint_space=True,
     per_pair=120,
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )

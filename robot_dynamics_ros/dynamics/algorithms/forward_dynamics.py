@@ -29,6 +29,7 @@ __all__ = ["articulated_body", "forward_dynamics"]
     "forward_dynamics",
     "q v tau external base",
     {"a": ("nv",)},
+    joint_space=True,
     loops=True,
     common=True,
     exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),

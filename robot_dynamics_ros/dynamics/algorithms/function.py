@@ -76,6 +76,8 @@ class Function:
         per_body, per_pair, per_cube: about how many operations it takes for each body, for each pair of a joint and an
             ancestor, for each of nv³.
         loops: whether it is stated in whole passes over the tree, so that it can be compiled as loops.
+        joint_space: whether what it returns follows from the efforts of motions alone, so that links' inertias may be
+            regrouped for speed.
         common: whether it is made ready with every robot that is controlled.
         exports: as what it can be exported.
         takes_options: whether the algorithm has a parameter ``options``.
@@ -90,6 +92,7 @@ class Function:
     per_pair: int = 0
     per_cube: int = 0
     loops: bool = False
+    joint_space: bool = False
     common: bool = False
     exports: tuple[Export, ...] = ()
     takes_options: bool = False

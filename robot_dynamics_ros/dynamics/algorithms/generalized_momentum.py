@@ -26,6 +26,7 @@ __all__ = ["generalized_momentum"]
     "generalized_momentum",
     "q v",
     {"momentum": ("nv",), "rate": ("nv",)},
+    joint_space=True,
     loops=True,
     exports=(
         Export(

@@ -60,6 +60,7 @@ def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], extern
     "inverse_dynamics",
     "q v a external base",
     {"tau": ("nv",)},
+    joint_space=True,
     loops=True,
     common=True,
     exports=(
@@ -100,6 +101,7 @@ def _inverse_dynamics_wrenches(tree: Tree[S], q: Any, v: Any, a: Any, external: 
     "bias_forces",
     "q v external base",
     {"tau": ("nv",)},
+    joint_space=True,
     loops=True,
     common=True,
     exports=(
@@ -115,6 +117,7 @@ def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = No
     "coriolis_forces",
     "q v",
     {"tau": ("nv",)},
+    joint_space=True,
     exports=(Export("Coriolis and centrifugal efforts: C(q, v) v, the D of M a + D + G.", {"tau": "efforts"}),),
 )
 def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
@@ -126,6 +129,7 @@ def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     "gravity_forces",
     "q",
     {"tau": ("nv",)},
+    joint_space=True,
     loops=True,
     common=True,
     exports=(Export("Efforts that hold the robot at rest against gravity.", {"tau": "efforts"}, default=True),),

@@ -21,6 +21,7 @@ _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
     "linearization",
     "q v tau external",
     {"A": ("n2", "n2"), "B": ("n2", "nv")},
+    joint_space=True,
     options=("viscous",),
     per_body=960,
     per_pair=180,

@@ -1,4 +1,4 @@
-"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small and large trees.
+"""The joint-space inertia matrix: the composite-rigid-body algorithm, in forms that suit different trees.
 
 | symbol | is | frame |
 |---|---|---|
@@ -45,17 +45,23 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
     return M
 
 
-def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
+def composite_rigid_body_world(tree: Tree[S], q: Vector[S], *, first_bodies: bool = False) -> Any:
     """M(q) with subspaces and forces brought to the root frame once: one six-term product for each pair of joints.
 
     The sum in each entry cancels over the distance from the root, so it is as exact as the form above up to the
     robot's reach over a link's length.  It wins on long chains, where pairs outnumber bodies.
+
+    Args:
+        first_bodies: use the frame of the body next to the root instead.  M depends neither on where that body is nor
+            on anything in another branch from the root, and its own subspace is plain there.
     """
     placed = ForwardKinematics(tree, q, pose_of_root=Transform.identity())
     pose = placed.pose
     Ic, S0 = tree.field(RigidInertia), tree.field([Motion])
     Ic[tree.root] = RigidInertia.zero()
     for i in placed.outward():
+        if first_bodies and i.parent is tree.root:
+            pose[i] = Transform.identity()
         S0[i] = [pose[i].motion_back(S_i) for _, S_i in i.columns]
         Ic[i] = i.inertia
     M = tree.matrix()
@@ -78,6 +84,7 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
     "mass_matrix",
     "q",
     {"M": ("nv", "nv")},
+    joint_space=True,
     per_body=60,
     per_pair=25,
     loops=True,
@@ -86,10 +93,16 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
 )
 def mass_matrix(tree: Tree[S], q: Vector[S]) -> Any:
     """M(q) by whichever form takes fewer operations for this robot."""
-    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
+    return tree.cheapest(
+        [
+            lambda: composite_rigid_body(tree, q),
+            lambda: composite_rigid_body_world(tree, q, first_bodies=True),
+            lambda: composite_rigid_body_world(tree, q),
+        ]
+    )
 
 
-@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, per_pair=40)
+@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40)
 def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv
@@ -101,6 +114,7 @@ def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
     "mass_matrix_inverse",
     "q",
     {"Minv": ("nv", "nv")},
+    joint_space=True,
     per_pair=60,
     exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
 )
@@ -109,6 +123,6 @@ def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Any:
     return inverse_of_factors(*factorize(mass_matrix(tree, q).rows))
 
 
-@function("mass_matrix_solve", "q tau", {"x": ("nv",)}, per_pair=45)
+@function("mass_matrix_solve", "q tau", {"x": ("nv",)}, joint_space=True, per_pair=45)
 def _mass_matrix_solve(tree: Tree[S], q: Vector[S], tau: Vector[S]) -> list[Any]:
     return back_substitute(*factorize(mass_matrix(tree, q).rows), tau)

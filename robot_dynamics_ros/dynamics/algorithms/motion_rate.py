@@ -75,7 +75,7 @@ def applied_efforts(
     return efforts, inertia
 
 
-@function("motion_rate", "q v tau friction stops step", {"q_rate": ("nq",), "v_rate": ("nv",)})
+@function("motion_rate", "q v tau friction stops step", {"q_rate": ("nq",), "v_rate": ("nv",)}, joint_space=True)
 def _motion_rate(
     tree: Tree[S],
     q: Vector[S],

@@ -88,6 +88,11 @@ class StagedTransform(Transform):
             x = stage.forth(x)
         return x
 
+    def compose(self, parent: Transform) -> Transform:
+        columns = parent.E.T
+        rotated = Mat3(self.rotate(columns.a), self.rotate(columns.b), self.rotate(columns.c)).T
+        return Transform(rotated, parent.r + parent.E.tmul(self.r))
+
     def rotate_back_symmetric(self, S: Mat3) -> Mat3:
         for stage in reversed(self.rotations):
             S = stage.symmetric(S)

@@ -12,6 +12,7 @@ on whatever scalars it is given: floats, arrays, or symbols.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -39,7 +40,16 @@ from robot_dynamics_ros.spatial import (
     sin,
 )
 
-__all__ = ["Body", "BodyConstants", "Layout", "NumericTree", "RootConstants", "layout_of", "z_from"]
+__all__ = [
+    "Body",
+    "BodyConstants",
+    "Layout",
+    "NumericTree",
+    "RootConstants",
+    "layout_of",
+    "regrouped_layout_of",
+    "z_from",
+]
 
 SNAP = 1e-13
 """Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
@@ -245,6 +255,42 @@ class Layout:
         self.euler.append(None if rotation.dtype == object else _euler(self.rotation[-1]))
         return len(self.parent) - 1
 
+    def regrouped(self) -> Layout:
+        """The same tree with base inertial parameters: efforts, mass matrix and accelerations stay, many inertias vanish.
+
+        A part of a body's inertia that its joint's motion leaves as it is may as well belong to the parent.  For a joint
+        that rotates about z that is the mass, the first moment along z and an inertia I_yy (1 - e_z e_z'), so that m,
+        h_z and I_yy become zero; for one that slides along z it is the whole rotational inertia.  Forces through joints,
+        energies and momenta of single bodies are no longer theirs.  (Gautier and Khalil, "Direct calculation of minimum
+        set of inertial parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990.)
+        """
+        made = copy.copy(self)
+        made.mass, made.first_moment = list(self.mass), [h.copy() for h in self.first_moment]
+        made.inertia = [x.copy() for x in self.inertia]
+        for i in reversed(range(self.n)):
+            m, h, I = 0.0, np.zeros(3), made.inertia[i]  # noqa: E741 - the book's name
+            if self.kind[i] is Kind.FREE:
+                continue
+            if self.kind[i] is Kind.REVOLUTE:
+                m, h[2] = made.mass[i], made.first_moment[i][2]
+                moved = np.diag([I[1, 1], I[1, 1], 0.0])
+            else:
+                moved = I
+            made.mass[i] -= m
+            made.first_moment[i] = made.first_moment[i] - h
+            made.inertia[i] = I - moved
+            p = self.parent[i]
+            if p < 0:
+                continue
+            R, r = self.rotation[i], self.position[i]
+            h = R @ h
+            g = h + m * r
+            made.mass[p] += m
+            made.first_moment[p] = made.first_moment[p] + g
+            shift = (r @ h + g @ r) * np.eye(3) - np.outer(h, r) - np.outer(r, g)
+            made.inertia[p] = made.inertia[p] + R @ moved @ R.T + shift
+        return made
+
 
 def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
     successor = _main_successors(model)
@@ -286,6 +332,12 @@ def layout_of(model: RobotModel) -> Layout:
             root.about_origin(),
         ),
     )
+
+
+@once_per_model
+def regrouped_layout_of(model: RobotModel) -> Layout:
+    """The same with base inertial parameters, see :meth:`Layout.regrouped`."""
+    return layout_of(model).regrouped()
 
 
 class Body:

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.parallel import all_finite
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.errors import ArgumentError
@@ -103,9 +104,11 @@ class Evaluator:
                 remedy="See help of the function for what each is.",
             )
         inputs = [
-            as_input(value, shape, word, finite=finite)
+            as_input(value, shape, word, finite=False)
             for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
+        if finite and not all_finite(inputs):
+            check_finite(**{word: x for (word, _), x in zip(self.signature.inputs, inputs, strict=True)})
         for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
             if self._quaternions and word in ("q", "q0", "q1"):
                 check_quaternions(array, self._quaternions)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import functools
 import hashlib
-import itertools
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,43 +25,16 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     vector_width,
 )
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
+from robot_dynamics_ros.dynamics.engine.parallel import PARALLEL_BYTES, share
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["NativeEngine", "set_threads", "threads"]
+__all__ = ["NativeEngine"]
 
-_threads: int | None = None
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
-PARALLEL_BYTES = 1 << 18
-"""Batches whose arrays are smaller than this are not worth a second thread."""
-
-
-def threads() -> int:
-    """Threads that batches use: what :func:`set_threads` said, else one for each processor this process may use."""
-    if _threads is not None:
-        return _threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def set_threads(count: int | None) -> None:
-    """Set the number of threads for batches; ``None`` for one a processor.
-
-    Raises:
-        ArgumentError: not a positive whole number.
-    """
-    global _threads
-    if count is not None and (not isinstance(count, int) or count < 1):
-        raise ArgumentError(f"expected a positive whole number or None, got {count!r}", where="threads", got=count)
-    _threads = count
-
-
-@functools.lru_cache(maxsize=4)
-def _pool(count: int) -> concurrent.futures.ThreadPoolExecutor:
-    return concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="robot_dynamics")
 
 
 class NativeEngine:
@@ -134,24 +104,10 @@ class NativeEngine:
         addresses = [x.ctypes.data for x in (*inputs, *outputs)]
         worth = count * self._bytes > PARALLEL_BYTES
         if count < WIDE_FROM or self._traced_from is None:
-            self.share(count, lambda a, b: self._run(a, b, addresses), worth=worth)
+            share(count, lambda a, b: self._run(a, b, addresses), worth=worth)
             return
         wide, one_by_one = self._wide_batch(), self._library.address("batch")
-        self.share(count, lambda a, b: wide(a, b, *addresses, one_by_one), worth=worth)
-
-    def share(self, count: int, work: Callable[[int, int], None], *, worth: bool) -> None:
-        """Run ``work(begin, end)`` over ``count`` states, in several threads if that is worth their trouble.
-
-        Parts end at multiples of any vector's width, so that no state is computed one way by one thread and another way
-        by two.
-        """
-        parts = threads() if worth and count > 1 else 1
-        grain = 64 if count > 64 * parts else 1
-        edges = [count * k // parts // grain * grain for k in range(parts)] + [count]
-        jobs = [_pool(parts).submit(work, a, b) for a, b in itertools.pairwise(edges[1:])]
-        work(edges[0], edges[1])
-        for job in jobs:
-            job.result()
+        share(count, lambda a, b: wide(a, b, *addresses, one_by_one), worth=worth)
 
     def address(self, name: str) -> int:
         """Address of a further function of the compiled module."""

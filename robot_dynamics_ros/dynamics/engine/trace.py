@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
-from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree, regrouped_layout_of
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, sizes
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -68,5 +68,7 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
         word: [graph.leaf((number, i)) for i in range(prod(shape))]
         for number, (word, shape) in enumerate(shapes.inputs)
     }
-    results = TABLE[name].run(NumericTree(model), dict(options), arguments)
+    entry = TABLE[name]
+    layout = regrouped_layout_of(model) if entry.joint_space else None
+    results = entry.run(NumericTree(model, layout), dict(options), arguments)
     return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

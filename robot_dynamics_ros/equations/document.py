@@ -240,9 +240,10 @@ def document_of(
         )
     letter = str(equations.q[0])[:-1]
     joints = ", ".join(f"{k + 1} {name}" for k, name in enumerate(_coordinate_names(equations)))
+    rotors = "" if equations.motors is None else ", but for that of the motors given, which is part of A"
     said = (
         "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second derivative of q. "
-        f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of M."
+        f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of M{rotors}."
     )
     return Document(f"Equations of motion of {model.name}", said, tuple(sections), letter)
 

@@ -180,6 +180,54 @@ def test_reactions_as_external_wrenches_move_the_open_tree_the_same_way():
     assert arm.diagnose(q).mobility == 7
 
 
+@pytest.mark.parametrize(
+    ("make", "guess", "actuated"),
+    [
+        (four_bar, [0.7, 0.3, 1.0], ["crank_joint"]),
+        (four_bar, [0.7, 0.3, 1.0], ["crank_joint", "rocker_joint"]),
+        (four_bar, [0.7, 0.3, 1.0], None),
+        (slider_crank, [0.9, -1.3, 0.6], ["piston_joint"]),
+        (gripper_arm, np.full(12, 0.2), None),
+        (gripper_arm, np.full(12, 0.2), "arm"),
+    ],
+    ids=["one", "two", "all", "slider", "gripper", "gripper's own"],
+)
+def test_efforts_and_reactions_are_those_of_least_norm(make, guess, actuated):
+    """Beside singular value decompositions of the whole problem."""
+    loops = make()
+    model = loops.model
+    if actuated == "arm":
+        actuated = [*model.joint_names[:6], "left_inner_joint", "left_outer_joint"]
+    q, v = loops.consistent_state(guess, np.linspace(0.5, 1.5, model.nv))
+    a = loops.consistent_acceleration(q, v, np.linspace(-1.0, 2.0, model.nv))
+    push = {model.link_names[-1]: np.arange(6.0)}
+    tau, reactions = loops.inverse_dynamics(q, v, a, actuated=actuated, external=push)
+    K = loops.jacobian(q)
+    driven = np.concatenate([np.arange(model.nv)[model.v_slice(n)] for n in actuated or model.joint_names])
+    passive = np.setdiff1d(np.arange(model.nv), driven)
+    whole = rd.inverse_dynamics(model, q, v, a, external=push)
+    assert_allclose(tau + K.T @ reactions, whole, atol=1e-9 * np.abs(whole).max())
+    assert (tau[passive] == 0.0).all()
+    # [K_Pᵀ; K_Dᵀ] λ = [w_P; w_D − τ]: τ is least where it is across all that λ can do without touching the passive joints
+    _, s, vt = np.linalg.svd(K[:, passive].T)
+    free = vt[int((s > 1e-8 * s.max(initial=0.0)).sum()) :].T
+    assert_allclose(free.T @ K[:, driven] @ tau[driven], 0.0, atol=1e-7 * np.abs(whole).max())
+    assert_allclose(K @ (np.linalg.pinv(K, rcond=1e-8) @ reactions), reactions, atol=1e-7 * np.abs(reactions).max())
+    many = loops.inverse_dynamics(np.tile(q, (3, 1)), v, np.tile(a, (3, 1)), actuated=actuated, external=push)
+    assert_allclose(many[0], np.tile(tau, (3, 1)), rtol=1e-9, atol=1e-9)
+
+
+def test_efforts_near_a_dead_centre():
+    """There one joint hardly moves the others."""
+    loop = slider_crank()
+    for angle in (1e-3, 1e-5):
+        q, v = loop.consistent_state([angle, -1.4 * angle, 0.7], fixed=["crank_joint"])
+        a = loop.consistent_acceleration(q, v, [0.0, 0.0, 0.0])
+        tau, reactions = loop.inverse_dynamics(q, v, a, actuated=["piston_joint"])
+        whole = rd.inverse_dynamics(loop.model, q, v, a)
+        assert_allclose(tau + loop.jacobian(q).T @ reactions, whole, atol=1e-6)
+
+
 def test_redundant_constraints_leave_the_motion_alone_and_share_the_load_evenly():
     single = four_bar("point")
     (c,) = single.constraints

@@ -73,3 +73,13 @@ def test_motors_that_fit_nothing_are_refused():
         rd.symbolic(model, motors={"wrist": MOTORS["elbow"]})
     with pytest.raises(ArgumentError, match="already taken by resistance"):
         rd.symbolic(model, {"mass:forearm": "R1"}, motors=MOTORS)
+
+
+def test_the_page_says_where_rotors_count():
+    model = rd.load_robot("two_link")
+    assert "rotor inertia is part of M.\n" in rd.symbolic(model).text()
+    with_motors = rd.symbolic(model, motors=MOTORS, motor_symbols=False)
+    assert "part of M, but for that of the motors given, which is part of A." in with_motors.text()
+    rotors = np.array([[30**2 * 2e-5, 0.0], [0.0, 20**2 * 1e-5]])
+    found = np.array(with_motors.motors.M.subs(dict.fromkeys(with_motors.q, 0.3)), dtype=float)
+    assert_allclose(found - rd.mass_matrix(model, [0.3, 0.3]), rotors, atol=1e-12)

@@ -86,7 +86,7 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             listener.listen(3.0)  # let it run in
             first, began = listener.newest("robot_simulator"), time.monotonic()
             ticks = {node.name: _cpu(node.pid) for node in (simulator, controller)}
-            bare = _start_bare_loop(place, seconds)
+            bare = start_bare_loop(place, seconds)
             listener.listen(seconds)
             last, took = listener.newest("robot_simulator"), time.monotonic() - began
             shares = {node.name: (_cpu(node.pid) - ticks[node.name]) / took for node in (simulator, controller)}
@@ -113,7 +113,7 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
     return 0
 
 
-def _start_bare_loop(place: Path, seconds: float) -> subprocess.Popen[str] | None:
+def start_bare_loop(place: Path, seconds: float, rate: float = RATE) -> subprocess.Popen[str] | None:
     """The loop in C, running beside the nodes; ``None`` without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -121,7 +121,7 @@ def _start_bare_loop(place: Path, seconds: float) -> subprocess.Popen[str] | Non
     source, program = place / "bare_loop.c", place / "bare_loop"
     source.write_text(BARE_LOOP)
     subprocess.run([compiler, "-O2", "-o", program, source], check=True)
-    command = [str(program), str(round(1e9 / RATE)), str(round(seconds * RATE))]
+    command = [str(program), str(round(1e9 / rate)), str(round(seconds * rate))]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

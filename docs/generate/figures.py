@@ -199,6 +199,55 @@ def real_time() -> str:
     return with_source(table((f"six_axis, {found['seconds']:.0f} s", ""), rows), "realtime")
 
 
+def steady_time() -> str:
+    """Simulator and controller with one measure for steady time less or more."""
+    keys = {
+        "periods within 10 %": "within 10 %",
+        "C loop, periods within 10 %": "loop in C",
+        "99th percentile of the simulator's period, ms": "simulator, 99 %, ms",
+        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
+        "median of computing, ms": "computing, median, ms",
+        "load": "load",
+    }
+    return with_source(_rows_of("steady_time", keys), "steady_time")
+
+
+def closed_loop_500() -> str:
+    """Three minutes at 500 Hz."""
+    keys = {
+        "states unanswered": "unanswered",
+        "periods within 10 %": "within 10 %",
+        "C loop, periods within 10 %": "loop in C",
+        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
+        "load": "load",
+    }
+    return with_source(_rows_of("closed_loop_500", keys), "closed_loop_500")
+
+
+def middleware() -> str:
+    """The cycle's computing time under settings of the middleware."""
+    keys = {
+        "median of computing, ms": "computing, median, ms",
+        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
+    }
+    return with_source(_rows_of("middleware", keys), "middleware")
+
+
+def _rows_of(name: str, keys: dict[str, str]) -> str:
+    """A table of what ``benchmarks.steady_time`` wrote."""
+    found = results(name)
+
+    def shown(key: str, value: float | None) -> str:
+        if value is None:
+            return "–"
+        if key == "states unanswered":
+            return f"{100.0 * value:.2f} %"
+        return f"{100.0 * value:.1f} %" if "within" in key else f"{value:.3f}" if "computing" in key else f"{value:.3g}"
+
+    head = (f"{found['rate']:.0f} Hz, {found['seconds']:.0f} s each", *keys.values())
+    return table(head, [[row, *(shown(key, values[key]) for key in keys)] for row, values in found["rows"].items()])
+
+
 def round_trip() -> str:
     """The controller beside an empty node."""
     found = results("round_trip")
@@ -410,6 +459,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "finer steps": finer_steps,
     "comparison of simulators": comparison_of_simulators,
     "real time": real_time,
+    "steady time": steady_time,
+    "closed loop at 500 Hz": closed_loop_500,
+    "middleware": middleware,
     "round trip": round_trip,
     "viewer cost": viewer_cost,
     "gate cost": gate_cost,

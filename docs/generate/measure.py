@@ -29,6 +29,9 @@ COMMANDS = {
     "effort_gate": "-m benchmarks.effort_gate",
     "viewer": "-m benchmarks.viewer --pictures 1500",
     "realtime": "-m benchmarks.realtime --seconds 60",
+    "steady_time": "-m benchmarks.steady_time --seconds 10",
+    "middleware": "-m benchmarks.steady_time --name middleware --seconds 10",
+    "closed_loop_500": "-m benchmarks.steady_time --name closed_loop_500 --rate 500 --seconds 180",
     "control_laws": "-m benchmarks.control_laws",
     "observer": "-m benchmarks.observer 5",
     "all_robots": "-m benchmarks.all_robots",
@@ -37,7 +40,7 @@ COMMANDS = {
     "identification": "-m benchmarks.identification",
 }
 """Result file → the command that writes it."""
-SLOW = {"all_robots", "control_laws", "observer", "identification"}
+SLOW = {"all_robots", "closed_loop_500", "control_laws", "observer", "identification"}
 """Measured if they are named or with ``--all``: minutes each, and their figures do not depend on the speed of the machine."""
 
 

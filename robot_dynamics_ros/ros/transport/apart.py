@@ -19,6 +19,8 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 
+from robot_dynamics_ros.ros.transport.realtime import step_back
+
 __all__ = ["ApartSubscription"]
 
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
@@ -137,6 +139,7 @@ class ApartSubscription:
             self._node.destroy_subscription(self._subscription)
 
     def _work(self) -> None:
+        step_back()
         handle = self._subscription.handle
         with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError), handle, self._wake:
             while not self._closed:

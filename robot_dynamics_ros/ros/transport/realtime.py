@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import gc
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from robot_dynamics_ros.ros.transport.parameters import Param
@@ -17,7 +18,7 @@ try:
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
-__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until"]
+__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back"]
 
 REALTIME_PARAMETERS = (
     Param(
@@ -50,12 +51,13 @@ def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
     _let_timers_be_exact()
     if parameters["cpu_affinity"]:
         try:
-            os.sched_setaffinity(0, parameters["cpu_affinity"])
+            _for_each_thread(lambda thread: os.sched_setaffinity(thread, parameters["cpu_affinity"]))
         except (OSError, AttributeError, ValueError) as error:
             logger.warning(f"cpu_affinity {list(parameters['cpu_affinity'])} cannot be set ({error}); going on without")
     if parameters["thread_priority"]:
         try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(parameters["thread_priority"]))
+            priority = os.sched_param(parameters["thread_priority"])
+            _for_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority))
         except (OSError, AttributeError) as error:
             logger.warning(
                 f"thread_priority {parameters['thread_priority']} cannot be set ({error}); going on with ordinary "
@@ -66,6 +68,25 @@ def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
         logger.warning(
             f"lock_memory cannot be done ({problem}); going on without. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
         )
+
+
+def _for_each_thread(apply: Callable[[int], None]) -> None:
+    """Do something to every thread of this process: the middleware has started some, and joint states come through them.
+    Threads that these start inherit it."""
+    try:
+        threads = [int(name) for name in os.listdir("/proc/self/task")]
+    except OSError:
+        threads = [0]  # the calling one
+    for thread in threads:
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            apply(thread)
+
+
+def step_back() -> None:
+    """Let the control cycle go first: a thread of real-time priority calls this for itself if its work may wait."""
+    with contextlib.suppress(OSError, AttributeError):
+        if os.sched_getscheduler(0) == os.SCHED_FIFO and (priority := os.sched_getparam(0).sched_priority) > 1:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
 
 
 _PR_SET_TIMERSLACK, _CLOCK_MONOTONIC, _TIMER_ABSTIME = 29, 1, 1

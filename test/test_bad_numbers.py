@@ -203,4 +203,7 @@ def test_good_numbers_are_taken(name):
     call, numbers = NUMBERS[name]
     if name in ("draw", "identify", "estimate_payload", "estimate_payload_at_rest", "payload_motion"):
         pytest.skip("tested where it belongs: a picture, or data that must tell something")
-    call(**numbers)
+    try:
+        call(**numbers)
+    except rd.BackendError as error:
+        pytest.skip(f"needs an extra: {error}")

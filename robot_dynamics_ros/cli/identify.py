@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write (default: %(default)s)",
     )
     add("--each", action="store_true", help="identify from each recording by itself, into a directory of its name")
-    add_workers(parser, "recordings of --each")
+    add_workers(parser, "recordings")
     add(
         "--page",
         action=argparse.BooleanOptionalAction,
@@ -110,6 +110,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
     )
     add(
+        "--currents",
+        nargs="*",
+        default=None,
+        metavar="JOINT=CONSTANT",
+        help="efforts are motor currents, in any unit and sign; torque constants (N m or N at the joint for one unit) are "
+        "found from the URDF's masses, but for the joints whose constant is given",
+    )
+    add(
         "--unseen",
         choices=("refuse", "keep"),
         default="refuse",
@@ -145,6 +153,7 @@ def run(options: argparse.Namespace) -> int:
         confidence=options.confidence,
         spread=options.spread,
         unseen=options.unseen,
+        currents=None if options.currents is None else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
         plausibility=options.plausibility,
     )
     given = given_recordings(options)
@@ -171,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
     unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
-    found = identify_recordings(model, recordings, settings)
+    found = identify_recordings(model, recordings, settings, workers_of(options))
     files = _write(options, (whole, model), found, recordings, unseen, places[0])
     rows = [
         [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
@@ -269,14 +278,20 @@ def _write(
 
 
 def _locked(model: RobotModel, given: list[str]) -> RobotModel:
-    at: dict[str, float] = {}
-    for text in given:
-        name, _, position = text.partition("=")
-        try:
-            at[name] = float(position or 0.0)
-        except ValueError:
-            raise ArgumentError(f"expected JOINT or JOINT=POSITION, got {text!r}", where="--lock", got=text) from None
+    at = _numbers(given, "--lock", "JOINT or JOINT=POSITION", "0")
     return model.lock(list(at), at) if at else model
+
+
+def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
+    """Name → number, of words NAME=NUMBER."""
+    out: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            out[name] = float(number or default)
+        except ValueError:
+            raise ArgumentError(f"expected {form}, got {text!r}", where=where, got=text) from None
+    return out
 
 
 def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:

@@ -21,6 +21,7 @@ from robot_dynamics_ros.cli.output import remark, result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, bearable_start, configuration_at, motion_through, plan_motion
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tour", action="store_true", help="visit waypoints at random within the limits, as the demo does"
     )
     goal.add_argument("--trajectory", type=input_path, metavar="CSV", help="follow a table: t, <joint>.position")
+    add_time_unit(parser)
     add(
         "--law",
         choices=("none", *LAWS),
@@ -84,6 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
+    if options.bag and model.nq != model.nv:
+        raise ArgumentError(
+            "joint states cannot tell of floating joints", where="--bag", got=options.bag, remedy="Use --csv or --html."
+        )
     q0 = _start(model, options)
     v0 = _vector(options.velocity, np.zeros(model.nv), model.nv, "--velocity")
     motion = _motion(model, options, q0)
@@ -166,7 +172,7 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
     if options.trajectory:
         from robot_dynamics_ros.recordings.read_csv import read_csv
 
-        table_ = read_csv(options.trajectory, model)
+        table_ = read_csv(options.trajectory, model, time_unit=options.time_unit)
         return motion_through(model, table_.q, times=table_.t - table_.t[0])
     if options.to:
         goal = _vector(options.to, start, model.nq, "--to")
@@ -229,17 +235,17 @@ def _report(
 
 def _write(options: argparse.Namespace, done: SimulationResult, reference: Array | None) -> None:
     if options.csv or options.bag:
-        from robot_dynamics_ros.recordings import of_run, write_bag, write_csv
+        from robot_dynamics_ros.recordings import of_run, write_bag, write_csv, write_run_csv
 
         if done.model.nq != done.model.nv:
-            raise ArgumentError(
-                "joint states cannot tell of floating joints", where="--csv, --bag", remedy="Use --html."
-            )
-        history = of_run(done)
-        for path, write in ((options.csv, write_csv), (options.bag, write_bag)):
-            if path:
-                write(path, history)
-                _written(path)
+            write_run_csv(options.csv, done)
+            _written(options.csv)
+        else:
+            history = of_run(done)
+            for path, write in ((options.csv, write_csv), (options.bag, write_bag)):
+                if path:
+                    write(path, history)
+                    _written(path)
     if options.picture:
         done.plot(options.picture, reference)
         _written(options.picture)

@@ -17,11 +17,12 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
-from robot_dynamics_ros.recordings.recording import CHOICES, BadRow, Recording
+from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
 from robot_dynamics_ros.recordings.times import REPAIRS
 
 __all__ = [
     "add_recordings",
+    "add_time_unit",
     "bad_row_lines",
     "frame_argument",
     "given_recordings",
@@ -35,7 +36,7 @@ _SHOWN = 10
 
 
 def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
-    """The options ``--bag --csv --topic --bad-rows --times``; see :func:`given_recordings`."""
+    """The options ``--bag --csv --topic --bad-rows --times --time-unit``; see :func:`given_recordings`."""
     add = parser.add_argument
     add(
         "--bag",
@@ -67,6 +68,18 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
         choices=REPAIRS,
         default="repair",
         help="what to do with time stamps that jitter and rows written twice (default: %(default)s)",
+    )
+    add_time_unit(parser)
+
+
+def add_time_unit(parser: argparse.ArgumentParser) -> None:
+    """The option ``--time-unit`` of commands that read tables."""
+    parser.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        default="auto",
+        help="of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns "
+        "(default: %(default)s)",
     )
 
 
@@ -104,7 +117,10 @@ def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Na
     """Read one, with a progress bar."""
     with Progress("reading", 1.0) as bar:
         how = {"on_bad": options.bad_rows, "times": options.times, "progress": bar.update}
-        recording = read_bag(path, model, topic=options.topic, **how) if bag else read_csv(path, model, **how)
+        if bag:
+            recording = read_bag(path, model, topic=options.topic, **how)
+        else:
+            recording = read_csv(path, model, time_unit=options.time_unit, **how)
         bar.update(1.0)
     return recording
 
@@ -139,11 +155,12 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
     return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
-def read_external(text: str, path: str, bag: bool, model: RobotModel) -> ExternalWrench:
+def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto") -> ExternalWrench:
     """A wrench recorded beside a recording: ``LINK=[-]SOURCE[@FRAME]``.
 
     Args:
         path, bag: the recording.
+        time_unit: of tables.
 
     Raises:
         ArgumentError: not of that form, or the source cannot be read.
@@ -157,7 +174,7 @@ def read_external(text: str, path: str, bag: bool, model: RobotModel) -> Externa
     model.link_index(link)
     placed = frame_argument(model, frame, "--external") if frame else None
     if Path(source).is_file() and not is_bag(source):
-        return read_csv_wrench(source, link, frame=placed, sign=sign)
+        return read_csv_wrench(source, link, frame=placed, sign=sign, time_unit=time_unit)
     if bag:
         return read_bag_wrench(path, model, link, source, frame=placed, sign=sign)
-    return read_csv_wrench(path, link, source, frame=placed, sign=sign)
+    return read_csv_wrench(path, link, source, frame=placed, sign=sign, time_unit=time_unit)

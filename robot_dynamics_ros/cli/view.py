@@ -13,6 +13,7 @@ from robot_dynamics_ros.cli.arguments import finite, input_path, output_director
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model, load_named
+from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--namespace", nargs="*", default=[], help="with --live: namespaces of the robots (default: none)"
     )
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
+    add_time_unit(parser)
     parser.add_argument("--q", type=finite, nargs="+", metavar="X", help="show this configuration, rad and m")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument(
@@ -98,7 +100,7 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     if options.csv:
         from robot_dynamics_ros.recordings.read_csv import read_csv
 
-        return Motion.of(model, read_csv(options.csv, model))
+        return Motion.of(model, read_csv(options.csv, model, time_unit=options.time_unit))
     if options.run:
         return Motion.load(model, options.run)
     return options.q

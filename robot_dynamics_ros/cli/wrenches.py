@@ -189,7 +189,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
     recording = read_recording(path, bag, model, options)
-    external = tuple(read_external(text, path, bag, model) for text in options.external)
+    external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
     return dataclasses.replace(recording, external=external)
 
 

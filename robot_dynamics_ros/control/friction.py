@@ -101,7 +101,7 @@ class Friction:
         )
 
     def effort(self, v: Array) -> Array:
-        """(n,) F(v) for velocities ``v`` (n,)."""
+        """(..., n) F(v) for velocities ``v`` (..., n)."""
         level = self.coulomb
         if self._stribeck:
             level = self.coulomb + (self.breakaway - self.coulomb) * np.exp(-((v / self.stribeck_speed) ** 2))

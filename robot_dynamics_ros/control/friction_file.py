@@ -1,7 +1,7 @@
 """Joint friction beside the URDF: what ``<dynamics damping friction>`` cannot hold, in a JSON file.
 
 ``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
-"presliding": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
+"presliding": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
 writes such a file; controllers compensate the part that is a function of speed, and the offset; the simulator has
 viscous and dry friction of it; ``wrenches`` takes all of it, along the motion.
@@ -27,7 +27,19 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["FrictionFile"]
 
-_NUMBERS = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "offset", "rotor_inertia")
+_NUMBERS = (
+    "viscous",
+    "coulomb",
+    "breakaway",
+    "stribeck_speed",
+    "smoothing",
+    "presliding",
+    "sigmoid_width",
+    "sigmoid_shift",
+    "offset",
+    "rotor_inertia",
+)
+_SIGNED = ("offset", "sigmoid_shift")
 _PARAMETERS = {name: effect for effect, names in EFFECTS.items() for name in names}
 
 
@@ -75,7 +87,7 @@ class FrictionFile:
                 if key not in _PARAMETERS:
                     raise UnknownNameError("effect", key, _PARAMETERS, where=where)
             for key, value in [*row.items(), *effects.items()]:
-                signed = key == "offset" or key in _PARAMETERS
+                signed = key in _SIGNED or key in _PARAMETERS
                 if key != "effects" and not (
                     isinstance(value, int | float) and math.isfinite(value) and (signed or value >= 0.0)
                 ):
@@ -124,7 +136,12 @@ class FrictionFile:
             given = tuple(dict.fromkeys(_PARAMETERS[key] for key in row.get("effects", {})))
             forms.append(
                 JointEffects(
-                    float(friction.smoothing[j]), float(row.get("presliding", 0.0)), friction.stribeck_speed[j], given
+                    float(friction.smoothing[j]),
+                    float(row.get("presliding", 0.0)),
+                    friction.stribeck_speed[j],
+                    given,
+                    sigmoid_width=max(float(row.get("sigmoid_width", 0.1)), 1e-6),
+                    sigmoid_shift=float(row.get("sigmoid_shift", 0.0)),
                 )
             )
         d = direction(tuple(forms), q, v, parts)

@@ -3,6 +3,7 @@
 Friction is Coulomb friction times a *direction* d between −1 and 1, plus what depends on speed, load and position:
 
     τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
+        + S tanh((v + v_0)/w_s)
 
 The direction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
 
@@ -11,7 +12,8 @@ The direction is tanh(v/w), or, where gears wind up before they slide, the state
 which depends on the way gone since the last reversal, not on time.
 
 Sources: Dahl, *A solid friction model* (1968) (presliding); Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica
-30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot, IROS 2010 (load).
+30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot, IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca,
+IEEE RA-L 4(4), 2019 (sigmoid).
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ EFFECTS = {
     "load": ("load",),
     "position": ("sin1", "cos1"),
     "position2": ("sin2", "cos2"),
+    "sigmoid": ("sigmoid",),
     "rotor": ("rotor",),
 }
 
@@ -45,6 +48,8 @@ class JointEffects:
         presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
             function of speed.
         stribeck_speed: v_s, rad/s or m/s, of the effect ``"stribeck"``.
+        sigmoid_width, sigmoid_shift: w_s and v_0, rad/s or m/s, of the effect ``"sigmoid"``: friction that grows with speed
+            only up to a limit, and not alike in both directions.
         effects: names out of :data:`EFFECTS`.
     """
 
@@ -52,6 +57,8 @@ class JointEffects:
     presliding: float = 0.0
     stribeck_speed: float = 0.1
     effects: tuple[str, ...] = ()
+    sigmoid_width: float = 0.1
+    sigmoid_shift: float = 0.0
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -73,6 +80,8 @@ class JointEffects:
             return np.asarray(d * np.abs(load))
         if name == "rotor":
             return a
+        if name == "sigmoid":
+            return np.asarray(np.tanh((v + self.sigmoid_shift) / self.sigmoid_width))
         wave = np.sin if name.startswith("sin") else np.cos
         return np.asarray(wave(int(name[3:]) * q))
 

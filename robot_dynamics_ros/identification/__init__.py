@@ -22,6 +22,7 @@ from robot_dynamics_ros.identification.payload import (
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
+from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
 from robot_dynamics_ros.identification.validate import Validation, validate
 
 __all__ = [
@@ -34,12 +35,14 @@ __all__ = [
     "Implausible",
     "PayloadEstimate",
     "PoorExcitation",
+    "TorqueConstants",
     "Validation",
     "compare",
     "design_excitation",
     "effort_regressor",
     "estimate_payload",
     "estimate_payload_at_rest",
+    "find_torque_constants",
     "findings",
     "friction_file",
     "identify",

@@ -55,7 +55,7 @@ def compare(found: Identification, recording: Recording, *, block: float = 0.05)
         ArgumentError: a recording without efforts, or with too few rows.
     """
     motion = Motion.of_recordings(found.prior, [recording], window=found.window)
-    check, motion = validation_of(found, motion, block), motion.earlier(found.delay)
+    check, motion = validation_of(found, motion, block), found.with_efforts(motion).earlier(found.delay)
     q, v, a = motion.q, motion.v, motion.a
     before = inverse_dynamics(found.prior, q, v, a) - found.prior.armature * a  # rotors are among those that are known
     parameters = found.parameters

@@ -34,6 +34,8 @@ class ConsistentEstimate:
 
     Attributes:
         values: (p,) in the order of :class:`~robot_dynamics_ros.identification.effort_parameters.EffortParameters`.
+        standard_error: (p,) of all parameters: what neither the data nor how far they may well be from the prior tell of
+            them.  Masses that efforts do not tell have as wide ones as the prior leaves them.
         distance: (nb,) Riemannian distance of each body from its prior; 0.7 is about a factor of 2 in mass or one
             principal moment.
         converged: whether the optimisation ended by itself.
@@ -43,6 +45,7 @@ class ConsistentEstimate:
     """
 
     values: Array
+    standard_error: Array
     distance: Array
     converged: bool
     spread: float
@@ -84,6 +87,15 @@ class _Problem:
         """(p,) parameters of free ones."""
         bodies = [shape.parameters(x[10 * k : 10 * k + 10]) for k, shape in enumerate(self.shapes)]
         return np.concatenate([*bodies, x[self.split :]])
+
+    def standard_error(self, x: Array, covariance: Array) -> Array:
+        """(p,) of all parameters, to first order, of the (p, p) covariance of free ones."""
+        variance = covariance.diagonal().copy()
+        for k, shape in enumerate(self.shapes):
+            part = slice(10 * k, 10 * k + 10)
+            D = shape.derivative(x[part])
+            variance[part] = np.einsum("ij,jk,ik->i", D, covariance[part, part], D)
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def away(self, x: Array) -> Array:
         """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
@@ -174,4 +186,6 @@ def consistent_parameters(
         settled = max(abs(size / before[0] - 1.0), abs(share / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
-    return ConsistentEstimate(problem.full(x), distance, converged, size, share, determined)
+    covariance = np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True)
+    error = problem.standard_error(x, covariance)
+    return ConsistentEstimate(problem.full(x), error, distance, converged, size, share, determined)

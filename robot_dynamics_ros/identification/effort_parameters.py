@@ -22,7 +22,7 @@ __all__ = ["EffortParameters", "FrictionTerms", "effort_regressor"]
 KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
 #: parameters of friction, which cannot be negative
-NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "rotor")
+NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "sigmoid", "rotor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from robot_dynamics_ros.identification.plausibility import (
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
+from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
@@ -49,7 +50,7 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "rotor"; "auto": all of them;
+            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor"; "auto": all of them;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
         block: s, over which rows are averaged.
@@ -61,6 +62,9 @@ class IdentificationSettings:
         unseen: "refuse" a motion that does not show every base parameter, or "keep" what it does not show as it was.
         spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
             ``None``: found from the data.
+        currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents in any unit and sign, and
+            this is joint → torque constant (N m or N at the joint for one unit), of the joints whose constant is known;
+            those of the others are found, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
         plausibility: "refuse" recordings that do not fit the robot and results that no robot has, or "accept" them.
     """
 
@@ -74,6 +78,7 @@ class IdentificationSettings:
     tolerance: float = 1e-3
     unseen: str = "refuse"
     spread: float | None = None
+    currents: Mapping[str, float] | None = None
     plausibility: str = "refuse"
 
     def __post_init__(self) -> None:
@@ -132,6 +137,7 @@ class Identification:
         used: (nv,) share of the blocks that each joint moved in.
         duration: s of motion.
         notes: what a reader should know, in sentences.
+        torque_constants: where efforts were recorded as currents.
     """
 
     prior: RobotModel
@@ -152,6 +158,12 @@ class Identification:
     used: Array
     duration: float
     notes: tuple[str, ...] = ()
+    torque_constants: TorqueConstants | None = None
+
+    def with_efforts(self, motion: Motion) -> Motion:
+        """A motion as recorded with efforts in N m or N, where currents were recorded."""
+        constants = self.torque_constants
+        return motion if constants is None else constants.applied(motion)
 
     @property
     def effects(self) -> tuple[JointEffects, ...]:
@@ -222,13 +234,18 @@ def identify(
 
 
 def identify_recordings(
-    model: RobotModel, recordings: Recording | Sequence[Recording], settings: IdentificationSettings | None = None
+    model: RobotModel,
+    recordings: Recording | Sequence[Recording],
+    settings: IdentificationSettings | None = None,
+    workers: Workers = None,
 ) -> Identification:
     """The same from one recording or several, each at its own rate.
 
     Args:
         recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
             times repaired.
+        workers: that smooth and differentiate several recordings side by side, see
+            :func:`~robot_dynamics_ros.workers.run_tasks`; the result is the same wherever they are.
 
     Raises:
         PoorExcitation: the motions do not show some base parameters; they are named.
@@ -237,7 +254,8 @@ def identify_recordings(
     s = settings or IdentificationSettings()
     EffortParameters(model, s.terms)
     given = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    return _identify(model, Motion.of_recordings(model, given, window=s.window, check=_check(model, s)), s)
+    motion = Motion.of_recordings(model, given, window=s.window, check=_check(model, s), workers=workers)
+    return _identify(model, motion, s)
 
 
 def identify_each(
@@ -273,6 +291,10 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
 
 
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> Identification:
+    constants = None
+    if s.currents is not None:
+        constants = find_torque_constants(model, motion, s.currents, block=s.block)
+        motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
     if s.plausibility == "refuse":
@@ -347,7 +369,9 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         + tuple(
             f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
             for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-        ),
+        )
+        + (() if constants is None else constants.notes),
+        constants,
     )
 
 

@@ -1,7 +1,7 @@
 """Weighted least squares for the base parameters, with confidence intervals, and what the data cannot show.
 
 Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and
-West, Econometrica 55 (1987) (residuals that are alike from sample to sample count for less).
+West, Econometrica 55 (1987) (residuals that are alike from sample to sample, or from joint to joint, count for less).
 """
 
 from __future__ import annotations
@@ -162,8 +162,12 @@ def weighted_least_squares(
                 kappa[j] = _inflation(table[:, j], data.part)
     w = 1.0 / (sigma * np.sqrt(kappa))[joint]
     Aw = A * w[:, None]
-    covariance = Z @ np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True) @ Z.T
-    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    alike = np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True)
+    robust = _robust_covariance(
+        A / sigma[joint, None], (b - A @ x) / sigma[joint], np.nonzero(use)[0], data.part, kappa
+    )
+    # the first supposes that every column varies as slowly as the residuals, the second has fewer data to go by
+    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in (alike, robust))))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)
@@ -180,6 +184,33 @@ def weighted_least_squares(
         names,
         table,
     )
+
+
+def _robust_covariance(A: Array, residual: Array, block: Array, part: np.ndarray, kappa: Array) -> Array:
+    """(p, p) covariance of least-squares estimates whose residuals are alike in succession and from joint to joint.
+
+    The products of columns and residuals are summed over the joints of a block, so that what shakes several joints counts
+    as one; their covariance over as many lags as residuals are alike stands between two inverse normal matrices.
+
+    Args:
+        A: (rows, p) columns, and residual: (rows,), both in units of each joint's noise.
+        block: (rows,) number of each row's block.
+        part: (m,) number of the stretch each block is from.
+        kappa: (nv,) see :func:`_inflation`.
+
+    Source: Newey and West, Econometrica 55 (1987).
+    """
+    m, p = len(part), A.shape[1]
+    score = np.zeros((m, p))
+    np.add.at(score, block, A * residual[:, None])
+    middle = score.T @ score
+    lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
+    for lag in range(1, lags + 1):
+        same = (part[lag:] == part[:-lag])[:, None]
+        both = (score[lag:] * same).T @ score[:-lag]
+        middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
+    bread = np.linalg.pinv(A.T @ A, rcond=1e-14, hermitian=True)
+    return np.asarray(bread @ middle @ bread) * (len(A) / max(len(A) - p, 1))
 
 
 def _inflation(residual: Array, part: np.ndarray) -> float:

@@ -231,7 +231,7 @@ def estimate_payload(
     covariance = np.zeros((10, 10))
     for _ in range(3):
         m = motion.earlier(delay)
-        known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + np.array([friction.effort(row) for row in m.v])
+        known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
         rest = m.mean(m.effort - known, _BLOCK)
         Y = m.mean_regressor(model, _BLOCK)[..., 10 * body : 10 * body + 10]
         v, step = m.mean(m.v, _BLOCK), m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.recordings.recording import Recording
@@ -48,6 +50,16 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
             )
         ],
     )
+    constants = found.torque_constants
+    if constants is not None:
+        lines += ["", "## Torque constants", "", "N m or N at the joint for one unit of the recorded currents.", ""]
+        lines += _table(
+            ["joint", "torque constant", "± (standard error)"],
+            [
+                [n, f"{k:.5g}", "given" if g else f"{e:.1%}"]
+                for n, k, e, g in zip(names, constants.values, constants.error, constants.given, strict=True)
+            ],
+        )
     lines += ["", "## Friction", ""]
     lines += [
         'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square '
@@ -67,7 +79,7 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
                 f"{form.smoothing:.3g}",
                 f"{found.offset[j]:.4g}",
                 f"{found.model.armature[j]:.4g}",
-                (rest + (f" (Stribeck speed {form.stribeck_speed:.3g})" if "stribeck" in form.effects else "")) or "-",
+                rest + _speeds(form) or "-",
                 f"{found.prediction_rms[j]:.4g}",
                 f"{found.simple_rms[j]:.4g}",
             ]
@@ -95,22 +107,24 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
     lines += ["", "## Bodies", ""]
     lines += ['Physically consistent; "moved" is the Riemannian distance from what was known.', ""]
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (found.prior, found.model))
-    rows = []
+    rows, quantile = [], NormalDist().inv_cdf(0.5 + 0.5 * base.confidence)
     for b, joint in enumerate(found.prior.moving_joint_names):
         rows.append(
             [
                 found.prior.joint(joint).child,
                 f"{before[b, 0]:.4g}",
                 f"{after[b, 0]:.4g}",
+                f"{quantile * found.full.standard_error[10 * b]:.2g}",
                 _vector(before[b]),
                 _vector(after[b]),
                 f"{found.full.distance[b]:.2f}",
             ]
         )
-    lines += _table(["link", "mass before", "mass", "centre before", "centre", "moved"], rows)
+    lines += _table(["link", "mass before", "mass", "±", "centre before", "centre", "moved"], rows)
     lines += [
         "",
-        "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters.",
+        "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters. The intervals "
+        "of masses include what the efforts do not tell, as far as bodies may well be from what was known.",
     ]
     if found.notes:
         lines += ["", "## Notes", "", *(f"- {note}." for note in found.notes)]
@@ -168,6 +182,19 @@ def report_json(found: Identification) -> str:
         "unseen": list(base.unseen),
         "notes": list(found.notes),
         "parameters": dict(zip(found.parameters.names, found.full.values.tolist(), strict=True)),
+        "standard_errors": dict(zip(found.parameters.names, found.full.standard_error.tolist(), strict=True)),
+        "torque_constants": None
+        if found.torque_constants is None
+        else {
+            name: {"value": float(k), "relative_error": float(e), "given": bool(g)}
+            for name, k, e, g in zip(
+                names,
+                found.torque_constants.values,
+                found.torque_constants.error,
+                found.torque_constants.given,
+                strict=True,
+            )
+        },
         "converged": found.full.converged,
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
@@ -187,11 +214,24 @@ def friction_file(found: Identification) -> FrictionFile:
                 "presliding": found.effects[j].presliding,
                 "offset": float(found.offset[j]),
                 "rotor_inertia": float(found.model.armature[j]),
+                **(
+                    {"sigmoid_width": found.effects[j].sigmoid_width, "sigmoid_shift": found.effects[j].sigmoid_shift}
+                    if "sigmoid" in found.effects[j].effects
+                    else {}
+                ),
                 "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
             }
             for j, name in enumerate(found.prior.joint_names)
         }
     )
+
+
+def _speeds(form: JointEffects) -> str:
+    """The speeds that belong to the effects of a joint."""
+    out = f" (Stribeck speed {form.stribeck_speed:.3g})" if "stribeck" in form.effects else ""
+    if "sigmoid" in form.effects:
+        out += f" (sigmoid over {form.sigmoid_width:.3g} about {-form.sigmoid_shift:.3g})"
+    return out
 
 
 def _finite(x: float) -> float | None:

@@ -23,6 +23,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
+from robot_dynamics_ros.workers import Workers, run_tasks
 
 __all__ = ["Blocks", "Motion", "blocks"]
 
@@ -133,13 +134,17 @@ class Motion:
         *,
         window: float | None = None,
         check: Callable[[Array, Array], None] | None = None,
+        workers: Workers = None,
     ) -> Motion:
         """One motion of several recordings, each a stretch or several of its own.
+
+        Args:
+            workers: that smooth and differentiate recordings side by side; see
+                :func:`~robot_dynamics_ros.workers.run_tasks`.
 
         Raises:
             ArgumentError: none, one without efforts, or one that :meth:`of` refuses.
         """
-        motions = []
         for recording in recordings:
             if recording.effort is None:
                 raise ArgumentError(
@@ -147,11 +152,10 @@ class Motion:
                     where=recording.source,
                     remedy="Identification needs measured motor efforts beside the positions.",
                 )
-            motions.append(
-                cls.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
-            )
-        if not motions:
+        if not recordings:
             raise ArgumentError("expected at least one", where="recordings", got=recordings)
+        tasks = [(model, recording, window, check) for recording in recordings]
+        motions = run_tasks(_motion_of, tasks, workers if len(tasks) > 1 else None)
         if len(motions) == 1:
             return motions[0]
         starts = np.cumsum([0, *(len(m.t) for m in motions)])
@@ -232,6 +236,11 @@ class Motion:
                 Y = np.asarray(joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows]))
                 out.append(Y.reshape(-1, D, *Y.shape[1:]).mean(axis=1))
         return np.concatenate(out)
+
+
+def _motion_of(task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None]) -> Motion:
+    model, recording, window, check = task
+    return Motion.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 
 def _runs(good: NDArray[np.bool_], part: slice) -> list[slice]:

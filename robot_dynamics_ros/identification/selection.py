@@ -23,7 +23,10 @@ from robot_dynamics_ros.model.description import Array, JointType
 __all__ = ["Selection", "select_effects"]
 
 _FOLDS = 12
+#: speeds that belong to an effect, which it is tried with several of
+_OF = {"stribeck": ("stribeck_speed",), "sigmoid": ("sigmoid_width", "sigmoid_shift")}
 _SPEEDS = 14  # Stribeck speeds tried
+_SIGMOIDS, _SHIFTS = 6, np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # widths of sigmoids, and shifts as shares of these
 _RANGE = 1.0  # rad that a joint must move for its effort to be known as a function of its position
 _MOST = 0.55  # of the stretches: seven of twelve
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
@@ -192,6 +195,11 @@ def select_effects(
                 low, high = 2.0 * effects[j].smoothing, 0.5 * fastest[j]
                 for speed in np.geomspace(low, high, _SPEEDS) if high > 1.5 * low and coulomb else ():
                     own.append(dataclasses.replace(effects[j], stribeck_speed=float(speed), effects=(name,)))
+            elif name == "sigmoid":
+                for wide in np.geomspace(0.05, 0.7, _SIGMOIDS) * fastest[j] if fastest[j] > 0.0 else ():
+                    for shift in _SHIFTS * wide:
+                        form = {"sigmoid_width": float(wide), "sigmoid_shift": float(shift)}
+                        own.append(dataclasses.replace(effects[j], effects=(name,), **form))
             elif (name in ("asymmetry", "load") and not coulomb) or (
                 name.startswith("position") and (metres[j] != 1.0 or span[j] < _RANGE)
             ):
@@ -228,10 +236,8 @@ def select_effects(
                 break
             e, best = trial_effects[j][pick], now
             chosen[j] = [*chosen[j], *places[j][pick]]
-            speed = e.stribeck_speed if e.effects[0] == "stribeck" else effects[j].stribeck_speed
-            effects[j] = dataclasses.replace(
-                effects[j], stribeck_speed=speed, effects=(*effects[j].effects, e.effects[0])
-            )
+            own_speeds = {field: getattr(e, field) for field in _OF.get(e.effects[0], ())}
+            effects[j] = dataclasses.replace(effects[j], effects=(*effects[j].effects, e.effects[0]), **own_speeds)
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
     return Selection(tuple(effects), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)

@@ -47,7 +47,7 @@ def validate(found: Identification, t: Any, q: Any, effort: Any, *, v: Any = Non
 
 def validation_of(found: Identification, motion: Motion, block: float = 0.05) -> Validation:
     """The same of a motion that is smoothed already."""
-    parameters, motion = found.parameters, motion.earlier(found.delay)
+    parameters, motion = found.parameters, found.with_efforts(motion).earlier(found.delay)
     slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
     count = np.maximum(data.use.sum(axis=0), 1)

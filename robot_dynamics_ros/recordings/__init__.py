@@ -6,7 +6,7 @@ from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.write import write_bag, write_csv
+from robot_dynamics_ros.recordings.write import write_bag, write_csv, write_run_csv
 
 __all__ = [
     "ExternalWrench",
@@ -25,4 +25,5 @@ __all__ = [
     "read_csv_wrench",
     "write_bag",
     "write_csv",
+    "write_run_csv",
 ]

@@ -15,7 +15,8 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_bag import messages_on, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of, times_of
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of
+from robot_dynamics_ros.recordings.recording import in_seconds
 
 __all__ = ["ExternalWrench", "read_bag_wrench", "read_csv_wrench"]
 
@@ -93,7 +94,13 @@ class ExternalWrench:
 
 
 def read_csv_wrench(
-    path: str | Path, link: str, columns: str = "", *, frame: FrameLike = None, sign: float = 1.0
+    path: str | Path,
+    link: str,
+    columns: str = "",
+    *,
+    frame: FrameLike = None,
+    sign: float = 1.0,
+    time_unit: str = "auto",
 ) -> ExternalWrench:
     """A wrench from a table with a column of times, as in joint states, and ``<columns>.force.x`` … ``<columns>.torque.z``.
 
@@ -102,6 +109,7 @@ def read_csv_wrench(
             are not there (a plate that measures one force) are zero.  Rows with an empty cell are left out.
         frame: see :class:`ExternalWrench`.
         sign: −1.0 for a sensor that measures what the robot exerts on the surroundings.
+        time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
 
     Raises:
         ArgumentError: not readable, no such columns, or no row.
@@ -125,7 +133,7 @@ def read_csv_wrench(
             rows = [row for cells in lines if (row := _row(cells, time, places)) is not None]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
-    return _of_rows(rows, link, frame, sign, str(path))
+    return _of_rows(rows, link, frame, sign, str(path), time_unit)
 
 
 def _component(head: list[str], prefix: str, words: tuple[str, ...], where: str) -> int:
@@ -148,11 +156,13 @@ def _row(cells: list[str], time: int, places: list[int]) -> list[float] | None:
     return row if np.isfinite(row).all() else None
 
 
-def _of_rows(rows: list[list[float]], link: str, frame: FrameLike, sign: float, where: str) -> ExternalWrench:
+def _of_rows(
+    rows: list[list[float]], link: str, frame: FrameLike, sign: float, where: str, time_unit: str = "s"
+) -> ExternalWrench:
     if not rows:
         raise ArgumentError("there is no row with a wrench", where=where, remedy="Check the names of columns or topic.")
     table = np.array(rows)
-    t = times_of(table[:, 0])
+    t, _ = in_seconds(table[:, 0], time_unit)
     keep = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0.0])  # the first of several with one stamp
     return ExternalWrench(link, t[keep], sign * table[keep, 1:], frame)
 

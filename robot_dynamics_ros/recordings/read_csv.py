@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import Recording, RowCollector, in_seconds
+from robot_dynamics_ros.recordings.recording import Recording, RowCollector
 
 __all__ = ["read_csv"]
 
@@ -25,12 +24,13 @@ def read_csv(
     *,
     on_bad: str = "skip",
     times: str = "repair",
+    time_unit: str = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Read joint states from a CSV file with a head line.
 
     The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers of ms, µs or ns, which
-    the step tells apart (``notes`` of the recording says so); a joint's numbers in ``<joint>``
+    the step tells apart unless ``time_unit`` does (``notes`` of the recording says so); a joint's numbers in ``<joint>``
     (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
     dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
 
@@ -38,13 +38,15 @@ def read_csv(
         on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.
         times: ``"repair"`` times that jitter and rows written twice, or ``"keep"`` them; see
             :meth:`~robot_dynamics_ros.recordings.recording.Recording.repaired`.
+        time_unit: ``"s"``, ``"ms"``, ``"us"``, ``"ns"``, or ``"auto"``: by the step, see
+            :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
         progress: called with the share of the file that has been read.
 
     Raises:
         ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
     """
     path = Path(path)
-    collector = RowCollector(model, str(path), on_bad, integer_units=True, times=times)
+    collector = RowCollector(model, str(path), on_bad, times=times, time_unit=time_unit)
     try:
         size = max(path.stat().st_size, 1)
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -132,11 +134,6 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
             remedy="Leave one of them.",
         )
     return hits[0] if hits else -1
-
-
-def times_of(t: Array) -> Array:
-    """Times in s, of a column that may hold whole numbers of ms, µs or ns."""
-    return in_seconds(t)[0]
 
 
 def _number(text: str) -> float:

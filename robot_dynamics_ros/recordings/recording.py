@@ -18,10 +18,13 @@ from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_tim
 if TYPE_CHECKING:
     from robot_dynamics_ros.recordings.external import ExternalWrench
 
-__all__ = ["BadRow", "Recording", "RowCollector", "in_seconds"]
+__all__ = ["TIME_UNITS", "BadRow", "Recording", "RowCollector", "in_seconds"]
 
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
+#: of the times of a table; "auto": told by the step of whole numbers
+TIME_UNITS = ("auto", "s", "ms", "us", "ns")
+_UNITS = {"s": (1.0, ""), "ms": (1e-3, "milliseconds"), "us": (1e-6, "microseconds"), "ns": (1e-9, "nanoseconds")}
 _MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
 _FEWEST = 20  # rows from which the step tells the unit of the times
 
@@ -144,23 +147,28 @@ class RowCollector:
         model: the robot; only joints with one coordinate, which is what joint states can tell.
         source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
-        integer_units: whether times that are whole numbers are ms, µs or ns, by their steps.
+        time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.
         times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.
 
     Raises:
-        ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad`` or ``times`` is neither.
+        ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad``, ``times`` or
+            ``time_unit`` is none of its choices.
     """
 
     model: RobotModel
     source: str
     on_bad: str = "skip"
-    integer_units: bool = False
+    time_unit: str = "s"
     times: str = "repair"
     bad: list[BadRow] = field(default_factory=list)
     other: int = 0
 
     def __post_init__(self) -> None:
-        for where, value, choices in (("bad rows", self.on_bad, CHOICES), ("times", self.times, REPAIRS)):
+        for where, value, choices in (
+            ("bad rows", self.on_bad, CHOICES),
+            ("times", self.times, REPAIRS),
+            ("time unit", self.time_unit, TIME_UNITS),
+        ):
             if value not in choices:
                 raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where, got=value)
         for name in self.model.joint_names:
@@ -302,9 +310,8 @@ class RowCollector:
                 good &= there
         self.bad.sort(key=lambda row: row.number)
         notes: list[str] = []
-        if self.integer_units:
-            t, unit = in_seconds(t)
-            notes += [f"times taken as {unit}"] if unit else []
+        t, unit = in_seconds(t, self.time_unit)
+        notes += [f"times taken as {unit}"] if unit else []
         found = Recording(
             self.source,
             self.model.joint_names,
@@ -325,15 +332,19 @@ class RowCollector:
         return found
 
 
-def in_seconds(t: Array) -> tuple[Array, str]:
-    """Times in s, and the unit that whole numbers with such steps must have had; empty for seconds.
+def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
+    """Times in s, and the name of the unit that they had; empty for seconds.
 
-    Joint states come ten to some thousand times a second; whole seconds would be too slow for any use of them.
+    Args:
+        t: (n,) times.
+        unit: out of :data:`TIME_UNITS`.  ``"auto"``: seconds, but whole numbers a step of 1 or more apart are ms, µs or
+            ns: joint states come ten to some thousand times a second, and whole seconds would be too slow for any use
+            of them.
     """
-    if len(t) < _FEWEST or (t != np.round(t)).any():
-        return t, ""
-    step = float(np.median(np.diff(t)))
-    for least, factor, unit in ((5e4, 1e-9, "nanoseconds"), (500.0, 1e-6, "microseconds"), (1.0, 1e-3, "milliseconds")):
-        if step >= least:
-            return t * factor, unit
-    return t, ""
+    if unit == "auto":
+        unit = "s"
+        if len(t) >= _FEWEST and not (t != np.round(t)).any():
+            step = float(np.median(np.diff(t)))
+            unit = next((name for name, least in (("ns", 5e4), ("us", 500.0), ("ms", 1.0)) if step >= least), "s")
+    factor, name = _UNITS[unit]
+    return (t if unit == "s" else t * factor), name

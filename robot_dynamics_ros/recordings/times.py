@@ -173,7 +173,7 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
     from scipy.interpolate import make_lsq_spline
 
     x = number.astype(np.float64)
-    pieces = max(1, int((x[-1] - x[0]) * step / _KNOT))
+    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD))  # with rows enough for each
     inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
     knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
     weight = np.ones(len(t))

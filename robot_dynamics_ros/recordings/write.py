@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.recordings.compute import WrenchHistory
 from robot_dynamics_ros.recordings.read_bag import need_rosbags
+from robot_dynamics_ros.simulation.simulate import SimulationResult
 
-__all__ = ["write_bag", "write_csv"]
+__all__ = ["write_bag", "write_csv", "write_run_csv"]
 
 COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
 _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
@@ -54,11 +56,48 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
         ],
         axis=1,
     )
+    _write_table(path, head, history.rows.tolist(), table, progress)
+
+
+def write_run_csv(path: str | Path, run: SimulationResult) -> None:
+    """A simulated run of a robot with any joints: one line a row, its number, time, and each joint's coordinates.
+
+    Joints of one degree of freedom have ``<joint>.position``, ``.velocity``, ``.acceleration``, ``.effort`` as in
+    :func:`write_csv`.  A floating joint has ``.position.x`` to ``z`` and ``.orientation.x`` to ``w`` (a unit quaternion) in the
+    parent frame; ``.velocity.angular.x`` to ``.velocity.linear.z``, their rates in the same way, and
+    ``.effort.torque.x`` to ``.effort.force.z`` in the child frame; a planar one ``.position.x``, ``.y``, ``.theta``, the rest alike.
+
+    Raises:
+        ArgumentError: the file cannot be written.
+    """
+    head, tables = ["row", "t"], (run.q, run.v, run.a, run.tau)
+    for field in ("position", "velocity", "acceleration", "effort"):
+        for joint in run.model.joint_names:
+            head += [f"{joint}.{word}" for word in _coordinates(run.model.joint(joint).type, field)]
+    table = np.concatenate([run.t[:, None], *tables], axis=1)
+    _write_table(path, head, list(range(len(run.t))), table)
+
+
+def _coordinates(kind: JointType, field: str) -> list[str]:
+    """Names of a joint's coordinates in the order of the model."""
+    if kind is JointType.PLANAR:
+        return [f"{field}.{axis}" for axis in ("x", "y", "theta")]
+    if kind is not JointType.FLOATING:
+        return [field]
+    if field == "position":
+        return [*(f"position.{axis}" for axis in "xyz"), *(f"orientation.{axis}" for axis in "xyzw")]
+    parts = ("torque", "force") if field == "effort" else ("angular", "linear")
+    return [f"{field}.{part}.{axis}" for part in parts for axis in "xyz"]
+
+
+def _write_table(
+    path: str | Path, head: list[str], numbers: list[int], table: Array, progress: Callable[[float], None] | None = None
+) -> None:
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
             out.writerow(head)
-            for k, (number, row) in enumerate(zip(history.rows.tolist(), table.tolist(), strict=True)):
+            for k, (number, row) in enumerate(zip(numbers, table.tolist(), strict=True)):
                 out.writerow([number, *map(repr, row)])
                 if progress is not None and not k & 1023:
                     progress(k / len(table))

@@ -60,6 +60,37 @@ def test_closed_loops_from_a_file(tmp_path, capsys):
     assert main([*line, "--integrator", "rk4"]) == 2 and "midpoint" in capsys.readouterr().err
 
 
+def test_a_floating_robot_is_written_with_all_its_coordinates(tmp_path, capsys):
+    out = tmp_path / "fall.csv"
+    line = ["simulate", "three_link", "--floating-base", "--duration", "0.1", "--dt", "1e-3", "--no-friction"]
+    assert main([*line, "--csv", str(out), "--bag", str(tmp_path / "bag")]) == 2  # before anything is simulated
+    assert "joint states cannot tell" in capsys.readouterr().err and not out.exists()
+    assert main([*line, "--csv", str(out)]) == 0
+    run = rd.simulate(
+        rd.load_robot("three_link", floating_base=True), duration=0.1, dt=1e-3, integrator="moreau", friction=False
+    )
+    with out.open() as file:
+        head, *rows = csv.reader(file)
+    base = run.model.joint_names[0]
+    np.testing.assert_array_equal(
+        np.array(rows, dtype=float), np.column_stack([np.arange(101), run.t, run.q, run.v, run.a, run.tau])
+    )
+    pose = [*(f"position.{x}" for x in "xyz"), *(f"orientation.{x}" for x in "xyzw")]
+    assert head[2:9] == [f"{base}.{word}" for word in pose]
+    k, j = head.index(f"{base}.velocity.linear.z"), head.index(f"{run.model.joint_names[1]}.acceleration")
+    assert float(rows[-1][k]) == pytest.approx(-9.81 * 0.1, rel=1e-6)  # it falls, and the table says so
+    assert float(rows[-1][j]) == run.a[-1, 6]
+
+
+def test_a_table_with_ten_seconds_between_its_rows_is_followed_in_seconds(tmp_path, capsys):
+    table = tmp_path / "slow.csv"
+    lines = [f"{10 * k},{0.001 * k},{0.002 * k}" for k in range(25)]
+    table.write_text("\n".join(["t,shoulder,elbow", *lines]) + "\n")
+    line = ["simulate", "two_link", "--trajectory", str(table), "--duration", "0.02", "--json"]
+    assert main([*line, "--time-unit", "s"]) == 0
+    assert json.loads(capsys.readouterr().out)["duration"] == pytest.approx(0.02)
+
+
 def test_a_link_is_led_to_a_pose(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "run.png"

@@ -8,7 +8,9 @@ import pytest
 from support.identification_data import excitation, record
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.recordings import Recording, compute, write_csv
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,30 @@ def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
     np.testing.assert_allclose(whole, found.predict(q, v, a), atol=1e-9)
     law = read.friction(found.model)
     np.testing.assert_allclose(law.effort(v[100]), found.friction.effort(v[100]) + found.offset, atol=1e-12)
+
+
+def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
+    """Friction that grows with speed up to a limit, not alike in both directions, as published for a real arm."""
+    model = rd.load_robot("two_link")
+    t = np.arange(0.0, 24.0, 0.004)
+    w, phase = np.array([[1.1, 2.3], [1.7, 0.6]]), np.array([[0.0, 1.0], [2.0, 0.5]])
+    angle = t[:, None, None] * w + phase
+    q, v, a = (0.8 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
+    sigmoid = np.array([2.0, 0.0]) * np.tanh((v + 0.25) / 0.5)
+    effort = rd.inverse_dynamics(model, q, v, a) + 0.4 * np.tanh(v / 0.02) + 0.2 * v + sigmoid
+    effort += 0.05 * np.random.default_rng(0).standard_normal(effort.shape)
+    found = rd.identify(model, t, q, effort, rd.IdentificationSettings(friction=("presliding", "stribeck", "sigmoid")))
+    assert "sigmoid" in found.effects[0].effects and "sigmoid" not in found.effects[1].effects
+    assert found.effects[0].sigmoid_shift > 0.0
+    assert found.prediction_rms[0] < 0.5 * found.simple_rms[0]
+    rd.friction_file(found).write(tmp_path / "friction.json")
+    read = FrictionFile.read(tmp_path / "friction.json", found.model)
+    k = slice(100, 600)
+    whole = rd.inverse_dynamics(found.model, q[k], v[k], a[k]) + read.efforts(
+        found.model, q[k], v[k], a[k], (slice(0, 500),)
+    )
+    np.testing.assert_allclose(whole, found.predict(q[k], v[k], a[k]), atol=1e-9)
+    assert "sigmoid over" in rd.report_text(found)
 
 
 def test_a_file_of_one_joint_leaves_the_others_to_the_urdf(tmp_path):
@@ -58,3 +84,32 @@ def test_bad_files_are_refused_by_name(text, match, tmp_path):
     (tmp_path / "f.json").write_text(text)
     with pytest.raises(rd.RobotDynamicsError, match=match):
         FrictionFile.read(tmp_path / "f.json", rd.load_robot("two_link"))
+
+
+def test_wrenches_of_a_recording_take_all_of_the_file_along_the_motion(found, tmp_path):
+    rd.friction_file(found).write(tmp_path / "friction.json")
+    t = np.arange(0.0, 1.5, 0.004)
+    model = rd.load_robot("two_link")
+    recording = Recording.of(model, t, np.column_stack([np.sin(2.0 * t), 0.7 * np.sin(3.0 * t)]))
+    write_csv(tmp_path / "run.csv", compute(model, recording))
+    tables = []
+    for name, more in (("without", []), ("with", ["--friction-file", str(tmp_path / "friction.json")])):
+        line = [
+            "wrenches",
+            "two_link",
+            "--csv",
+            str(tmp_path / "run.csv"),
+            "--formats",
+            "csv",
+            "--velocity",
+            "positions",
+        ]
+        assert main([*line, "--output", str(tmp_path / name), *more]) == 0
+        tables.append(np.genfromtxt(tmp_path / name / "wrenches.csv", delimiter=",", names=True, deletechars=""))
+    q, v, a, before, after = (
+        np.column_stack([table[f"{joint}.{what}"] for joint in model.joint_names])
+        for table, what in (*((tables[0], x) for x in ("position", "velocity", "acceleration", "effort")), (tables[1], "effort"))
+    )  # fmt: skip
+    read = FrictionFile.read(tmp_path / "friction.json", model)
+    np.testing.assert_allclose(after - before, read.efforts(model, q, v, a, (slice(0, len(q)),)), atol=1e-9)
+    assert np.abs(after - before).max() > 0.5

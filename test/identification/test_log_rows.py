@@ -41,6 +41,16 @@ def test_whole_numbers_are_taken_in_the_unit_that_their_step_shows(tmp_path, uni
     assert not plain.notes
 
 
+@pytest.mark.parametrize(("unit", "factor"), [("s", 1.0), ("us", 1e-6)])
+def test_a_unit_that_is_given_decides(tmp_path, unit, factor):
+    model = rd.load_robot("two_link")
+    rows = [10 * k for k in range(50)]  # 10 s apart: by their step they would be milliseconds
+    found = read_csv(log(tmp_path / "slow.csv", rows, "3"), model, time_unit=unit)
+    np.testing.assert_allclose(found.t, np.array(rows) * factor, rtol=1e-12)
+    with pytest.raises(rd.ArgumentError, match="time unit"):
+        read_csv(tmp_path / "slow.csv", model, time_unit="fortnights")
+
+
 def test_several_recordings_each_at_its_own_rate():
     prior = rd.load_robot("two_link")
     truth = rd.random_model_error(prior, 3, mass=0.3, com=0.2)

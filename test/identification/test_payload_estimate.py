@@ -6,51 +6,94 @@ import pytest
 import robot_dynamics_ros as rd
 
 LINK = "tool0"
+FLANGE = {"six_axis": LINK, "seven_axis": "flange"}
 HOME = np.array([0.2, -1.2, 1.4, -0.6, 0.9, 0.3])
 
 
-def loaded(mass):
-    arm = rd.load_robot("six_axis")
+def loaded(mass, robot="six_axis"):
+    arm = rd.load_robot(robot)
     r = 0.05
-    payload = rd.Payload(LINK, mass, np.array([0.02, -0.03, 0.07]), 0.4 * mass * r**2 * np.diag([1.0, 1.2, 0.9]))
+    payload = rd.Payload(
+        FLANGE[robot], mass, np.array([0.02, -0.03, 0.07]), 0.4 * mass * r**2 * np.diag([1.0, 1.2, 0.9])
+    )
     return arm, payload, rd.carrying(arm, payload)
 
 
-@pytest.mark.parametrize(("mass", "seed"), [(1.0, 1), (5.0, 2)])
-def test_mass_within_two_percent_and_centre_within_five_millimetres(mass, seed):
-    arm, payload, truth = loaded(mass)
-    rng = np.random.default_rng(seed)
+def other_friction(arm, rng):
+    """Friction that is 10 % more or less than the URDF's, joint by joint."""
     signs = rng.choice([-0.1, 0.1], (2, arm.nv))
-    friction = rd.JointFriction(viscous=arm.damping * (1 + signs[0]), coulomb=arm.friction * (1 + signs[1]))
-    motion = rd.payload_motion(arm, LINK, HOME, span=0.6)
-    assert 2 * motion.period <= 30.0
+    return arm.damping * (1 + signs[0]), arm.friction * (1 + signs[1])
+
+
+def test_a_closed_loop_in_which_joints_stick_shows_the_lightest_load(seed=1):
+    arm, payload, truth = loaded(1.0)
+    rng = np.random.default_rng(seed)
+    viscous, coulomb = other_friction(arm, rng)
+    motion = rd.payload_motion(arm, LINK, HOME, span=0.6, tries=10)
     law = rd.bind(arm, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(arm)))
 
     def control(t, q, v):
         return law(q, v, motion.at(t), motion.at(t, 1), motion.at(t, 2)).copy()
 
     run = rd.simulate(
-        truth, control, q0=HOME, duration=2 * motion.period, dt=1e-3, friction=friction, stops=None,
-        integrator="semi_implicit_euler",
+        truth, control, q0=HOME, duration=2 * motion.period, dt=2e-3, stops=None, integrator="semi_implicit_euler",
+        friction=rd.JointFriction(viscous=viscous, coulomb=coulomb),
     )  # fmt: skip
     n = len(run.t) - 1
     q = run.q[:n] + 1e-5 * rng.standard_normal((n, arm.nv))
     effort = run.tau[:n] + 0.005 * arm.effort_limit * rng.standard_normal((n, arm.nv))
-    late = np.concatenate([effort[:1], effort[:-1]])  # 1 ms
-    found = rd.estimate_payload(arm, LINK, run.t[:n], q, late)
-    print(found, found.delay)
-    assert found.payload.mass == pytest.approx(mass, rel=0.02)
+    late = np.concatenate([effort[:1], 0.5 * (effort[1:] + effort[:-1])])  # 1 ms
+    accurate(rd.estimate_payload(arm, LINK, run.t[:n], q, late), payload)
+
+
+def accurate(found, payload):
+    """As asked for: mass within 2 %, centre within 5 mm, both within what the estimate says of itself."""
+    assert found.payload.mass == pytest.approx(payload.mass, rel=0.02)
     np.testing.assert_allclose(found.payload.com, payload.com, atol=5e-3)
-    assert abs(found.payload.mass - mass) < 4 * found.mass_error
+    assert abs(found.payload.mass - payload.mass) < 4 * found.mass_error
+    assert (np.abs(found.payload.com - payload.com) < 4 * found.com_error).all()
 
 
-def test_lost_messages_that_leave_single_samples_between_gaps_do_no_harm():
+@pytest.fixture(scope="module")
+def gentle():
+    """Arm → its gentle motion, made once."""
+    starts = {"six_axis": HOME, "seven_axis": np.array([0.2, -0.5, 0.3, -1.9, 0.4, 1.6, 0.5])}
+    return {
+        name: rd.payload_motion(rd.load_robot(name), FLANGE[name], start, span=0.6, tries=8)
+        for name, start in starts.items()
+    }
+
+
+@pytest.mark.parametrize("robot", ["six_axis", "seven_axis"])
+@pytest.mark.parametrize(("mass", "log"), [(1.0, "whole"), (1.0, "holes"), (3.0, "holes"), (5.0, "holes")])
+def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robot, mass, log):
+    """Friction off by 10 %, noise of 0.5 % of the effort limits, 1 ms late; messages lost and stalls in the log."""
+    arm, payload, truth = loaded(mass, robot)
+    rng = np.random.default_rng(int(10 * mass))
+    motion = gentle[robot]
+    assert 2 * motion.period <= 30.0
+    t = np.arange(0.0, 2 * motion.period, 0.004)
+    there = np.ones(len(t), dtype=bool)
+    if log == "holes":
+        there = rng.random(len(t)) > 0.1  # one message in ten is lost,
+        for start in rng.uniform(1.0, t[-1] - 1.0, 6):  # and the logger is stopped for up to half a second
+            there &= ~((t > start) & (t < start + rng.uniform(0.05, 0.5)))
+    t = t[there]
+    viscous, coulomb = other_friction(arm, rng)
+    q, v, a = (motion.at(t - 1e-3, k) for k in range(3))
+    effort = rd.inverse_dynamics(truth, q, v, a) + viscous * v + coulomb * np.tanh(v / 0.01)
+    effort = effort + 0.005 * arm.effort_limit * rng.standard_normal(effort.shape)
+    position = motion.at(t) + 1e-5 * rng.standard_normal(q.shape)
+    accurate(rd.estimate_payload(arm, payload.link, t, position, effort), payload)
+
+
+def test_single_samples_between_gaps_do_no_harm(gentle):
     arm, payload, truth = loaded(3.0)
-    motion = rd.payload_motion(arm, LINK, HOME, span=0.6, duration=12.0, tries=5)
+    motion = gentle["six_axis"]
     t = np.arange(0.0, 2 * motion.period, 0.004)
     q, v, a = (motion.at(t, k) for k in range(3))
     friction = rd.Friction.of(arm)
-    effort = rd.inverse_dynamics(truth, q, v, a) + np.array([friction.effort(row) for row in v])
+    effort = rd.inverse_dynamics(truth, q, v, a) + friction.effort(v)
     lost = np.zeros(len(t), dtype=bool)
     lost[1:40] = lost[41:80] = lost[500:530] = lost[532:560] = lost[-40:-1] = True
     found = rd.estimate_payload(arm, LINK, t[~lost], q[~lost], effort[~lost])

@@ -77,14 +77,20 @@ def test_recordings_and_identifications_come_back_the_same():
     runs.append(recording(model, 7, (1.0, 0.0)))  # the elbow stands
     settings = rd.IdentificationSettings(friction="simple")
     here = identify_each(model, runs, settings)
-    there = identify_each(model, runs, settings, on_processes(2))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = identify_each(model, runs, settings, pool)
+        wrenches = compute_each(model, runs, None, pool)
+        together = rd.identify_recordings(model, runs[:2], settings, pool)
     for a, b in zip(here[:2], there[:2], strict=True):
         np.testing.assert_array_equal(a.full.values, b.full.values)
         assert rd.to_urdf(a.model) == rd.to_urdf(b.model)
     for found in (here[2], there[2]):
         assert isinstance(found, rd.PoorExcitation) and found.parameters
-    for a, b in zip(compute_each(model, runs), compute_each(model, runs, None, on_processes(2)), strict=True):
+    for a, b in zip(compute_each(model, runs), wrenches, strict=True):
         np.testing.assert_array_equal(a.wrenches, b.wrenches)
+    alone = rd.identify_recordings(model, runs[:2], settings)
+    np.testing.assert_array_equal(together.full.values, alone.full.values)
+    np.testing.assert_array_equal(together.base.half_width, alone.base.half_width)
 
 
 @pytest.fixture

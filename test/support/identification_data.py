@@ -16,7 +16,7 @@ def wrong_robot(prior: rd.RobotModel, seed: int, spread: float = 0.25) -> rd.Rob
     )
 
 
-def excitation(prior: rd.RobotModel, seed: int, period: float = 20.0, evaluations: int = 150, **more) -> rd.Excitation:
+def excitation(prior: rd.RobotModel, seed: int, period: float = 20.0, evaluations: int = 80, **more) -> rd.Excitation:
     """A designed motion."""
     return rd.design_excitation(prior, rd.DesignSettings(period=period, evaluations=evaluations, seed=seed, **more))
 
@@ -32,7 +32,7 @@ def record(
     seed: int = 0,
     periods: int = 1,
     friction: rd.JointFriction | bool = True,
-    dt: float = 1e-3,
+    dt: float = 2e-3,
     kp: float = 2500.0,
 ):
     """Let the true robot follow a motion under a controller that knows ``known`` only.

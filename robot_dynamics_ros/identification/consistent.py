@@ -186,6 +186,8 @@ def consistent_parameters(
         settled = max(abs(size / before[0] - 1.0), abs(share / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
-    covariance = np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True)
+    covariance: Array = np.asarray(
+        np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64
+    )
     error = problem.standard_error(x, covariance)
     return ConsistentEstimate(problem.full(x), error, distance, converged, size, share, determined)

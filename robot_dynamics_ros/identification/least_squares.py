@@ -186,7 +186,7 @@ def weighted_least_squares(
     )
 
 
-def _robust_covariance(A: Array, residual: Array, block: Array, part: np.ndarray, kappa: Array) -> Array:
+def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
     """(p, p) covariance of least-squares estimates whose residuals are alike in succession and from joint to joint.
 
     The products of columns and residuals are summed over the joints of a block, so that what shakes several joints counts

@@ -1,8 +1,8 @@
 """Motor currents in place of efforts: each joint's torque constant, with its sign, from the weight of what it moves.
 
 A current i of a joint is taken for c·(τ + friction), with 1/c = k its torque constant at the joint, gear included.  The
-constants of all joints and the bodies are found together: joints that move the same bodies tell how their constants compare;
-how large all of them are, the prior's masses alone can tell.
+constants of all joints and the bodies are found together: joints that move the same bodies show how their constants compare;
+how large all of them are, only the masses of the prior show.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TorqueConstants:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know, in sentences."""
+        """For the reader of the result, in sentences."""
         found = self.error[~self.given]
         if not len(found) or found.min() < _SURE:
             return ()
@@ -75,7 +75,7 @@ def find_torque_constants(
     Raises:
         UnknownNameError: no such joint.
         ArgumentError: a given constant that is zero or not finite.
-        Implausible: joints whose constants cannot be told, because what they move weighs nothing in this motion.
+        Implausible: joints whose constants cannot be identified, because what they move weighs nothing in this motion.
     """
     nv, names, given = model.nv, model.joint_names, given or {}
     fixed = np.zeros(nv)
@@ -97,8 +97,10 @@ def find_torque_constants(
     scale = np.tile(_SPREAD / np.r_[np.full(4, 2.0), np.full(6, np.sqrt(2.0))], model.nb)
     efforts = Y @ start + model.armature * a
 
-    # what friction and offsets explain of each joint is nothing that tells its constant
-    rigid, columns, target = [], [], []
+    # what friction and offsets explain of each joint does not show its constant
+    rigid: list[Array] = []
+    columns: list[Array] = []
+    target: list[Array] = []
     for j in range(nv):
         Q, _ = np.linalg.qr(np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v))]))
         for rows, x in ((rigid, efforts[:, j]), (columns, by_shape[:, j] * scale), (target, current[:, j])):
@@ -135,7 +137,7 @@ def find_torque_constants(
     unknown = [n for n, e, g in zip(names, error, fixed, strict=True) if g == 0.0 and not e < _MOST]
     if unknown:
         raise Implausible(
-            f"the torque constants of {', '.join(unknown)} cannot be told from this motion",
+            f"the torque constants of {', '.join(unknown)} cannot be identified from this motion",
             where="currents",
             got=tuple(unknown),
             remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",

@@ -41,7 +41,7 @@ def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
         found = weighted_least_squares(known, Blocks(Y, clean + 0.3 * noise, use, v, part), truth)
         z.append((found.values - truth) / found.standard_error)
     size = np.sqrt(np.mean(np.square(z), axis=0))
-    # of each parameter: a mean of 60 squares of standard deviation 2 lies below 1.6, and over some tenths, with certainty
+    # a mean of 24 squares of standard deviation 1 lies below 1.5 squared with great certainty
     assert (size < 1.5).all() and np.sqrt(np.mean(size**2)) < 1.2
     assert np.sqrt(np.mean(size**2)) > (0.8 if alike == 0.0 else 0.4)  # honest, and not boundless
     assert np.mean(np.abs(z) < 2.0) > 0.9

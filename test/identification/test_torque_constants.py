@@ -60,7 +60,7 @@ def test_one_constant_that_is_known_tells_the_masses_of_all(recorded):
 
 def test_a_joint_that_weighs_nothing_is_named(recorded):
     prior, _, t, q, effort = recorded
-    with pytest.raises(rd.Implausible, match=f"constants of {prior.joint_names[5]} cannot be told"):
+    with pytest.raises(rd.Implausible, match=f"constants of {prior.joint_names[5]} cannot be identified"):
         rd.identify(prior, t, q, effort / CONSTANTS, rd.IdentificationSettings(currents={}))
     for bad in ({"knee": 1.0}, {prior.joint_names[0]: 0.0}):
         with pytest.raises(rd.RobotDynamicsError):

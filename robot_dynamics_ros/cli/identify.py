@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--friction",
         default="auto",
         help="forms tried for each joint and kept where they predict better, with commas, among "
-        f"{', '.join(FRICTION)}; 'auto': all, 'simple': none (default: %(default)s)",
+        f"{', '.join(FRICTION)}; 'auto': all but sigmoid, 'simple': none (default: %(default)s)",
     )
     add("--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)")
     add("--block", type=positive, default=0.05, help="s, averaging (default: %(default)s)")

@@ -41,6 +41,8 @@ _STILL = 0.2  # of the usual smoothing speed
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 #: forms of friction that are tried
 FRICTION = ("presliding", *EFFECTS)
+#: those tried unless others are named: a sigmoid can take the place of Stribeck friction, which controllers can compensate
+AUTO = tuple(name for name in FRICTION if name != "sigmoid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor"; "auto": all of them;
+            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor"; "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
         block: s, over which rows are averaged.
@@ -110,7 +112,7 @@ class IdentificationSettings:
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
         if isinstance(self.friction, str):
-            return {"auto": FRICTION, "simple": ()}.get(self.friction, (self.friction,))
+            return {"auto": AUTO, "simple": ()}.get(self.friction, (self.friction,))
         return tuple(self.friction)
 
 

@@ -15,19 +15,24 @@ DEFINITION := setup.py pyproject.toml
 
 OLDEST_PYTHON ?= python3.10
 NEWEST_PYTHON ?= $(PYTHON)
+NEXT_PYTHON ?= python3.14
 OLDEST := llvmlite==0.39.1 numpy==1.24.4 scipy==1.10.1
 NEWEST := llvmlite numpy scipy
-ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py public.py lifetime.py cache.py closed_forms.py bad_input.py \
-	rollout.py identities.py compiler.py compile_process.py) test/control/test_compiled_cycle.py
+ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py base_parameters.py public.py lifetime.py cache.py closed_forms.py \
+	bad_input.py rollout.py inverse_dynamics.py forward_dynamics.py compiler.py compile_process.py) \
+	test/control/test_compiled_cycle.py
+# all that needs neither the middleware nor a peer that has no wheel for every Python
+CORE_TESTS := $(addprefix test/,model dynamics control simulation identification symbolic export wrenches)
 
 RATIOS ?= build/ratios.json
 
-.PHONY: help demo test test-faults test-matrix fuzz soak bench docs figures pictures lint clean
+.PHONY: help demo test test-faults test-matrix test-next fuzz soak bench docs figures pictures lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
+	@echo "make test-next                         model, dynamics, control, simulation … with NEXT_PYTHON ($(NEXT_PYTHON)), no middleware"
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
 	@echo "make fuzz [N=100000]                   N damaged inputs of each kind: files, messages, parameters, command lines"
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
@@ -64,8 +69,10 @@ test: $(VENV)/.test
 
 .venv-matrix-oldest/.ready: PACKAGES := $(OLDEST)
 .venv-matrix-newest/.ready: PACKAGES := --upgrade $(NEWEST)
+.venv-matrix-next/.ready: PACKAGES := --upgrade $(NEWEST) sympy matplotlib
 .venv-matrix-oldest/.ready: INTERPRETER := $(OLDEST_PYTHON)
 .venv-matrix-newest/.ready: INTERPRETER := $(NEWEST_PYTHON)
+.venv-matrix-next/.ready: INTERPRETER := $(NEXT_PYTHON)
 .venv-matrix-%/.ready: $(DEFINITION)
 	$(INTERPRETER) -m venv .venv-matrix-$*
 	.venv-matrix-$*/bin/python -m pip install --quiet $(PACKAGES) urdf-parser-py pytest pytest-timeout pytest-xdist hypothesis
@@ -74,6 +81,10 @@ test: $(VENV)/.test
 test-matrix: .venv-matrix-oldest/.ready .venv-matrix-newest/.ready
 	.venv-matrix-oldest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
 	.venv-matrix-newest/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+
+# the newest Python, where the middleware has no wheels yet
+test-next: .venv-matrix-next/.ready
+	.venv-matrix-next/bin/python -m pytest -n $(WORKERS) $(CORE_TESTS) $(ARGS)
 
 test-faults: $(VENV)/.test
 	@rm -f build/faults.md && mkdir -p build
@@ -107,4 +118,4 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/python -m mypy
 
 clean:
-	rm -rf $(VENV) .venv-matrix-oldest .venv-matrix-newest build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-matrix-oldest .venv-matrix-newest .venv-matrix-next build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -53,6 +53,9 @@ def viewer(args: list[str] | None = None) -> int:
     """The executable ``viewer``."""
     stop = StopRequest()
     from robot_dynamics_ros.ros.run import run
+    from robot_dynamics_ros.ros.transport.realtime import yield_to_others
+
+    yield_to_others()  # before the middleware starts its threads
     from robot_dynamics_ros.ros.viewer.node import ViewerNode
 
     return run(ViewerNode, stop, args)

@@ -63,7 +63,6 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
     imageio = need_imageio()
     with Browser(240, 160, pause=0.05) as browser:
         client = _client(viewer.window, browser)
-        browser.rest(4.0)  # light from all sides arrives a while after the scene
         image = client.get_render(height=height, width=width, timeout=_PATIENCE, **_camera(*viewer.view_point()))
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
@@ -96,7 +95,7 @@ def write_video(
         raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
     need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
-    with Window(port=0) as window, Browser(120, 80, pause=0.01) as browser:
+    with Window(port=0) as window, Browser(120, 80, pause=0.02) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
         arrows = {int(k): motion.arrows(int(k)) for k in rows}
@@ -108,7 +107,7 @@ def write_video(
         nodes.ground()
         if len(motion) > 2:
             nodes.paths(centre_paths(motion))
-        camera = _camera(*nodes.view_point())
+        camera = _camera(*nodes.view_point(motion.some_poses()))
 
         def draw(k: int) -> Any:
             show(nodes, motion, k, arrows[k], scale)

@@ -16,6 +16,7 @@ from robot_dynamics_ros.view.arrows import robot_size, sensible_scale
 __all__ = ["foxglove_layout", "plotjuggler_layout", "rviz_config", "write_layouts"]
 
 _CONTROLLER, _VIEWER = "computed_torque_controller", "robot_viewer"
+_STREAMER = "ROS2 Topic Subscriber"  # of PlotJuggler's plugins for ROS
 
 
 def _wrench_topics(model: RobotModel, namespace: str) -> dict[str, str]:
@@ -75,27 +76,49 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts and the size of
     forces, and the diagnostics."""
     names = model.joint_names
+    # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a layer of its own
+    described = f"{namespace}/robot_description"
+    layer = {
+        "layerId": "foxglove.Urdf",
+        "instanceId": "robot",
+        "label": model.name,
+        "sourceType": "topic",
+        "topic": described,
+        "visible": True,
+    }
     panels: dict[str, Any] = {
         "3D!robot": {
             "followTf": model.root_link,
             "followMode": "follow-none",
             "scene": {},
-            "cameraState": {"distance": 2.5 * robot_size(model), "phi": 65.0, "thetaOffset": 45.0, "perspective": True},
+            "cameraState": {
+                "distance": 2.5 * robot_size(model),
+                "phi": 65.0,
+                "thetaOffset": 45.0,
+                "perspective": True,
+                "near": 0.01 * robot_size(model),
+            },
             "topics": {
                 f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True},
-                f"{namespace}/robot_description": {"visible": True},
+                **({} if namespace else {described: {"visible": True}}),
             },
-            "layers": {"grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * robot_size(model)}},
+            "layers": {
+                "grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * robot_size(model)},
+                **({"robot": layer} if namespace else {}),
+            },
         },
         "DiagnosticSummary!state": {"topicToRender": "/diagnostics", "minLevel": 0},
     }
 
     def plot(key: str, title: str, paths: list[tuple[str, str]]) -> None:
         panels[f"Plot!{key}"] = {
-            "title": title,
+            "foxglovePanelTitle": title,
             "isSynced": True,
             "xAxisVal": "timestamp",
+            "showXAxisLabels": True,
+            "showYAxisLabels": True,
             "showLegend": True,
+            "legendDisplay": "left",
             "followingViewWidth": 10.0,
             "paths": [
                 {
@@ -145,7 +168,11 @@ def _column(panels: list[str]) -> Any:
 
 
 def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
-    """A PlotJuggler layout (XML): positions, tracking errors, efforts, and the force in every joint."""
+    """A PlotJuggler layout (XML): positions, tracking errors, efforts, and the force in every joint.
+
+    Opened without data, PlotJuggler drops curves that it does not know.  So the layout names the plugin that listens to
+    ROS 2 topics, and the topics: PlotJuggler then offers to start it, and keeps the curves.
+    """
     root = ElementTree.Element("root")
     tabs = ElementTree.SubElement(root, "tabbed_widget", {"name": "Main Window", "parent": "main_window"})
     names = model.joint_names
@@ -177,6 +204,17 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
                 ElementTree.SubElement(plot, "curve", name=curve, color=SERIES[k % len(SERIES)])
     ElementTree.SubElement(tabs, "currentTabIndex", index="0")
     ElementTree.SubElement(root, "use_relative_time_offset", enabled="1")
+    plugin = ElementTree.SubElement(ElementTree.SubElement(root, "Plugins"), "plugin", ID=_STREAMER)
+    for name, value in {
+        "use_header_stamp": "true",
+        "discard_large_arrays": "true",
+        "max_array_size": "100",
+        "boolean_strings_to_number": "false",
+        "remove_suffix_from_strings": "false",
+        "selected_topics": ";".join([joints, error, *_wrench_topics(model, namespace).values()]),
+    }.items():
+        ElementTree.SubElement(plugin, name, value=value)
+    ElementTree.SubElement(root, "previouslyLoaded_Streamer", name=_STREAMER)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

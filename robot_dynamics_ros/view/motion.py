@@ -172,6 +172,11 @@ class Motion:
         """Row of the newest state at ``t`` seconds after the start."""
         return int(np.clip(np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1))
 
+    def some_poses(self, most: int = 50) -> Array:
+        """(n, links, 4, 4) poses of all links in at most ``most`` rows, evenly spread: enough to place a camera."""
+        k = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+        return np.asarray(link_poses(self.model, self.q[k]))
+
     def external_at(self, k: int) -> dict[str, Array]:
         """Wrenches on links in row k."""
         return {link: rows[k] for link, rows in self.external.items()}

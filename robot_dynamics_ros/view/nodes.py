@@ -21,6 +21,7 @@ from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, noise_of, robot_s
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
 from robot_dynamics_ros.view.motion import Paths
 from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
+from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
 __all__ = ["LAYERS", "RobotNodes"]
 
@@ -164,11 +165,19 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
-    def view_point(self) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot from, and the middle of what it sees, m."""
-        heights = self.poses[:, 2, 3]
-        target = self.offset + np.array([0.0, 0.0, 0.5 * max(float(heights.max() + min(heights.min(), 0.0)), 0.0)])
-        return target + 1.45 * self.size * np.array([0.75, -0.95, 0.45]), target
+    def view_point(self, poses: Any = None) -> tuple[Array, Array]:
+        """Where a camera sees the whole robot from, and the middle of what it sees, m.
+
+        Args:
+            poses: (…, 4, 4) of links, all of which are to be seen; those where the robot is, if not given.
+        """
+        points = np.asarray(self.poses if poses is None else poses)[..., :3, 3].reshape(-1, 3)
+        middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        # arrows and hands stick out of what the links' origins enclose
+        radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.25 * self.size) + 0.15 * self.size
+        away = np.array([0.75, -0.95, 0.45])
+        target = self.offset + middle
+        return target + radius / math.sin(0.5 * FIELD_OF_VIEW) * away / np.linalg.norm(away), target
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""

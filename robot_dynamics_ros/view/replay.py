@@ -86,7 +86,7 @@ def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, pa
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
     show(nodes, motion, int(rows[0]), arrows[int(rows[0])], scale)
-    window.look(*nodes.view_point())
+    window.look(*nodes.view_point(motion.some_poses()))
     recorder: Any = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)

@@ -74,8 +74,11 @@ class RobotView:
         self._told = ""
         self._paths: Paths | None = None
 
-    def update(self, now: float) -> bool:
-        """Bring the scene up to date; whether anything was changed."""
+    def update(self, now: float, watched: bool = True) -> bool:
+        """Bring the scene up to date; whether anything was changed.
+
+        While nobody watches, a motion goes on and sliders and the mouse are heard, but no state is fetched or drawn.
+        """
         if self.player is not None:
             self.player.advance(now)
         if self.sliders is not None:
@@ -83,7 +86,9 @@ class RobotView:
         if self.grip is not None:
             self.grip.follow()
         for what in ("reference", "estimated"):
-            self.source.want(what, self.layers[what])
+            self.source.want(what, watched and self.layers[what])
+        if not watched:
+            return False
         shown = self.source.state()
         status = self.source.status()
         if status != self._told:
@@ -175,7 +180,9 @@ class Viewer:
 
     def view_point(self) -> tuple[Any, Any]:
         """Where a camera sees all robots from, and what it looks at, m."""
-        position, target = self.robots[0].nodes.view_point()
+        first = self.robots[0]
+        motion = first.source.motion if isinstance(first.source, MotionSource) else None
+        position, target = first.nodes.view_point(None if motion is None else motion.some_poses())
         last = self.robots[-1].nodes
         sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
@@ -186,17 +193,17 @@ class Viewer:
         """Address to open in a browser."""
         return self.window.address
 
-    def update(self) -> None:
-        """Bring the scene up to date now."""
+    def update(self, watched: bool = True) -> None:
+        """Bring the scene up to date now; if nobody watches, only what goes on without pictures."""
         with self._lock, self.window.server.atomic():
             now = time.monotonic()
-            self.pictures += any([robot.update(now) for robot in self.robots])
+            self.pictures += any([robot.update(now, watched) for robot in self.robots])
 
     def _run(self) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
             try:
-                self.update()
+                self.update(watched=self.window.watched)
             except RobotDynamicsError as error:
                 if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
                     self._failed = str(error)

@@ -81,6 +81,11 @@ class Window:
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+        # light from a picture of a room looks no better, and without a graphics processor it takes half a minute to begin
+        self.server.scene.configure_environment_map(hdri=None)
+        self.server.scene.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 150), intensity=2.0
+        )
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
 
@@ -99,6 +104,11 @@ class Window:
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
+
+    @property
+    def watched(self) -> bool:
+        """Whether a page is open."""
+        return bool(self.server.get_clients())
 
     def open(self) -> bool:
         """Open the page in this machine's browser; whether there is one."""

@@ -48,7 +48,8 @@ def test_plotjuggler_has_a_curve_for_every_joint(files):
 
 
 def test_plotjuggler_has_the_elements_that_it_reads(files):
-    """Of PlotJuggler's plot_docker.cpp: tabs of containers of splitters with as many sizes as plots."""
+    """Of PlotJuggler's plot_docker.cpp: tabs of containers of splitters with as many sizes as plots.  Of mainwindow.cpp
+    and parser_configuration.cpp: a streamer and its topics, without which curves are dropped that have no data yet."""
     root = ElementTree.fromstring(files[".xml"])
     assert root.tag == "root"
     (tabs,) = root.findall("tabbed_widget")
@@ -63,6 +64,12 @@ def test_plotjuggler_has_the_elements_that_it_reads(files):
             assert all(area.get("name") and len(area.findall("plot")) == 1 for area in splitter)
         assert all(plot.get("mode") == "TimeSeries" for plot in tab.iter("plot"))
         assert all(curve.get("name").startswith("/left/") for curve in tab.iter("curve"))
+    streamer = root.find("previouslyLoaded_Streamer").get("name")
+    (plugin,) = root.find("Plugins").findall("plugin")
+    assert plugin.get("ID") == streamer == "ROS2 Topic Subscriber"
+    topics = plugin.find("selected_topics").get("value").split(";")
+    assert all(any(curve.get("name").startswith(f"{t}/") for t in topics) for curve in root.iter("curve"))
+    assert int(plugin.find("max_array_size").get("value")) > 6
 
 
 def test_foxglove_has_the_keys_that_a_layout_has(files):
@@ -75,6 +82,8 @@ def test_foxglove_has_the_keys_that_a_layout_has(files):
         for path in panel.get("paths", ()):
             assert path["value"].startswith("/left/")
             assert path["timestampMethod"] in ("headerStamp", "receiveTime")
+    (layer,) = (x for x in layout["configById"]["3D!robot"]["layers"].values() if x["layerId"] == "foxglove.Urdf")
+    assert (layer["sourceType"], layer["topic"]) == ("topic", "/left/robot_description")
     plots = layout["configById"]["Plot!position"]["paths"]
     assert plots[0]["value"] == "/left/joint_states.position[0]"
 

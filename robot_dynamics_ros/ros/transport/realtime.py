@@ -18,7 +18,7 @@ try:
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
-__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back"]
+__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back", "yield_to_others"]
 
 REALTIME_PARAMETERS = (
     Param(
@@ -87,6 +87,15 @@ def step_back() -> None:
     with contextlib.suppress(OSError, AttributeError):
         if os.sched_getscheduler(0) == os.SCHED_FIFO and (priority := os.sched_getparam(0).sched_priority) > 1:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
+
+
+def yield_to_others() -> None:
+    """Have this process, and every thread that it starts from now on, wait while others need the processor."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)
+    with contextlib.suppress(OSError, AttributeError):
+        # a message that arrives does not interrupt whoever runs
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 _PR_SET_TIMERSLACK, _CLOCK_MONOTONIC, _TIMER_ABSTIME = 29, 1, 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ class LiveRobot(Source):
         self._state = LiveState(model)
         self._lock = threading.Lock()
         self._shown: Shown | None = None
+        self._unseen: Shown | None = None  # newer than that, its wrenches not computed yet
         self._heard = 0.0
         self._count = 0
         self._told = (0.0, "waiting for joint states")
@@ -149,16 +151,16 @@ class LiveRobot(Source):
             s.v,
             a,
             s.efforts,
-            self._arrows(a, external),
+            None,
             external,
             estimated,
             self._reference[1] if fresh and self._reference is not None else None,
         )
         with self._lock:
-            self._shown = shown
+            self._unseen = shown
 
-    def _arrows(self, a: Array, external: dict[str, Array]) -> Arrows | None:
-        m, s = self.model, self._state
+    def _arrows(self, s: Shown) -> Arrows | None:
+        m = self.model
         if self._wrenches == "none" or not m.joint_names:
             return None
         names = m.joint_names
@@ -167,19 +169,21 @@ class LiveRobot(Source):
             names = tuple(name for name in names if name in fresh)
             rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
         else:
-            rows = np.asarray(joint_wrenches(m, s.q, s.v, a, external=external or None))
+            rows = np.asarray(joint_wrenches(m, s.q, s.v, s.a, external=s.external or None))
         return world_arrows(names, np.asarray(link_poses(m, s.q))[[self._tree.link_of[n] for n in names]], rows)
 
     def state(self) -> Shown | None:
-        """See :class:`~robot_dynamics_ros.view.source.Source`."""
+        """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for whoever asks first."""
         with self._lock:
+            if self._unseen is not None:
+                self._shown, self._unseen = replace(self._unseen, wrenches=self._arrows(self._unseen)), None
             return self._shown
 
     def status(self) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Source`."""
         now = time.monotonic()
         if now - self._told[0] >= 1.0:
-            if self._shown is None:
+            if self._shown is None and self._unseen is None:
                 text = "waiting for joint states"
             elif now - self._heard > 1.0:
                 text = f"**no joint state for {now - self._heard:.0f} s**"
@@ -397,7 +401,7 @@ def _topics(namespace: str) -> Callable[[str], str]:
 
 
 def _fresh(kept: dict[str, tuple[float, Array]], now: float) -> dict[str, Array]:
-    return {name: wrench for name, (t, wrench) in kept.items() if now - t < _FRESH and wrench.any()}
+    return {name: wrench for name, (t, wrench) in tuple(kept.items()) if now - t < _FRESH and wrench.any()}
 
 
 def _sentence(service: str, answer: Any) -> str:

@@ -101,14 +101,16 @@ class ViewerNode(Node):
             robot.tick()
             if controls is not None:
                 controls.tick()
-            publisher, shown = self._markers[namespace], robot.state()
+            publisher = self._markers[namespace]
+            if not publisher.get_subscription_count():
+                continue  # and no wrench is computed, if no page is open either
+            shown = robot.state()
             if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
                 continue
-            if publisher.get_subscription_count():
-                self._marked[namespace] = shown
-                outside = external_arrows(robot.model, shown.q, shown.external) if shown.external else None
-                stamp = round(shown.t * 1e9)
-                publisher.publish(wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside))
+            self._marked[namespace] = shown
+            outside = external_arrows(robot.model, shown.q, shown.external) if shown.external else None
+            stamp = round(shown.t * 1e9)
+            publisher.publish(wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside))
 
     def finish(self) -> None:
         """The process ends: let go of every link, close the page."""

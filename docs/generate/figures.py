@@ -292,6 +292,23 @@ def viewer_cost() -> str:
     )
 
 
+def viewer_memory() -> str:
+    """Memory of the viewer over minutes."""
+    found = results("viewer_memory")
+    rows = [
+        [what, f"{found[what]:.4g}"]
+        for what in (
+            "minutes",
+            "memory after the first seconds, MB",
+            "memory at most, MB",
+            "memory at the end, MB",
+            "threads grown",
+            "file handles grown",
+        )
+    ]
+    return with_source(table(("a moving six_axis on one page", ""), rows), "viewer_memory")
+
+
 def gate_cost() -> str:
     """The round trip without and with the effort gate."""
     rows = [
@@ -464,6 +481,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "middleware": middleware,
     "round trip": round_trip,
     "viewer cost": viewer_cost,
+    "viewer memory": viewer_memory,
     "gate cost": gate_cost,
     "cycle": cycle,
     "wrench cost": wrench_cost,

@@ -28,6 +28,7 @@ COMMANDS = {
     "round_trip": "-m benchmarks.round_trip --runs 3",
     "effort_gate": "-m benchmarks.effort_gate",
     "viewer": "-m benchmarks.viewer --pictures 1500",
+    "viewer_memory": "-m benchmarks.viewer --minutes 10",
     "realtime": "-m benchmarks.realtime --seconds 60",
     "steady_time": "-m benchmarks.steady_time --seconds 10",
     "middleware": "-m benchmarks.steady_time --name middleware --seconds 10",
@@ -40,7 +41,7 @@ COMMANDS = {
     "identification": "-m benchmarks.identification",
 }
 """Result file → the command that writes it."""
-SLOW = {"all_robots", "closed_loop_500", "control_laws", "observer", "identification"}
+SLOW = {"all_robots", "closed_loop_500", "control_laws", "observer", "identification", "viewer_memory"}
 """Measured if they are named or with ``--all``: minutes each, and their figures do not depend on the speed of the machine."""
 
 

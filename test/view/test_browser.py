@@ -27,6 +27,20 @@ pytestmark = [
 CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
 
 
+@pytest.fixture(scope="module")
+def the_browser():
+    """Starting a browser takes longer than what most tests do with it."""
+    with Browser(640, 320, pause=0.2) as started:
+        yield started
+
+
+@pytest.fixture
+def browser(the_browser):
+    """The browser with an empty page."""
+    the_browser.leave()
+    return the_browser
+
+
 def pixels(browser: Browser) -> np.ndarray:
     """(height, width, 3) of the page."""
     from PIL import Image
@@ -34,8 +48,25 @@ def pixels(browser: Browser) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
 
 
-def ready(browser: Browser) -> None:
+def ready(browser: Browser, still: bool = True) -> np.ndarray:
+    """Wait for a picture with something on it, that does not change by itself any more if nothing moves."""
     assert browser.wait("document.querySelector('canvas') !== null", 60.0)
+    seen: list[np.ndarray] = []
+
+    def drawn() -> bool:
+        seen.append(pixels(browser))
+        x, y, width, height = (round(n) for n in browser.run(CANVAS))
+        part = seen[-1][y + height // 4 : y + height, x : x + width // 2]
+        settled = not still or (len(seen) > 1 and differ(seen[-1], seen[-2]) == 0)
+        return bool(part.std() > 2.0) and settled
+
+    assert browser.wait(drawn, 60.0)
+    return seen[-1]
+
+
+def differ(a: np.ndarray, b: np.ndarray) -> int:
+    """How many pixels."""
+    return int((np.abs(a - b).sum(axis=2) > 60).sum())
 
 
 def local(address: str) -> bool:
@@ -47,20 +78,18 @@ def reddish(picture: np.ndarray) -> np.ndarray:
     return (r > g + 60) & (r > b + 60)
 
 
-def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act():
+def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browser):
     """No error on the console, no request to anywhere else, pixels that follow a joint, red where the force is."""
     limb = rd.limb(2, lengths=[0.8, 0.6], gravity=(0.0, 0.0, -9.81))
-    with rd.view(limb, [0.0, 0.0], port=0) as viewer, Browser(720, 380, pause=0.2) as browser:
+    with rd.view(limb, [0.0, 0.0], port=0) as viewer:
         layers, nodes = viewer.robots[0].layers, viewer.robots[0].nodes
         for name in ("forces", "moments", "centres"):
             layers._boxes[name].value = False
         browser.go(viewer.address)
-        ready(browser)
+        still = ready(browser)
         assert wait_for(lambda: viewer.window.server.get_clients())
-        browser.rest(2.0)
-        still = pixels(browser)
         viewer.show([1.2, 0.4])
-        assert browser.wait(lambda: (np.abs(pixels(browser) - still).sum(axis=2) > 60).sum() > 300, 40.0)
+        assert browser.wait(lambda: differ(pixels(browser), still) > 300, 60.0)
         # a known force alone: its arrow has to lie where a pinhole camera puts it
         for name in (*nodes.default_layers,):
             layers._boxes[name].value = False
@@ -90,26 +119,24 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act():
                     return False
             return True
 
-        assert browser.wait(red_along, 40.0)
+        assert browser.wait(red_along, 60.0)
         layers._boxes["forces"].value = False
-        assert browser.wait(lambda: not red_along(), 40.0)
+        assert browser.wait(lambda: not red_along(), 60.0)
         assert not browser.errors
         assert all(map(local, browser.requests)), [a[:80] for a in browser.requests]
 
 
-def test_a_replay_plays_from_a_file_without_any_network(tmp_path):
+def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
     arm = rd.load_robot("two_link")
     run = rd.simulate(arm, duration=1.0)
     page = write_replay(Motion.of(arm, run), tmp_path / "replay.html")
     assert page.stat().st_size < 3_000_000
-    with Browser(480, 320, pause=0.2) as browser:
-        browser.offline()
-        browser.go(page.as_uri())
-        ready(browser)
-        first = pixels(browser)
-        assert browser.wait(lambda: (np.abs(pixels(browser) - first).sum(axis=2) > 60).sum() > 200, 60.0)
-        assert not browser.errors
-        assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
+    browser.offline()
+    browser.go(page.as_uri())
+    first = ready(browser, still=False)
+    assert browser.wait(lambda: differ(pixels(browser), first) > 200, 60.0)
+    assert not browser.errors
+    assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
 
 
 def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):

@@ -102,7 +102,7 @@ def main() -> None:
         below.grid(alpha=0.3)
     axes[0, 0].set_ylabel("position [rad]\nlines: rk4, dots: MuJoCo")
     axes[1, 0].set_ylabel("difference from rk4 [rad]")
-    axes[1, 0].legend(fontsize=8)
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(HERE / "comparison.png", dpi=90)
     write("comparison", {"largest difference from rk4, rad": found})
 

@@ -75,6 +75,7 @@ def write_video(
     width: int = 960,
     height: int = 640,
     speed: float = 1.0,
+    paths: bool = True,
     looks: Looks | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
@@ -84,6 +85,7 @@ def write_video(
         path: ending in ``.mp4`` or ``.gif``.
         rate: pictures per second.
         speed: how much faster than it was.
+        paths: draw where the centres of mass go.
         progress: called with the share done.
 
     Raises:
@@ -105,7 +107,7 @@ def write_video(
         # on the page's own scene, so that a state and the request for its picture stay in order
         nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
         nodes.ground()
-        if len(motion) > 2:
+        if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
         camera = _camera(*nodes.view_point(motion.some_poses()))
 

@@ -69,7 +69,7 @@ test: $(VENV)/.test
 
 .venv-matrix-oldest/.ready: PACKAGES := $(OLDEST)
 .venv-matrix-newest/.ready: PACKAGES := --upgrade $(NEWEST)
-.venv-matrix-next/.ready: PACKAGES := --upgrade $(NEWEST) sympy matplotlib
+.venv-matrix-next/.ready: PACKAGES := --upgrade $(NEWEST) sympy matplotlib trimesh
 .venv-matrix-oldest/.ready: INTERPRETER := $(OLDEST_PYTHON)
 .venv-matrix-newest/.ready: INTERPRETER := $(NEWEST_PYTHON)
 .venv-matrix-next/.ready: INTERPRETER := $(NEXT_PYTHON)

@@ -9,6 +9,8 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.view.guard import Guard, is_loopback
 
@@ -115,8 +117,10 @@ class Window:
         return webbrowser.open(self.address)
 
     def look(self, position: Any, target: Any) -> None:
-        """Put the camera of pages opened from now on at a position, looking at a target, m."""
+        """Put the camera of pages opened from now on at a position, looking at a target, m; somewhat farther away, since
+        the controls cover a part of the page, and a page may be narrow."""
         camera = self.server.initial_camera
+        position = np.asarray(target) + 1.35 * (np.asarray(position) - np.asarray(target))
         camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW

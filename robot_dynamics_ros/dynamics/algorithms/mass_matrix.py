@@ -1,4 +1,4 @@
-"""The joint-space inertia matrix: the composite-rigid-body algorithm, in forms that suit different trees.
+"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small and large trees.
 
 | symbol | is | frame |
 |---|---|---|
@@ -45,23 +45,17 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
     return M
 
 
-def composite_rigid_body_world(tree: Tree[S], q: Vector[S], *, first_bodies: bool = False) -> Any:
+def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
     """M(q) with subspaces and forces brought to the root frame once: one six-term product for each pair of joints.
 
     The sum in each entry cancels over the distance from the root, so it is as exact as the form above up to the
     robot's reach over a link's length.  It wins on long chains, where pairs outnumber bodies.
-
-    Args:
-        first_bodies: use the frame of the body next to the root instead.  M depends neither on where that body is nor
-            on anything in another branch from the root, and its own subspace is plain there.
     """
     placed = ForwardKinematics(tree, q, pose_of_root=Transform.identity())
     pose = placed.pose
     Ic, S0 = tree.field(RigidInertia), tree.field([Motion])
     Ic[tree.root] = RigidInertia.zero()
     for i in placed.outward():
-        if first_bodies and i.parent is tree.root:
-            pose[i] = Transform.identity()
         S0[i] = [pose[i].motion_back(S_i) for _, S_i in i.columns]
         Ic[i] = i.inertia
     M = tree.matrix()
@@ -93,13 +87,7 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S], *, first_bodies: boo
 )
 def mass_matrix(tree: Tree[S], q: Vector[S]) -> Any:
     """M(q) by whichever form takes fewer operations for this robot."""
-    return tree.cheapest(
-        [
-            lambda: composite_rigid_body(tree, q),
-            lambda: composite_rigid_body_world(tree, q, first_bodies=True),
-            lambda: composite_rigid_body_world(tree, q),
-        ]
-    )
+    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
 
 
 @function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40)

@@ -7,12 +7,19 @@ from pathlib import Path
 
 HEAD = """# Faults and reactions
 
-Written by `make test-faults` from a run over the real middleware: a node in a process of its own, one fault at a time.
-During and after each fault the process lives (or its successor works), and every command or joint state that it sends is
-finite, complete and within bounds. `make test` runs every third of these.
+`make test-faults` writes this page from a run over the real middleware. The node runs in a process of its own. The test
+injects one fault at a time. Two things must hold during and after each fault:
 
-"Counted as" is the cause in `/diagnostics`; a dash: the request is answered with the reason, or the fault is no error.
-"Works again" is the time from the end of the fault to the first command or state that is as before.
+- The process continues, or a new process replaces it and works.
+- Every command or joint state that it sends is finite, complete and within bounds.
+
+`make test` runs every third of these faults.
+
+| column | meaning |
+|---|---|
+| counted as | The causes that rise in `/diagnostics`. A dash: the sender gets the reason as the answer, or the fault is no error |
+| recovery | The action that ends the reaction |
+| works again, s | Time from the end of the fault to the first normal command or state |
 
 | node | fault | reaction | counted as | recovery | works again, s |
 |---|---|---|---|---|---|

@@ -57,8 +57,8 @@ def _noise(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-REFUSED = "refused; the last good one stays"
-NO_MOTION = "refused with the reason; the arm goes on holding"
+REFUSED = "refused; the last good one still counts"
+NO_MOTION = "refused, with the reason; the arm holds"
 STATE = "joint state: "
 TRAJECTORY = "trajectory: "
 LONG_LIST = [f"joint_{k}" for k in range(5000)]
@@ -79,10 +79,10 @@ CONTROLLER_FAULTS = (
     Fault(
         STATE + "a jump that lasts",
         lambda s: s.elsewhere(1.0),
-        "safe command after state_timeout, then the arm is held where it is",
+        "safe command after state_timeout; then the arm holds its position",
         "state_jump",
     ),
-    Fault(STATE + "efforts are NaN", lambda s: s.say(s.state(effort=[NAN, NAN])), "efforts count as not measured"),
+    Fault(STATE + "efforts are NaN", lambda s: s.say(s.state(effort=[NAN, NAN])), "treated as not measured"),
     Fault(
         STATE + "a joint is missing",
         lambda s: s.say(s.state(name=s.joints[:1], position=[0.3], velocity=[0.0], effort=[])),
@@ -102,19 +102,19 @@ CONTROLLER_FAULTS = (
     Fault(
         STATE + "only joints of another robot",
         lambda s: s.say(s.state(name=["left", "right"])),
-        "passed over",
+        "ignored",
         "unrelated",
     ),
     Fault(
         STATE + "5000 joints of another robot",
         lambda s: s.say(s.state(name=LONG_LIST, position=[0.0] * 5000, velocity=[], effort=[])),
-        "passed over",
+        "ignored",
         "unrelated",
     ),
     Fault(
         STATE + "no names at all",
         lambda s: s.say(s.state(name=[], position=[], velocity=[], effort=[])),
-        "passed over",
+        "ignored",
         "unrelated",
     ),
     Fault(STATE + "no bytes", lambda s: s.say(b""), "refused", ""),
@@ -132,17 +132,17 @@ CONTROLLER_FAULTS = (
     Fault(
         STATE + "the stamp is an hour late",
         lambda s: s.say(s.shifted(-3600)),
-        "the arm is held where it is",
+        "the arm holds its position",
         "time_backwards",
     ),
     Fault(
         STATE + "the stamp is an hour early",
         lambda s: s.say(s.shifted(3600)),
-        "the arm is held where it is",
+        "the arm holds its position",
         "time_backwards",
     ),
     Fault(STATE + "silence of 0.5 s", lambda s: s.silence(0.5), "safe command", "stale_state"),
-    Fault(STATE + "500 states at once", lambda s: s.say(s.state(), 500), "the newest counts"),
+    Fault(STATE + "500 states at once", lambda s: s.say(s.state(), 500), "the newest one counts"),
     Fault(
         TRAJECTORY + "unknown joint",
         lambda s: s.follow(s.trajectory(point(Q), joint_names=["nobody", s.joints[1]])),
@@ -246,16 +246,19 @@ CONTROLLER_FAULTS = (
     Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), NO_MOTION, "external_wrench"),
     Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), NO_MOTION, "external_wrench"),
     Fault(
-        "external wrenches stop", lambda s: s.push(s.model.link_names[-1], 2.0), "faded out", "external_wrench_expired"
+        "external wrenches stop",
+        lambda s: s.push(s.model.link_names[-1], 2.0),
+        "its effort is faded out",
+        "external_wrench_expired",
     ),
     Fault(
-        "life cycle: configure while active", lambda s: s.change(Transition.TRANSITION_CONFIGURE), "answered with no"
+        "life cycle: configure while active", lambda s: s.change(Transition.TRANSITION_CONFIGURE), "the request fails"
     ),
-    Fault("life cycle: a transition that does not exist", lambda s: s.change(99), "answered with no"),
+    Fault("life cycle: a transition that does not exist", lambda s: s.change(99), "the request fails"),
     Fault(
         "life cycle: deactivated and activated by hand",
         lambda s: [s.change(Transition.TRANSITION_DEACTIVATE), s.change(Transition.TRANSITION_ACTIVATE)],
-        "safe command, then the arm is held",
+        "safe command; then the arm holds its position",
         recovery="activate",
     ),
     Fault(
@@ -269,36 +272,42 @@ CONTROLLER_FAULTS = (
                 Transition.TRANSITION_ACTIVATE,
             )
         ],
-        "safe command, then the arm is held",
+        "safe command; then the arm holds its position",
         recovery="configure and activate",
     ),
     Fault(
-        "parameter: wrong type", lambda s: s.refused_parameter("gains.shoulder.p", "high"), "refused with the reason"
+        "parameter: wrong type", lambda s: s.refused_parameter("gains.shoulder.p", "high"), "refused, with the reason"
     ),
     Fault(
-        "parameter: out of bounds", lambda s: s.refused_parameter("gains.shoulder.p", -1.0), "refused with the reason"
+        "parameter: out of bounds", lambda s: s.refused_parameter("gains.shoulder.p", -1.0), "refused, with the reason"
     ),
-    Fault("parameter: NaN", lambda s: s.refused_parameter("gains.shoulder.d", NAN), "refused with the reason"),
-    Fault("parameter: read-only", lambda s: s.refused_parameter("autostart", False), "refused with the reason"),
-    Fault("parameter: unknown", lambda s: s.refused_parameter("no_such_parameter", 1.0), "refused with the reason"),
-    Fault("parameter: unset", lambda s: _unset(s, "law"), "refused with the reason"),
+    Fault("parameter: NaN", lambda s: s.refused_parameter("gains.shoulder.d", NAN), "refused, with the reason"),
+    Fault("parameter: read-only", lambda s: s.refused_parameter("autostart", False), "refused, with the reason"),
+    Fault("parameter: unknown", lambda s: s.refused_parameter("no_such_parameter", 1.0), "refused, with the reason"),
+    Fault("parameter: unset", lambda s: _unset(s, "law"), "refused, with the reason"),
     Fault(
-        "parameter: a law that does not exist", lambda s: s.refused_parameter("law", "magic"), "refused with the reason"
+        "parameter: a law that does not exist",
+        lambda s: s.refused_parameter("law", "magic"),
+        "refused, with the reason",
     ),
     Fault(
         "parameter: payload on an unknown link",
         lambda s: s.refused_parameter("payload.link", "nowhere"),
-        "refused with the reason",
+        "refused, with the reason",
     ),
     Fault(
-        "parameter: negative payload", lambda s: s.refused_parameter("payload.mass", -1.0), "refused with the reason"
+        "parameter: negative payload", lambda s: s.refused_parameter("payload.mass", -1.0), "refused, with the reason"
     ),
     Fault(
-        "another publisher of commands", lambda s: s.rival(1.5), "reported by name", "second_publisher", "when it goes"
+        "another publisher of commands",
+        lambda s: s.rival(1.5),
+        "reported by name",
+        "second_publisher",
+        "when the other publisher ends",
     ),
-    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "nothing is sent; then the arm is held"),
+    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "no command is sent; then the arm holds its position"),
     Fault(
-        "process killed and started again", lambda s: s.kill(), "the arm is held where it is", recovery="a new process"
+        "process killed and started again", lambda s: s.kill(), "the arm holds its position", recovery="a new process"
     ),
 )
 
@@ -315,12 +324,14 @@ SIMULATOR_FAULTS = (
         lambda s: s.command(b"\x00\x01\x00\x00" + _noise(200, 3)),
         "dropped by the middleware",
     ),
-    Fault("command: 500 at once", lambda s: s.command(s.array(1.0, 0.5), 500), "the newest counts"),
+    Fault("command: 500 at once", lambda s: s.command(s.array(1.0, 0.5), 500), "the newest one counts"),
     Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "effort zero", recovery="with the next command"),
     Fault("external wrench on an unknown link", lambda s: s.push("nowhere", 1.0), "refused", "external_wrench"),
     Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), "refused", "external_wrench"),
     Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), "refused", "external_wrench"),
-    Fault("external wrenches stop", lambda s: s.push(s.model.link_names[-1], 1.0), "ended after wrench_timeout"),
+    Fault(
+        "external wrenches stop", lambda s: s.push(s.model.link_names[-1], 1.0), "the wrench ends after wrench_timeout"
+    ),
     Fault(
         "state to set: unknown joint",
         lambda s: s.set_state(name=["nobody"], position=[0.0]),
@@ -342,12 +353,12 @@ SIMULATOR_FAULTS = (
     Fault(
         "a step without a pause",
         lambda s: _not(s.peer.call(Trigger, f"{SIMULATOR}/step", Trigger.Request())),
-        "answered with no",
+        "the request fails",
     ),
     Fault(
         "reset under way",
         lambda s: s.peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()),
-        "back to the start; time continues",
+        "the robot is back at its start; time continues",
     ),
     Fault(
         "paused and resumed",
@@ -355,22 +366,28 @@ SIMULATOR_FAULTS = (
             s.peer.call(SetBool, f"{SIMULATOR}/set_pause", SetBool.Request(data=flag))
             for flag in (True, True, False, False)
         ],
-        "stands still, goes on",
+        "the simulation stops, then continues",
     ),
     Fault(
         "disabled and enabled",
         lambda s: [
             s.peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=flag)) for flag in (False, True)
         ],
-        "no effort, then as commanded",
+        "effort zero, then the commanded effort",
     ),
-    Fault("parameter: read-only", lambda s: s.refused_parameter("update_rate", 100.0), "refused with the reason"),
-    Fault("parameter: wrong type", lambda s: s.refused_parameter("command_timeout", "long"), "refused with the reason"),
+    Fault("parameter: read-only", lambda s: s.refused_parameter("update_rate", 100.0), "refused, with the reason"),
     Fault(
-        "parameter: out of bounds", lambda s: s.refused_parameter("command_timeout", -1.0), "refused with the reason"
+        "parameter: wrong type", lambda s: s.refused_parameter("command_timeout", "long"), "refused, with the reason"
     ),
-    Fault("parameter: unset", lambda s: _unset(s, "command_timeout"), "refused with the reason"),
-    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "short delays are made up for, long ones given up"),
+    Fault(
+        "parameter: out of bounds", lambda s: s.refused_parameter("command_timeout", -1.0), "refused, with the reason"
+    ),
+    Fault("parameter: unset", lambda s: _unset(s, "command_timeout"), "refused, with the reason"),
+    Fault(
+        "process halted for 0.5 s",
+        lambda s: s.freeze(0.5),
+        "missed steps are computed after a short delay, skipped after a long one",
+    ),
     Fault("process killed and started again", lambda s: s.kill(), "a new robot at its start", recovery="a new process"),
 )
 

@@ -67,7 +67,7 @@ def _again(kind: type[RobotDynamicsError], args: tuple[Any, ...], attributes: di
 
 
 class ModelError(RobotDynamicsError, ValueError):
-    """A robot that no dynamics can be written for: broken tree, impossible inertia, unsupported joint."""
+    """A robot whose dynamics cannot be computed: broken tree, impossible inertia, unsupported joint."""
 
 
 class ModelWarning(UserWarning):
@@ -99,15 +99,15 @@ class SimulationError(RobotDynamicsError, RuntimeError):
 
 
 class ConstraintError(RobotDynamicsError, ValueError):
-    """Constraints that cannot be satisfied as asked: a loop that does not close, a motion that breaks it."""
+    """Constraints that cannot be satisfied: a loop that does not close, or a motion that violates it."""
 
 
 class BackendError(RobotDynamicsError, RuntimeError):
-    """A computing backend that was asked for by name and is not to be had."""
+    """A computing backend that was chosen by name and is not available."""
 
 
 class UnknownNameError(RobotDynamicsError, KeyError):
-    """A name that the model does not have; carries the valid ones.
+    """A name that the model does not have; the error lists valid names.
 
     Attributes:
         name: the unknown name.

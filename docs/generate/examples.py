@@ -743,6 +743,13 @@ True
 >>> len(rd.identify_each(model, [recording]))
 1
 """,
+    "find_torque_constants": """
+>>> from robot_dynamics_ros.identification.samples import Motion
+>>> currents = run.tau / [50.0, -40.0]  # A, "run" as in the example of identify
+>>> motion = Motion.of(model, run.t, run.q, currents)
+>>> rd.find_torque_constants(model, motion, {"shoulder": 50.0}).values.round(-1).tolist()
+[50.0, -40.0]
+""",
     "plot_joint": """
 >>> from robot_dynamics_ros.identification.comparison import compare
 >>> from robot_dynamics_ros.recordings import Recording
@@ -777,6 +784,7 @@ True
 """Public name → doctest."""
 
 AFTER_IDENTIFY = (
+    "find_torque_constants",
     "identify_each",
     "identify_recordings",
     "plot_joint",

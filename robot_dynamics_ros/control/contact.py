@@ -48,17 +48,17 @@ def contact_wrench(
     length: float = LENGTH,
     threshold: float = THRESHOLD,
 ) -> tuple[Array, float]:
-    """The wrench on a link that explains external joint efforts best.
+    """The wrench on a link that fits external joint efforts best, by damped least squares.
 
-    Damped least squares of Jᵀ f = ``effort``.  What the joints cannot feel in this pose (directions in which the
-    link cannot move) is returned as zero; close to that it is damped.
+    It solves Jᵀ f = ``effort``.  Components that the joints cannot feel in this pose (directions in which the
+    link cannot move) are returned as zero; near such a pose they are damped.
 
     Args:
         q: (n,) configuration.
-        link: where the contact is taken to be: at this link's origin.
+        link: the link in contact; the contact is assumed at its origin.
         effort: (n,) external joint efforts, e.g. ``MomentumObserver.effort``.
         force_only: a pure force, without moment; three unknowns instead of six.
-        length: m, weighs moments against forces.
+        length: m, converts moments to forces for the fit.
         threshold: ratio of eigenvalues of the weighted J Jᵀ below which damping sets in.
 
     Returns:
@@ -88,12 +88,12 @@ def in_link_axes(pose: Array, f: Array) -> Array:
 
 
 class ContactEstimate:
-    """The same in a control cycle, where the link stays and the efforts come from the controller's observer.
+    """Estimate of the contact wrench on one link, from the controller's observer, in every control cycle.
 
     Attributes:
-        link: where the contact is taken to be: at this link's origin.
+        link: the link in contact; the contact is assumed at its origin.
         wrench: (6,) [moment; force] that the surroundings exert, about the link's origin, in the link's frame.
-        enabled: whether the controller is to keep it up to date.
+        enabled: whether the controller updates it.
     """
 
     def __init__(self, model: RobotModel, link: str) -> None:

@@ -70,26 +70,26 @@ class JointController:
         model: the robot, payload excluded.
         law: see :mod:`robot_dynamics_ros.control.laws`.
         mode: a :class:`Mode`.
-        fault: why the controller stopped for good; cleared by :meth:`activate`.
-        safe_reason: why the mode is, or was last, SAFE.
-        jump: what is wrong with the last state if it was dropped because it cannot follow from the one before.
+        fault: reason for a permanent stop; cleared by :meth:`activate`.
+        safe_reason: reason why the mode is SAFE, or was the last time.
+        jump: the reason if the last state was dropped because it cannot follow from the one before.
         reference: (3, n) desired position, velocity, acceleration.
         error: (2, n) desired minus measured position (the short way round for continuous joints) and velocity.
-        effort: (n,) total effort asked of the joints after the guards, gravity included whoever supplies it.
-        command: (n,) what is to be sent: ``effort``, less g(q) where the robot adds it.
+        effort: (n,) total effort of the joints after the guards, gravity included even if the robot compensates it.
+        command: (n,) the command to send: ``effort``, minus g(q) if the robot adds it.
         wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
             in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
         current: whether the last :meth:`update` was a cycle (not a state that was dropped, or a safe command).
         compiled: whether the last cycle ran in machine code (see
             :class:`~robot_dynamics_ros.control.compiled_cycle.CompiledCycle`) and not statement by statement.
-        want_wrenches: set to False to save computing them.
-        want_efforts: set to False to save estimating external efforts where nothing here needs them (a collision flag,
-            a contact); set again, the estimate starts afresh.
-        counts: cause → how often, for the life of the controller.
+        want_wrenches: set to False to skip their computation.
+        want_efforts: set to False to skip the estimate of external efforts, if nothing here needs it (a collision flag,
+            a contact); when set to True again, the estimate restarts.
+        counts: cause → number of times since the controller was made.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
         collision: collision flag on top of it, or ``None``.
         contact: the wrench on a link that explains them, or ``None``; see :class:`ContactEstimate`.
-        flange: load that the tool puts on the arm, or ``None``; see :class:`FlangeLoad`.
+        flange: load that the tool exerts on the arm, or ``None``; see :class:`FlangeLoad`.
     """
 
     def __init__(

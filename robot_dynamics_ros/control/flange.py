@@ -30,13 +30,13 @@ class FlangeLoad:
     """Load on the arm at a joint.
 
     Attributes:
-        joint: where the arm ends and the tool begins; fixed or moving.
+        joint: the joint between arm and tool; fixed or moving.
         frame: the link about whose origin and in whose axes the load is given.
-        subtract: whether weight and inertia of what the joint carries are taken off, so that contact remains.
+        subtract: whether weight and inertia of everything that the joint carries are subtracted; contact then remains.
         contact: ``"estimated"`` from joint efforts, or ``"known"``: the known external wrenches on the links that the
             joint carries.
-        load: (6,) [moment; force] that the tool puts on the arm, about the origin and in the axes of ``frame``.
-        enabled: whether a controller is to keep it up to date.
+        load: (6,) [moment; force] that the tool exerts on the arm, about the origin and in the axes of ``frame``.
+        enabled: whether a controller updates it.
     """
 
     def __init__(

@@ -19,9 +19,9 @@ __all__ = ["Friction"]
 class Friction:
     """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
-    F is what a motor must give to keep the joint at speed v; friction itself acts with −F on the joint.  The step at
-    zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  It must stay
-    below the true friction at all speeds, or it pushes; ``scaled`` makes it smaller.
+    F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
+    zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  F must stay
+    below the true friction at all speeds, otherwise it drives the joint; ``scaled`` makes it smaller.
 
     Attributes:
         viscous: (n,) N m s/rad or N s/m.

@@ -32,12 +32,12 @@ class GuardSettings:
         effort_limit: (n,) or one number, N m or N; the smaller of it and the URDF's counts; ``None``: the URDF's.
         effort_scale: factor on the effort limits (derating), 0 to 1.
         effort_rate: (n,) or one number, N m/s or N/s; ``None`` or infinite: not limited.
-        position_margin: rad or m; the soft zone inside each position limit, in which the allowed speed towards the
+        position_margin: rad or m; the soft zone inside each position limit, where the allowed speed towards the
             limit falls linearly to zero.  It is narrowed to a quarter of the joint's range.  Before the zone, speed is
-            limited to what ``max_deceleration`` takes off in time.
+            limited so that ``max_deceleration`` can stop the joint in time.
         zone_rate: 1/s; the allowed speed towards a limit is this times the distance to it.
         velocity_scale: factor on the URDF's velocity limits.
-        braking_rate: 1/s; how hard an excess of speed is braked: an effort of inertia × rate × excess.
+        braking_rate: 1/s; a joint that is too fast is braked with the effort inertia × rate × excess of speed.
         max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity limit in 0.25 s.
     """
 
@@ -141,11 +141,11 @@ class Guards:
     """The limits of one robot, applied in order: motion, rate, size.
 
     Attributes:
-        effort_limit, velocity_limit, deceleration, margin: (n,) what is in force.
-        counts: cause → how often a joint was touched.
+        effort_limit, velocity_limit, deceleration, margin: (n,) the limits in use.
+        counts: cause → number of times that an effort was limited.
         cut: whether anything was cut since :meth:`begin`.
         near: (n,) which joints :meth:`near_limits` found near a limit.
-        saturated: (n,) sign of the last command's excess over what was let through, 0 where nothing was cut.
+        saturated: (n,) sign of the part that was cut from the last command, 0 where nothing was cut.
     """
 
     def __init__(

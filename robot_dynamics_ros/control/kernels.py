@@ -136,7 +136,7 @@ class BalanceKernel:
 class Kernels:
     """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
-    What is asked for later (a link, some joints) is compiled when it is asked for first: ask before the cycle starts.
+    Functions of a link or of some joints are compiled at their first use: call them once before the cycle starts.
 
     Attributes:
         model: the robot.

@@ -60,7 +60,7 @@ def linearize(
     Args:
         q: (..., nq) configuration.
         v: (..., nv) velocity; rest if not given.
-        tau: (..., nv) efforts; if not given those that keep the robot unaccelerated, friction apart.
+        tau: (..., nv) efforts; if not given, those at which the robot does not accelerate, without friction.
         external: link name → (..., 6) wrench, as everywhere; it keeps its components in the link's axes.
         viscous: include the joints' viscous friction ``model.damping``, which the simulator has.
         inputs: joints that are driven, in the order of u; all if not given.
@@ -72,7 +72,7 @@ def linearize(
 
     Raises:
         ArgumentError: wrong shapes, numbers that are not finite, a joint named twice.
-        UnknownNameError: a joint or link that is not there.
+        UnknownNameError: the robot has no such joint or link.
 
     >>> import robot_dynamics_ros as rd
     >>> A, B = rd.linearize(rd.limb(2), [0.0, 0.0])
@@ -166,7 +166,7 @@ def _with_motors(A: Array, B: Array, table: Any) -> tuple[Array, Array]:
 
 
 def discretize(A: Any, B: Any, dt: float) -> LinearModel:
-    """The same system sampled every ``dt`` seconds, its input held in between: exact.
+    """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
 
     Args:
         A, B: (nx, nx), (nx, nu).

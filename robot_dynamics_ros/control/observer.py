@@ -29,7 +29,7 @@ class MomentumObserver:
 
     Attributes:
         gain: (n,) K, 1/s.
-        friction: taken for known if given.
+        friction: known friction, subtracted if given.
         effort: (n,) the estimate, positive along the joint's positive direction, N m or N.
     """
 
@@ -85,7 +85,7 @@ class MomentumObserver:
 
 
 class CollisionMonitor:
-    """A flag that rises when an external effort stays above its threshold, and falls below half of it.
+    """A collision flag: rises when an external effort stays above its threshold, falls when all are below half of it.
 
     Attributes:
         threshold: (n,) N m or N; infinite: the joint is not watched.

@@ -26,28 +26,28 @@ class ControllerOptions:
     Attributes:
         joints: the joints to command, by name; ``None``: all of the model's.  The others get zero effort, their
             reference follows their measured state.
-        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others go on as they were.
+        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others continue their motion.
         allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still stops there).
         gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own: exactly g(q) of the
-            robot without payload is then taken off the command.
-        safe_command: "zero" or "gravity" (hold against gravity at the last known position): what goes out when the
-            state is stale or a fault is met.
+            robot without payload is then subtracted from the command.
+        safe_command: "zero" or "gravity" (hold against gravity at the last known position): the command when the
+            state is stale or a fault occurs.
         state_timeout: s without a joint state after which the state is stale.
         stream_timeout: s without a streamed set-point after which the arm is brought to a stop.
         wrench_timeout: s after which an external wrench is forgotten.
         blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
-        max_state_jump: rad or m; how far a joint may be from where its speed can have brought it since the state before;
-            a state that is farther off is not believed, and taken as a new beginning after ``state_timeout``; 0: all are.
+        max_state_jump: rad or m; largest difference of a position from the one that the joint's speed explains;
+            a state beyond it is dropped, after ``state_timeout`` accepted as a new start; 0: all are accepted.
         max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
         trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
         wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (what the commanded
             effort gives by the model), "reference", "measured_effort" (forward dynamics of the measured effort), or
             "differentiated" (filtered derivative of the measured velocity).
         differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
-        collision_reaction: what a collision flag brings about: "none", "hold", or "gravity" (the arm gives way).
+        collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm gives way).
 
     Raises:
-        ArgumentError: a word that is none of the choices, a time or length out of range.
+        ArgumentError: a word that is not one of the choices; a time or length out of range.
     """
 
     joints: tuple[str, ...] | None = None

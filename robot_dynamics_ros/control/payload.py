@@ -26,7 +26,7 @@ class Payload:
         inertia: (3, 3) rotational inertia about its centre of mass, link-frame axes, kg m²; zero: a point mass.
 
     Raises:
-        ArgumentError: a mass that is negative or not finite, an inertia that no rigid body has.
+        ArgumentError: a mass that is negative or not finite; an inertia that is physically impossible.
     """
 
     link: str

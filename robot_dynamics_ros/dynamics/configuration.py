@@ -31,7 +31,7 @@ def random_configuration(
     size: tuple[int, ...] | int = (),
     reach: float = np.pi,
 ) -> Array:
-    """Configurations drawn evenly from within the position limits.
+    """Random configurations, uniform within the position limits.
 
     Args:
         seed: seed or generator, for repeatable draws.
@@ -63,7 +63,7 @@ def clamp_to_limits(model: RobotModel, q: Any) -> Array:
 
 
 def integrate(model: RobotModel, q: Any, dv: Any, out: np.ndarray | None = None) -> np.ndarray:
-    """q ⊕ dv: where the robot gets by moving with constant velocity ``dv`` for one second.
+    """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
 
     Args:
         q: (..., nq).

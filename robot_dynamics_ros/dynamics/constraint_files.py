@@ -30,7 +30,7 @@ __all__ = ["load_constraints"]
 
 
 def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = None) -> Constraints:
-    """Constraints from a file that lies beside the URDF: YAML, or MJCF.
+    """Constraints from a YAML or MJCF file.
 
     ::
 

@@ -166,7 +166,7 @@ def rolling_constraint(
     point_on_plane: Any = (0, 0, 0),
     normal: Any = (0, 0, 1),
 ) -> Constraint:
-    """A disc (or a ball, without ``axis``) rolls on a plane and neither slips nor leaves it: three rows.
+    """A disc (or a ball, without ``axis``) that rolls on a plane without slip or lift-off: three rows.
 
     λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
 
@@ -193,14 +193,14 @@ class ConstrainedMotion(NamedTuple):
 
 @dataclass(frozen=True)
 class ConstraintReport:
-    """How constraints stand at one configuration.
+    """Rank, mobility and residual of constraints at one configuration.
 
     Attributes:
         rows, rank: number of rows, and of independent ones.
         mobility: degrees of freedom left, nv − rank.
         redundant: names of constraints with rows that depend on those of constraints before them or of their own.
-        singular_values: (rows,) of K with rows and columns as they are, largest first.
-        singular: the rank here is below what it is nearby, so the loop can move in ways it cannot elsewhere.
+        singular_values: (rows,) of K, not scaled, largest first.
+        singular: the rank is lower here than nearby, so the loop can move in additional directions.
         residual: (rows,) φ.
     """
 
@@ -226,7 +226,7 @@ class Constraints:
 
     Args:
         model: the robot.
-        constraints: what is constrained.
+        constraints: the constraints.
         reference: (nq,) configuration that points, axes and lengths that are left out are taken from; neutral if not
             given.
 
@@ -235,7 +235,7 @@ class Constraints:
 
     Raises:
         UnknownNameError: no such link or joint.
-        ArgumentError: geometry that makes no sense; two constraints of one name.
+        ArgumentError: geometry that is impossible; two constraints with the same name.
     """
 
     def __init__(self, model: RobotModel, constraints: Iterable[Constraint], *, reference: Any = None) -> None:

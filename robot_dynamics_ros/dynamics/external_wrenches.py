@@ -43,7 +43,7 @@ def _table(model: RobotModel) -> dict[str, tuple[int, Array | None]]:
 
 
 class WrenchGatherer:
-    """Brings wrenches on links into the arrays that compiled functions take, without allocating: for a control cycle.
+    """Converts wrenches on links to the arrays of compiled functions, without allocating memory: for a control cycle.
 
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.load_robot("six_axis")
@@ -53,7 +53,7 @@ class WrenchGatherer:
     >>> efforts(np.zeros(6), gatherer.gather(held, wrenches), tau) is tau
     True
 
-    Not for several threads at once; each makes its own.
+    An object serves one thread; each thread makes its own.
     """
 
     __slots__ = ("_moved", "_table", "model")

@@ -28,7 +28,7 @@ def forward_dynamics(
     base: Any = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): how the robot accelerates under given efforts.
+    """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): the accelerations that given efforts cause.
 
     Returns:
         (..., nv) accelerations, rad/s² or m/s².

@@ -37,9 +37,9 @@ def inverse_dynamics(
     base: Any = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that make the robot move so.
+    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts for a motion.
 
-    Joint friction is no part of it; rotor inertia is.
+    It includes rotor inertia, but not joint friction.
 
     Returns:
         (..., nv) efforts, N m or N.
@@ -54,7 +54,7 @@ def inverse_dynamics(
 def bias_forces(
     model: RobotModel, q: Any, v: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts that leave every joint unaccelerated.
+    """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates.
 
     Returns:
         (..., nv) efforts, N m or N.
@@ -83,7 +83,7 @@ def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) 
 
 
 def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.ndarray | None = None) -> np.ndarray:
-    """Σ Jᵀ f_ext: what wrenches from the surroundings do at the joints.
+    """Σ Jᵀ f_ext: the efforts that external wrenches cause at the joints.
 
     Returns:
         (..., nv) efforts, N m or N.

@@ -37,7 +37,7 @@ class InverseKinematics:
     """Result of :func:`inverse_kinematics`; the leading dimensions are those of the poses asked for.
 
     Attributes:
-        q: (..., nq) the configuration that comes nearest, within the limits.
+        q: (..., nq) the configuration nearest to the pose, within the limits.
         position_error: (...) distance left, m.
         rotation_error: (...) angle left, rad; 0 where the orientation was free.
         reached: (...) whether both errors are within the tolerances.
@@ -67,13 +67,16 @@ def inverse_kinematics(
     length: float = 1.0,
     seed: int = 0,
 ) -> InverseKinematics:
-    """Configurations that put a link, or a tool on it, where it is wanted.
+    """Configurations in which a link, or a tool on it, has a given pose.
 
-    Each guess is led by Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with e = [2 sin(φ/2) u; position] still missing (φ about the axis u), J
-    the geometric Jacobian in world axes, W squared weights, D the diagonal of JᵀWJ; λ shrinks where the error fell and
-    grows where it did not (Levenberg and Marquardt).  Joints at a limit that would go on beyond it are left out of the
-    step.  ``start`` counts if it arrives; else the first of several random guesses that does, among those that arrive with
-    it the one nearest to ``start``; where none arrives, the guess that comes nearest to the pose.
+    Each iteration makes the step Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with the remaining error e = [2 sin(φ/2) u; position] (φ about
+    the axis u).  J is the geometric Jacobian in world axes, W has squared weights, D is the diagonal of JᵀWJ.  λ shrinks
+    if the error fell, and grows if it did not (Levenberg and Marquardt).  Joints at a limit that would move beyond it are
+    left out of the step.
+
+    If ``start`` converges, the result is from ``start``.  Otherwise it is from the first of several random guesses that
+    converges; if several converge at the same time, from the one nearest to ``start``.  If none converges, the
+    result is the configuration nearest to the pose.
 
     A step is compiled for the robot and the link on first use.
 
@@ -86,7 +89,7 @@ def inverse_kinematics(
             random within the limits.
         tool: placement of the tool's frame in the link's, a :class:`Pose` or (4, 4) matrix.
         orientation: whether the orientation matters.
-        limits: whether position limits hold.
+        limits: whether to respect position limits.
         starts: how many guesses to try at most; the later ones only for poses that no earlier one has reached.
         iterations: steps from each guess at most.
         position_tolerance, rotation_tolerance: m and rad.
@@ -97,7 +100,7 @@ def inverse_kinematics(
         :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and the errors left.
 
     Raises:
-        ArgumentError: a pose that is none, a guess of the wrong shape.
+        ArgumentError: not a pose; a guess of the wrong shape.
         UnknownNameError: there is no such link.
 
     Source: Nakamura and Hanafusa, *Inverse kinematic solutions with singularity robustness for robot manipulator control*,

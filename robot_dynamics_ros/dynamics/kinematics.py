@@ -71,7 +71,7 @@ def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
 def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
     """[ω̇; acceleration of the origin] of all links, in world axes, in the order of ``model.link_names``.
 
-    Accelerations of points as an observer in the world measures them; gravity is no part of them.
+    Accelerations of points as an observer in the world measures them, without gravity.
 
     Returns:
         (..., nl, 6) rad/s² and m/s².

@@ -19,7 +19,7 @@ __all__ = ["PointMotion", "motion"]
 
 @dataclass(frozen=True, eq=False)
 class PointMotion:
-    """Where a point of a link is and how it moves, as seen from a frame.
+    """Position, orientation and motion of a point of a link, as seen from a frame.
 
     Derivatives are those that an observer riding on the frame measures.  Vectors are in the axes asked for.
 

@@ -51,7 +51,7 @@ def rollout(
         smoothing_speed: s, rad/s or m/s; the smaller, the shorter a step friction asks for.
         stop_stiffness: of the stops at the position limits, N m/rad or N/m; 0 for no stops.
         stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
-        path: return all states on the way, the first and last included.
+        path: return the states of all steps, the first and last included.
 
     Returns:
         (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps + 1, nv).

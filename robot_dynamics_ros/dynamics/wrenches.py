@@ -159,7 +159,7 @@ def joint_wrench(
     base: Any = None,
     expressed_in: str = "child",
 ) -> Wrench:
-    """The wrench of one joint at one state, as a value that knows its point and frame.
+    """The wrench of one joint at one state, as a :class:`Wrench` with its point and frame.
 
     Args:
         joint: by name; fixed and mimic joints too.
@@ -196,7 +196,7 @@ def _one_state(
 
 @dataclass(frozen=True, eq=False)
 class WrenchBalance:
-    """The balance of wrenches on one link, as an observer who moves sets it up.
+    """The balance of wrenches on one link, in the frame of a moving observer.
 
     dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
 

@@ -206,7 +206,7 @@ def symbolic(
         expand: multiply everything out; else the equations are a list of steps, as the recursive algorithms take them,
             of a size that grows no faster than the robot.
         simplify: write each entry in the shortest form found.
-        max_terms: how many terms an expression may have.
+        max_terms: largest number of terms of an expression.
         motors: joint → :class:`~robot_dynamics_ros.model.motors.DCMotor`, for the electro-mechanical
             equations; the rotors' inertia is then in ``motors.M`` and not in ``M``.
         motor_symbols: whether the motors' constants are symbols, too.
@@ -215,7 +215,7 @@ def symbolic(
         BackendError: SymPy is not installed.
         ModelError: a floating joint, or no joint at all.
         TooLargeToExpand: a :class:`ModelError`; the robot is too large to multiply out.
-        UnknownNameError, ArgumentError: a symbol for something that is not there; names that clash or are keywords.
+        UnknownNameError, ArgumentError: a symbol for an unknown parameter; names that clash or are keywords.
 
     >>> import robot_dynamics_ros as rd
     >>> equations = rd.symbolic(rd.load_robot("two_link"), symbols="auto")

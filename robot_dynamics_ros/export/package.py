@@ -75,7 +75,7 @@ def export_code(
     rename: Mapping[str, str] | None = None,
     max_operations: int = MAX_OPERATIONS,
 ) -> ExportedCode:
-    """Source code of a robot's dynamics that needs no library of this package.
+    """Source code of a robot's dynamics that does not need this package at run time.
 
     The same arguments give the same bytes, on every run.
 

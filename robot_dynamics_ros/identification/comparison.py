@@ -25,11 +25,11 @@ class Comparison:
         t: (n,) s, from its start.
         q, v: (n, nv) smoothed motion, earlier by the delay of the efforts.
         measured: (n, nv) recorded efforts, N m or N.
-        prior: (n, nv) efforts of the robot as it was known, its friction included.
+        prior: (n, nv) efforts of the robot before the identification, its friction included.
         identified: (n, nv) efforts of the identified robot.
-        rigid: (n, nv) its efforts without those of joints: friction, offsets, rotors.
+        rigid: (n, nv) efforts of its bodies alone, without friction, offsets and rotors of the joints.
         parts: stretches without gaps.
-        check: root mean squares of all these, averaged over blocks, where joints are not too slow.
+        check: root mean squares of these, over blocks in which the joint is not too slow.
     """
 
     source: str

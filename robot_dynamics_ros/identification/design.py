@@ -45,10 +45,10 @@ class DesignSettings:
         harmonics: of the series; the fastest has the frequency harmonics / period.
         scale: share of the position range, velocity and acceleration limits that may be used, above 0 to 1.
         effort_scale: share of the effort limits.
-        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: what reaches the velocity limit in 0.25 s.
-        lower, upper: (n,) position limits, where narrower ones than the URDF's are wanted.
+        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: it reaches the velocity limit in 0.25 s.
+        lower, upper: (n,) position limits that are narrower than the URDF's.
         floor: m; origins of all moving links stay above this height (z of the world); ``None``: anywhere.
-        terms: the parameters of joints that are to be seen.
+        terms: the joint parameters that the motion must show.
         evaluations: motions tried.
         seed: of the random numbers.
     """

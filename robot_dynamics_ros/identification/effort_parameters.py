@@ -27,13 +27,13 @@ NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "sigmoid", "ro
 
 @dataclass(frozen=True, slots=True)
 class FrictionTerms:
-    """Which effects all joints have as parameters, beside those of the bodies.
+    """Joint effects that are identified as parameters, in addition to those of the bodies.
 
     Attributes:
         viscous: d in d·v.
         coulomb: F_c in F_c·tanh(v / smoothing).
-        offset: a constant, of a torque sensor or a current measurement that is off.
-        armature: rotor inertia in J·a; if not, the model's is taken for known.
+        offset: a constant error of a torque sensor or a current measurement.
+        armature: rotor inertia in J·a; if not, the model's is assumed to be correct.
         smoothing: (nv,) or one number, rad/s or m/s; ``None``: 0.5 % of the velocity limit (0.02 where there is none).
     """
 

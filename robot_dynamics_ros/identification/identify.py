@@ -47,7 +47,7 @@ AUTO = tuple(name for name in FRICTION if name != "sigmoid")
 
 @dataclass(frozen=True, slots=True)
 class IdentificationSettings:
-    """How to identify.
+    """Settings of an identification.
 
     Attributes:
         terms: which parameters the joints have.
@@ -56,18 +56,18 @@ class IdentificationSettings:
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
         block: s, over which rows are averaged.
-        slow: (nv,) or one number, rad/s or m/s: a joint slower than this counts as standing, and is not asked (it may
+        slow: (nv,) or one number, rad/s or m/s: a joint slower than this counts as standing, and is not used (it may
             stick); ``None``: 0.1 % of the velocity limit.
         delay: s, by which recorded efforts are late; ``None``: found from the data.
         confidence: of the intervals.
         tolerance: share, compared with fast random motion, below which a parameter counts as unseen.
-        unseen: "refuse" a motion that does not show every base parameter, or "keep" what it does not show as it was.
-        spread: how far a body may well be from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
+        unseen: "refuse" a motion that does not show every base parameter, or "keep" the prior values of the others.
+        spread: expected distance of a body from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
             ``None``: found from the data.
         currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents in any unit and sign, and
             this is joint → torque constant (N m or N at the joint for one unit), of the joints whose constant is known;
-            those of the others are found, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
-        plausibility: "refuse" recordings that do not fit the robot and results that no robot has, or "accept" them.
+            the others are estimated, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
+        plausibility: "refuse" recordings that do not fit the robot and impossible results, or "accept" them.
     """
 
     terms: FrictionTerms = dataclasses.field(default_factory=FrictionTerms)
@@ -122,23 +122,23 @@ class Identification:
 
     Attributes:
         prior: the robot as it was known.
-        model: the robot as it is: bodies that can exist, with viscous and Coulomb friction.
+        model: the identified robot: physically possible bodies, with viscous and Coulomb friction.
         friction: joint friction as a function of speed, for control: breakaway and Stribeck speed included where they
             were found.
         offset: (nv,) constant efforts, N m or N.
         base: base parameters with confidence intervals.
         full: all parameters, in the order of ``parameters``.
-        parameters, identifiable: the names of the parameters, the form of each joint's friction, and what of it shows.
+        parameters, identifiable: names of the parameters, form of each joint's friction, the part that the motion shows.
         delay: s, by which the recorded efforts are late.
         window: s, of the local polynomials that were used.
-        rms: (nv,) root mean square of what the result leaves unexplained of the block-averaged efforts, N m or N.
+        rms: (nv,) root mean square of the unexplained part of the block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
-        prediction_rms: (nv,) error of prediction: each twelfth of the recording from the others.
+        prediction_rms: (nv,) error of prediction: each twelfth of the recording is predicted from the others.
         simple_rms: (nv,) the same with Coulomb and viscous friction alone.
-        used: (nv,) share of the blocks that each joint moved in.
+        used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
-        notes: what a reader should know, in sentences.
+        notes: remarks for the reader, in sentences.
         torque_constants: where efforts were recorded as currents.
     """
 
@@ -218,13 +218,13 @@ def identify(
     """Identify inertial parameters and friction from recorded motion.
 
     Args:
-        model: the robot as far as it is known: its kinematics are taken for true, its inertias as a start.
-        t: (n,) times, s, at which the robot was in these states.  Stamps of a logger tell them less well:
+        model: the robot; its kinematics must be right, its inertias are the start values.
+        t: (n,) times, s, at which the robot was in these states.  Stamps of a logger are less exact:
             :func:`identify_recordings` repairs them.
         q: (n, nv) recorded positions.
         effort: (n, nv) recorded motor efforts, gravity included, N m or N.
         settings: the default ones if not given.
-        v: (n, nv) recorded velocities, used where they are better than those of the positions.
+        v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
 
     Raises:
         PoorExcitation: the motion does not show some base parameters; they are named.
@@ -267,7 +267,7 @@ def identify_each(
     workers: Workers = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Identification | RobotDynamicsError]:
-    """Identify a robot from each recording by itself, side by side where there are workers: arms of one kind, or one arm
+    """Identify a robot from each recording separately, in parallel if there are workers: arms of one kind, or one arm
     on several days.
 
     Args:
@@ -275,7 +275,7 @@ def identify_each(
         progress: called with (recordings done, recordings).
 
     Returns:
-        in their order what was found, or the error that a recording was refused with.
+        for each recording in order, the result, or the error with which it was refused.
     """
     tasks = [(model, recording, settings) for recording in recordings]
     return run_tasks(_one, tasks, workers, progress=progress)

@@ -102,12 +102,12 @@ def report_html(
     recordings: Sequence[Recording] = (),
     progress: Callable[[float], None] | None = None,
 ) -> str:
-    """One page without links to anything outside it.
+    """The report as one HTML page that needs no other file.
 
     Args:
         comparisons: with the recordings that it was identified from; the first is drawn, joint by joint.
         checks: with others; all are drawn.
-        recordings: what it was identified from, to say what was done to them.
+        recordings: those it was identified from, to report the changes made to them.
         progress: called with the share of the pictures drawn.
     """
     drawn = [*comparisons[:1], *checks]

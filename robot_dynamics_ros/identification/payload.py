@@ -47,7 +47,7 @@ class PayloadEstimate:
         mass_error: standard error of the mass, kg.
         com_error: (3,) standard errors of the centre of mass, m.
         inertia_error: (3, 3) standard errors of the inertia about the centre of mass, kg m²; infinite if not asked.
-        inertia_seen: whether the data show the inertia, and it is one that a body has.
+        inertia_seen: whether the data show the inertia, and it is physically possible.
         rms: (nv,) effort that remains unexplained, N m or N.
         delay: s, by which the efforts are late.
     """
@@ -84,12 +84,12 @@ def payload_motion(
 
     Args:
         link: that carries it.
-        q0: (nv,) where the arm is.
+        q0: (nv,) present configuration of the arm.
         span: (nv,) or one number, rad or m: how far each joint may move to either side.
-        duration: s, of two periods.
+        duration: s, for two periods.
         scale: share of the velocity limits.
-        lower, upper: (nv,) position limits, where narrower ones than the URDF's are wanted.
-        tries: motions compared; the one with the least uncertain mass and centre is taken.
+        lower, upper: (nv,) position limits that are narrower than the URDF's.
+        tries: number of motions compared; the one with the smallest errors of mass and centre is used.
         seed: of the random numbers.
 
     Returns:
@@ -97,7 +97,7 @@ def payload_motion(
         controllers take.
 
     Raises:
-        ArgumentError: ``q0`` outside the limits, or bounds that leave no room.
+        ArgumentError: ``q0`` outside the limits, or bounds that allow no motion.
     """
     n = model.nv
     q0 = as_input(q0, (), "q0")
@@ -257,7 +257,7 @@ def estimate_payload(
 def estimate_payload_at_rest(
     model: RobotModel, link: str, q: Any, effort: Any, *, friction: Friction | None = None
 ) -> PayloadEstimate:
-    """Estimate mass and centre of mass from poses at rest: gravity alone, no motion.
+    """Estimate mass and centre of mass from poses at rest.
 
     Dry friction may hold each joint with up to its breakaway effort in either direction; the stated errors include
     that.  Average over poses that were reached from both sides where the errors are too large.

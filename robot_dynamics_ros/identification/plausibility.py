@@ -29,7 +29,7 @@ _ONE_WAY = 0.01
 
 
 class Implausible(ArgumentError):
-    """A recording that does not fit the robot, or a result that no robot has."""
+    """A recording that does not fit the robot, or a result that is physically impossible."""
 
 
 def check_recording(model: RobotModel, motion: Motion, block: float) -> None:

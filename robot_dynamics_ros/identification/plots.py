@@ -58,7 +58,7 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
 
 
 def plot_joint(found: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Any:
-    """Draw one joint of a recording: measured and predicted efforts, what is left of them, its spectrum, the motion that
+    """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
     it was seen in, and friction, all before and after the identification.
 
     Args:

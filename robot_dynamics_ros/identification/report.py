@@ -23,7 +23,7 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
     """A report in plain text (Markdown tables): fit, friction, base parameters with intervals, bodies.
 
     Args:
-        recordings: what it was identified from, to say what was done to them.
+        recordings: those it was identified from, to report the changes made to them.
     """
     base = found.base
     seen = np.isfinite(base.standard_error)

@@ -70,7 +70,7 @@ class Motion:
         Args:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
-            v: (n, nv) recorded velocities, used where they are better than those of the positions.
+            v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
             window, order: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
             check: called with times and positions before anything is made of them.
 

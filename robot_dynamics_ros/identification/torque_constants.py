@@ -38,7 +38,7 @@ class TorqueConstants:
     Attributes:
         values: (nv,) N m or N at the joint for one unit of the recorded currents; negative where these have the other sign.
         error: (nv,) relative standard errors, 0 where given; most of it is that of the prior's masses, which all joints share.
-        given: (nv,) bool: not found but given.
+        given: (nv,) bool: the constant was given, not estimated.
     """
 
     values: Array
@@ -67,15 +67,15 @@ def find_torque_constants(
     """Find torque constants.
 
     Args:
-        model: the robot as it is known; its masses are taken to be right within a quarter, each.
-        motion: whose efforts are currents, in any unit.
+        model: the robot; each of its masses must be right within a quarter.
+        motion: a motion with currents as efforts, in any unit.
         given: joint → constant, where it is known.
         block: s, over which rows are averaged.
 
     Raises:
         UnknownNameError: no such joint.
         ArgumentError: a given constant that is zero or not finite.
-        Implausible: joints whose constants cannot be identified, because what they move weighs nothing in this motion.
+        Implausible: joints whose constants cannot be identified, because this motion does not load them.
     """
     nv, names, given = model.nv, model.joint_names, given or {}
     fixed = np.zeros(nv)
@@ -83,7 +83,12 @@ def find_torque_constants(
         if name not in names:
             raise UnknownNameError("joint", name, names, where="currents")
         if not (np.isfinite(value) and value != 0.0):
-            raise ArgumentError(f"{value!r} is no torque constant", where=f"currents, joint {name!r}", got=value)
+            raise ArgumentError(
+                f"{value!r} is no torque constant",
+                where=f"currents, joint {name!r}",
+                got=value,
+                remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
+            )
         fixed[names.index(name)] = 1.0 / value
     prior = inertial_parameters(model)
     shapes = [BodyShape(prior[10 * b : 10 * b + 10], 1e-6) for b in range(model.nb)]

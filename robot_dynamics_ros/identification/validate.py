@@ -21,9 +21,9 @@ class Validation:
 
     Attributes:
         effort: (nv,) of the recorded efforts.
-        prior: (nv,) of what the prior leaves unexplained.
-        identified: (nv,) of what the identified robot leaves unexplained.
-        noise: (nv,) what the identification found to be noise, for comparison.
+        prior: (nv,) of the efforts that the prior does not explain.
+        identified: (nv,) of the efforts that the identified robot does not explain.
+        noise: (nv,) noise that the identification found, for comparison.
     """
 
     effort: Array

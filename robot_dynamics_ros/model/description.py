@@ -275,15 +275,15 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotDescription:
-    """A whole robot as written down.
+    """The content of a robot description.
 
     Attributes:
         name: robot name.
         links, joints: in the order of the source.
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
         source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
-        findings: what its reader found odd but usable, one sentence each.
-        inertia_check: what to do about links that no rigid body is like, ``"error"``, ``"warn"`` or ``"repair"``
+        findings: unusual but usable things in the source, one sentence each.
+        inertia_check: treatment of physically impossible inertias, ``"error"``, ``"warn"`` or ``"repair"``
             (:mod:`robot_dynamics_ros.model.inertia_check`).
         path: the file it was read from, where relative mesh addresses start; ``""`` if it was no file.
     """

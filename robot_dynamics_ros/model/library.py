@@ -31,7 +31,7 @@ def robot_path(name: str) -> Path:
 
 
 def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
-    """The file that a person means, and the xacro arguments that follow it.
+    """The robot file that a text names, and the xacro arguments that follow it.
 
     Args:
         robot: a path, a ``file://`` or ``package://`` address, or the name of a robot that comes with the package;

@@ -89,7 +89,7 @@ class MotorTable:
 
 
 def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
-    """The robot with the rotors of its motors: N² J at their joints, in place of what was added there before.
+    """The robot with the rotors of its motors: N² J at their joints.  It replaces rotors that were added before.
 
     Raises:
         UnknownNameError, ArgumentError: see :func:`check_motors`.

@@ -50,12 +50,12 @@ class RobotModel:
 
     Attributes:
         name: robot name.
-        description: what the model was made from.
+        description: the description that the model was made from.
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame (identity unless set).
         joint_names: moving joints with coordinates of their own, in the order of ``q``.
         moving_joint_names: one per body, in body order; ``joint_names`` and the mimic joints.
-        fixed_joint_names: joints merged away.
+        fixed_joint_names: fixed joints; their links are merged into one body.
         link_names: all links, root first, in tree order.
         nq, nv: number of position and velocity coordinates.
         parent: (nb,) parent body of each body, −1 for the root body; always smaller than the body's own number.

@@ -201,14 +201,14 @@ def inertia_of_mesh_file(
 def combined_inertia(
     bodies: Iterable[Inertia | tuple[Inertia, Pose]], holes: Iterable[Inertia | tuple[Inertia, Pose]] = ()
 ) -> Inertia:
-    """Bodies joined into one, less what is hollow.
+    """Mass properties of several bodies as one, minus its holes.
 
     Args:
         bodies, holes: inertias, each alone or with its pose in the common frame; a hole has the density of what was
             taken out.
 
     Raises:
-        ArgumentError: the holes take away more than there is.
+        ArgumentError: the holes have more mass than the bodies.
 
     >>> tube = combined_inertia([inertia_of_cylinder(0.05, 1.0, density=2700)], [inertia_of_cylinder(0.04, 1.0, density=2700)])
     >>> round(tube.mass, 3)

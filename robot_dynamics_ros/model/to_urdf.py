@@ -17,9 +17,9 @@ _LARGEST = "1e+308"  # URDF has no infinity; load_urdf reads 1e300 and more as "
 def to_urdf(robot: RobotModel | RobotDescription) -> str:
     """URDF text of ``robot``: links, inertias, joints, limits, friction, mimics.
 
-    Numbers are written with all their digits.  Inertias stand about the centre of mass in link axes.  Armature
+    Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.  Armature
     becomes a transmission with Drake's ``<drake:rotor_inertia>``, initial positions a ``<ros2_control>`` element.
-    Visuals, collisions and the base placement are not part of a model, hence not of its URDF.
+    Visuals, collisions and the base placement are not part of a model, so the URDF lacks them.
     """
     robot = robot.description if isinstance(robot, RobotModel) else robot
     lines = ['<?xml version="1.0" encoding="utf-8"?>']

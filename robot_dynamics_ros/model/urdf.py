@@ -79,7 +79,7 @@ def load_urdf(
             fixed to them) that cannot exist; ``"repair"`` takes the nearest inertias that can, and says what it changed.
         armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
             ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
-            argument goes before them.
+            argument has precedence.
         xacro_arguments: arguments for a xacro file.
         missing_inertia: ``"from_geometry"`` gives links without ``<inertial>`` the mass properties of their collision
             (else visual) geometry at ``density``, kg/m³, and reports each; meshes need trimesh.  ``"keep"``: they have
@@ -87,7 +87,7 @@ def load_urdf(
         max_bytes: largest document accepted.
 
     Warns:
-        ModelWarning: once a load, with everything found that is odd but usable.
+        ModelWarning: once for each load, with everything that is unusual but usable.
 
     Raises:
         UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an inertia that cannot be
@@ -125,7 +125,7 @@ def parse_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> RobotDescription:
-    """The content of a URDF, checked element by element but not yet as a whole tree.  Arguments as :func:`load_urdf`."""
+    """The content of a URDF. Each element is checked, the whole tree is not.  Arguments as :func:`load_urdf`."""
     return _read(source, inertia_check, armature, xacro_arguments, max_bytes)[0]
 
 

@@ -36,7 +36,7 @@ class SmoothMotion:
         velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
         v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
             noise taken for granted.
-        notes: what a reader should know, in sentences.
+        notes: remarks for the reader, in sentences.
     """
 
     q: Array

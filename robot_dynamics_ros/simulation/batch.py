@@ -70,9 +70,9 @@ def monte_carlo(
         experiment: ``experiment(robot, number) -> {figure: value}``; usually a simulation of ``robot`` under a control
             law made for ``model``.  Errors of this package it raises are recorded; others end the batch.
         runs: how many.
-        seed: run k depends on ``seed`` and k alone, whatever runs beside it.
+        seed: run k depends only on ``seed`` and k.
         spread: see :func:`~robot_dynamics_ros.simulation.model_error.random_model_error`.
-        executor: runs experiments side by side (they must then be importable): a ``concurrent.futures.Executor``, or what
+        executor: runs experiments in parallel (they must be importable): a ``concurrent.futures.Executor``, or what
             opens one, as :func:`~robot_dynamics_ros.workers.on_processes` and
             :func:`~robot_dynamics_ros.workers.on_cluster` give: a lost worker then costs a retry. ``None`` runs them here,
             one after the other.  Results are the same.

@@ -31,7 +31,7 @@ __all__ = ["ConstrainedPlant"]
 
 
 class ConstrainedPlant(Plant):
-    """A robot with closed loops that moves: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by Moreau's midpoint step.
+    """A simulated robot with closed loops: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by Moreau's midpoint step.
 
     >>> import robot_dynamics_ros as rd
     >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
@@ -47,7 +47,7 @@ class ConstrainedPlant(Plant):
         dt: s that a step takes.
         stops: ``"rigid"`` (no rebound), :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops` or ``None``.
         limiter: clamp commands to the joints' effort limits.
-        q0, v0: where it starts; brought onto the constraints if they are not far off.
+        q0, v0: initial state; corrected to satisfy the constraints if it is near them.
         substeps, friction, motors, springs, contacts, user_effort, brake_effort, max_speed, compiled: as for
             :class:`~robot_dynamics_ros.simulation.plant.Plant`.
 

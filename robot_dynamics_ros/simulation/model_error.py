@@ -26,7 +26,7 @@ def robot_model_error(
     friction: Factor = 1.0,
     armature: Factor = 1.0,
 ) -> RobotModel:
-    """The robot with its figures multiplied; each factor a number for all, or a mapping of names (others 1).
+    """The robot with its parameters multiplied.  Each factor is one number, or a mapping of names (others 1).
 
     Args:
         model: the robot.
@@ -86,7 +86,7 @@ def random_model_error(
     friction: float = 0.0,
     armature: float = 0.0,
 ) -> RobotModel:
-    """A robot drawn at random around this one: every figure times exp(s z), z standard normal, s its spread.
+    """A random variation of a robot: every parameter times exp(s z), z standard normal, s its spread.
 
     Args:
         model: the robot.

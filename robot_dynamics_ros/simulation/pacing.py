@@ -41,13 +41,13 @@ class RealTimePacer:
     Args:
         period: duration of one step in simulated seconds.
         real_time_factor: simulated seconds per second of the clock; ``inf`` runs as fast as possible.
-        max_catch_up: longest delay that is made up for, in seconds of the clock.
-        max_burst: most steps handed out at once.
+        max_catch_up: longest delay whose steps are still computed, in seconds of the clock.
+        max_burst: largest number of steps returned by one call.
 
     Attributes:
-        steps: steps handed out since :meth:`start`.
-        late_steps: steps that were handed out after the next one was already due.
-        lost_ns: clock time given up by the catch-up policy, ns.
+        steps: number of steps returned since :meth:`start`.
+        late_steps: steps that were returned after the next one was already due.
+        lost_ns: clock time whose steps were skipped, ns.
         paused: whether the pacer is paused.
     """
 
@@ -166,7 +166,7 @@ class RealTimePacer:
 
 
 class Lockstep:
-    """One simulation step per command: the robot moves only on a command, so that runs repeat bit for bit.
+    """One simulation step per command.  The robot moves only on a command, so every run gives the same bits.
 
     Call :meth:`on_command` for every accepted command and do the number of steps it returns.
 
@@ -174,7 +174,7 @@ class Lockstep:
         steps_per_command: simulation steps that one command is held for.
 
     Attributes:
-        steps: steps handed out so far.
+        steps: number of steps returned so far.
         paused: while paused, commands are taken but no step is done; :meth:`single_step` does one.
     """
 

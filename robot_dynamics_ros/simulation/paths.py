@@ -22,7 +22,7 @@ __all__ = ["CenterOfMassPaths", "center_of_mass_paths"]
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMassPaths:
-    """Where the centres of mass of links go, in the world.
+    """Paths of the links' centres of mass in the world.
 
     Attributes:
         links: names.

@@ -43,14 +43,14 @@ _CHUNK = 100_000
 
 
 class Plant:
-    """A robot that moves.
+    """A simulated robot.
 
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
         integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.INTEGRATORS`) or an integrator object.
             ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
-            springs implicitly and are stable for any stiffness of theirs; all others locate every stick, slip and impact
+            springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
             inside the step and keep their order.
         substeps: integrator steps per control period; ``None``: one, or as many more (up to 20) as an explicit
             integrator needs to follow the joints' damping and springs.
@@ -70,11 +70,11 @@ class Plant:
         brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
             names (the others have no brake); infinite holds anything.
         q0, v0: initial state; the model's initial configuration (brought within the limits) and rest if not given.
-        max_speed: a joint faster than this has diverged, rad/s or m/s.
-        compiled: let machine code do whole steps of time stepping, where there is a compiler; else Python runs the same
-            statements, which gives the same but for rounding.
-        constraints: closed loops; use :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`, which knows their
-            forces, too.
+        max_speed: a joint faster than this counts as diverged, rad/s or m/s.
+        compiled: run whole steps of time stepping in machine code, if a compiler is installed; otherwise Python runs
+            the same statements, with the same results except for rounding.
+        constraints: closed loops; :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant` also gives their
+            forces.
 
     Attributes:
         t: time, s.
@@ -369,7 +369,7 @@ class Plant:
         Args:
             commands: (steps, nv), one for each period, or (nv,), held for all ``steps`` of them.
             external: wrenches on links, in their axes, held all the time; see :meth:`step`.
-            record: whether to return the states on the way.
+            record: whether to return the states of all steps.
 
         Raises:
             ArgumentError, UnknownNameError, SimulationError: see :meth:`step`; what was done before stays done.

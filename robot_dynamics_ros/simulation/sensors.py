@@ -20,7 +20,7 @@ __all__ = ["JointReading", "SensorSettings", "Sensors"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointReading:
-    """One message's worth of measurement.
+    """The measurements of one message.
 
     Attributes:
         t: when it was measured, s of simulated time.
@@ -35,7 +35,7 @@ class JointReading:
 
 @dataclass(frozen=True, slots=True)
 class SensorSettings:
-    """How the sensors err; the defaults are perfect ones.  Scalars, or one value per coordinate.
+    """Errors of the sensors; the defaults are perfect sensors.  Scalars, or one value per coordinate.
 
     Attributes:
         position_resolution: encoder step, rad or m; 0 is continuous.
@@ -47,7 +47,7 @@ class SensorSettings:
         effort_bias, effort_noise: constant error and standard deviation, N m or N.
         delay: transport delay, s.
         jitter: further delay, uniform between 0 and this, s; order is kept.
-        drop_probability: share of readings that never arrive.
+        drop_probability: share of readings that are lost.
         duplicate_probability: share of readings that arrive twice.
         seed: of the random generator.
     """
@@ -81,11 +81,11 @@ class SensorSettings:
 
 
 class Sensors:
-    """Measures, delays, loses and repeats.
+    """Simulated joint sensors: they measure, and delay, lose or repeat readings.
 
     Args:
         model: the robot.
-        settings: how the sensors err.
+        settings: errors of the sensors.
 
     Call :meth:`sample` after every simulation step (or every publishing period) and :meth:`deliver` for what has
     arrived by then.

@@ -19,22 +19,22 @@ __all__ = ["run_plants"]
 def run_plants(
     plants: Sequence[Plant], commands: Any, steps: int | None = None, *, record: bool = True
 ) -> PlantPath | None:
-    """Let every plant do the same number of control periods, on all processors.
+    """Advance all plants by the same number of control periods, on all processors.
 
-    Each moves as it would alone.  Machine code runs in parallel; plants that only Python can step take turns.
+    The results are those of single runs.  Machine code runs in parallel; plants that need Python run in sequence.
 
     Args:
         plants: N different plants of equal numbers of coordinates.
         commands: (N, steps, nv); or (N, nv), held for all ``steps``.
         steps: how many, if the commands do not say.
-        record: whether to return the states on the way.
+        record: whether to return the states of all steps.
 
     Returns:
         (N, steps, …) states, see :class:`PlantPath`.
 
     Raises:
-        ArgumentError: no plants, one given twice, unequal ones, commands of another shape.
-        SimulationError: the first plant that diverges; the others have done their steps.
+        ArgumentError: no plants, one given twice, plants of different size, commands of another shape.
+        SimulationError: a plant diverges; the first is named, and all others have done their steps.
     """
     plants = list(plants)
     if not plants or len({id(plant) for plant in plants}) < len(plants):

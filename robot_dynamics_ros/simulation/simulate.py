@@ -93,8 +93,8 @@ def simulate(
 
     Args:
         model: the robot.
-        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as a digital controller's are;
-            ``None`` leaves the motors without effort.  For an effort evaluated continuously, pass ``user_effort``.
+        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as in a digital controller;
+            ``None``: no effort.  For an effort evaluated continuously, pass ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
         constraints: closed loops of the robot; see :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.

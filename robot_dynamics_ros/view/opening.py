@@ -32,19 +32,19 @@ def view(
 
     Args:
         model: the robot.
-        what: a configuration (nq,) to be changed with sliders, the initial one if not given; or a motion: a run of
+        what: a configuration (nq,), which sliders change, the initial one if not given; or a motion: a run of
             ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n, nq).
-        reference: (n, nq) where the robot should have been, shown as a ghost.
+        reference: (n, nq) the desired motion, shown as a transparent robot.
         external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link axes.
-        urdf: where the geometry is, if the model was made or edited and so has none.
+        urdf: source of the geometry, for a model that was made or edited.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.
         open_browser: open the page at once.
-        report: called with (cause, sentence) for what a browser sends and is not taken; the log by default.
+        report: called with (cause, sentence) for input of a browser that is refused; the log by default.
 
     Returns:
-        the viewer, which goes on in the background: ``address`` to open, ``show(q)``, ``picture(path)``, ``wait()``,
+        the viewer, which continues in the background: ``address`` to open, ``show(q)``, ``picture(path)``, ``wait()``,
         ``close()``.
 
     Raises:

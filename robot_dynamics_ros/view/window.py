@@ -45,7 +45,7 @@ class Window:
         title: shown above the controls.
         host: address to listen on.  Anything but loopback lets others on the network see and move the robot.
         port: TCP port; the next free one if it is taken, any free one if 0.
-        report: called with (cause, sentence) for what a browser sends and is not taken; the log by default.
+        report: called with (cause, sentence) for input of a browser that is refused; the log by default.
 
     Attributes:
         server: the ``viser.ViserServer``.

@@ -31,7 +31,7 @@ def gain(default: Any = dataclasses.MISSING, *, size: int | None = None, optiona
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A frozen value, and a pure function from state and reference to efforts: :meth:`effort`.
+    """A control law: constant settings, and a pure function from state and reference to efforts, :meth:`effort`.
 
     A law of your own is a subclass with that one method; see :class:`~robot_dynamics_ros.control.workspace.Workspace`
     for what it is given.
@@ -42,8 +42,8 @@ class Law:
             then gets the acceleration ``a``, and the same pass gives the joint wrenches.
         straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
             NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
-            symbols and compiled.  A subclass says so anew.
-        tracks: whether the law drives the arm to its reference; one that does not leaves the arm to be led by hand.
+            symbols and compiled.  A subclass must set it again.
+        tracks: whether the law drives the arm to its reference; if not, the arm can be moved by hand.
     """
 
     inverts_dynamics: ClassVar[bool] = False

@@ -24,7 +24,7 @@ __all__ = ["ComputedTorque", "FeedforwardPD", "GravityCompensation", "JointImped
 class ComputedTorque(Law):
     """τ = M(q) (q̈_d + Kd ė + Kp e + Ki z) + C q̇ + g + F.
 
-    With an exact model every joint's error obeys ë + Kd ė + Kp e + Ki z = 0, whatever the others do.
+    With an exact model every joint's error obeys ë + Kd ė + Kp e + Ki z = 0, independently of the other joints.
 
     Attributes:
         kp: 1/s², the square of the natural frequency.
@@ -58,7 +58,7 @@ class ComputedTorque(Law):
 class PDGravity(Law):
     """τ = Kp e + Kd ė + Ki z + g(q) + F.
 
-    Needs no inertia to be known; comes to rest at the reference from anywhere.
+    Needs only gravity, not the inertia; converges to the reference from every state.
 
     Attributes:
         kp: N m/rad or N/m.
@@ -88,12 +88,12 @@ class PDGravity(Law):
 class GravityCompensation(Law):
     """τ = g(q) − D q̇ + F(q̇): the arm floats and can be led by hand.
 
-    The reference plays no part.  The friction given should be less than the true one, say 0.7 of it
+    The reference is not used.  The friction given should be less than the true one, for example 0.7 of it
     (``Friction.scaled``), or the arm creeps.
 
     Attributes:
         damping: N m s/rad or N s/m.
-        friction: help against friction, at the measured speed.
+        friction: compensated at the measured speed.
     """
 
     straight_line: ClassVar[bool] = True
@@ -113,7 +113,7 @@ class GravityCompensation(Law):
 class FeedforwardPD(Law):
     """τ = M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d) + F(q̇_d) + Kp e + Kd ė + Ki z.
 
-    Inverse dynamics at the reference, which may be known ahead and is free of noise; the feedback is a plain PD.
+    Inverse dynamics is evaluated at the reference, which has no noise; the feedback is a PD law.
 
     Attributes:
         kp, kd, ki, i_clamp: as in :class:`PDGravity`.

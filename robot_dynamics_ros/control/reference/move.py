@@ -38,7 +38,7 @@ def plan_move(
 
     All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the shortest time for which
     velocity, acceleration and effort stay within their limits; the effort is found from inverse dynamics along
-    the move (friction included), whose terms in speed and acceleration go with 1/T².
+    the move, friction included.
 
     Args:
         model: joints of one degree of freedom each.
@@ -47,11 +47,11 @@ def plan_move(
         acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit in 0.25 s.
         effort_scale: share of the effort limits that may be used.
         duration: s, instead of the shortest; refused if that would break a limit.
-        samples: configurations along the move at which the effort is looked at.
+        samples: number of configurations along the move at which the effort is checked.
 
     Returns:
         A trajectory of two points (at 0 and T) with zero velocities and accelerations, which every quintic
-        interpolation, joint_trajectory_controller's included, turns into this very move.
+        interpolation, joint_trajectory_controller's included, turns into this move.
 
     Raises:
         ArgumentError: arguments out of range, of the wrong length, not finite, or beyond the position limits.

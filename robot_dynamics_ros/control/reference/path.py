@@ -15,9 +15,9 @@ __all__ = ["Path"]
 
 
 class Path:
-    """Piecewise polynomials of n joints; the last piece goes on for ever (it is a constant in every path made here).
+    """Piecewise polynomials of n joints; the last piece has no end (it is a constant in every path made here).
 
-    The coefficients never change; a path replaces another by being spliced onto it.
+    The coefficients never change; a new path is spliced onto the old one.
 
     Attributes:
         knots: ns, the start of each of the m pieces, strictly increasing.

@@ -22,7 +22,7 @@ class ResultCode(enum.IntEnum):
 
 
 class TrajectoryRejected(TrajectoryError):
-    """A trajectory that the controller will not follow.
+    """A trajectory that the controller refuses.
 
     Attributes:
         code: the reason as a :class:`ResultCode`.
@@ -61,10 +61,10 @@ class Goal:
     """One accepted trajectory; the controller keeps it up to date.
 
     Attributes:
-        start, end: when the controller leaves its earlier reference, and when the last point is due, ns.
+        start, end: times when the trajectory replaces the earlier reference, and when its last point is due, ns.
         status: see :class:`GoalStatus`.
-        code, text: the outcome, once ``status.done``; a success may carry a remark.
-        travel: (n,) how far each joint's reference moves, rad or m.
+        code, text: the outcome, once ``status.done``; a success may have a remark.
+        travel: (n,) distance that each joint's reference moves, rad or m.
     """
 
     __slots__ = ("code", "end", "start", "status", "text", "tolerances", "travel")

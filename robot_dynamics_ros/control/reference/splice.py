@@ -32,7 +32,7 @@ class JointTable:
     Attributes:
         names: the n joints, in the order of the path.
         commanded: (n,) which of them may be commanded.
-        continuous: (n,) which of them turn without end, so that angles differ by multiples of 2π.
+        continuous: (n,) which of them are continuous joints, whose angles repeat after 2π.
         lower, upper: (n,) position limits.
         fastest: (n,) velocity limits, or ``None``.
     """

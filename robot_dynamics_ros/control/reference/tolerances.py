@@ -20,7 +20,7 @@ __all__ = ["JointTolerance", "Tolerances", "Verdict", "check"]
 
 @dataclass(frozen=True, slots=True)
 class JointTolerance:
-    """A request for one joint, as in control_msgs/JointTolerance: 0 keeps the default, −1 lifts it.
+    """A request for one joint, as in control_msgs/JointTolerance: 0 keeps the default, −1 removes the tolerance.
 
     Attributes:
         position, velocity, acceleration: rad, rad/s, rad/s² (or m, …).
@@ -39,7 +39,7 @@ class Tolerances:
         path_position, path_velocity: (n,) largest error while moving.
         goal_position, goal_velocity: (n,) largest error at the end; goal_velocity is the largest speed that counts as
             stopped.
-        goal_time: s by which the goal may be late; 0: however long it takes.
+        goal_time: s by which the goal may be late; 0: no limit.
     """
 
     path_position: Array

@@ -185,7 +185,7 @@ def public_entry(model: RobotModel, name: str, options: Options, only: int | Non
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
-    """Make functions ready before they are needed, so that nothing is compiled when time matters.
+    """Compile functions before they are needed.
 
     Args:
         names: functions as for :func:`kernel`; the common ones if none are given.

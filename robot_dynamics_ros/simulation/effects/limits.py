@@ -103,7 +103,7 @@ class RigidStopTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompliantStops:
-    """Stops that yield: effort k p + c ṗ for a penetration p > 0, never pulling.
+    """Compliant stops: effort k p + c ṗ for a penetration p > 0; they never pull.
 
     Attributes:
         stiffness: k, N m/rad or N/m.

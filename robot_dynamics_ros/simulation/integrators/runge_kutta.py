@@ -137,7 +137,7 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
 
     Args:
         integrator: one of :data:`INTEGRATORS`, or an object with a ``step``.
-        options: tolerances and the like, for methods that have any.
+        options: of the method, for example tolerances.
 
     Raises:
         UnknownNameError: no integrator has that name.

@@ -18,7 +18,7 @@ __all__ = ["Contact", "ContactReader"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contact:
-    """Where two bodies touch.
+    """One contact between two bodies.
 
     Attributes:
         a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are nameless).

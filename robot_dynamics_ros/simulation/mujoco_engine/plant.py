@@ -68,7 +68,7 @@ class MujocoPlant:
         scene: the world: path or text of an MJCF document; ``None``: empty space.  It may name the robot's links as
             bodies or sites with the prefix ``robot/``.
         shapes: further primitives, in the world or on links.
-        geometry: by what the robot touches things: its ``"collision"`` elements, ``"visual"`` ones, or ``"none"``.
+        geometry: the robot's shapes for contact: its ``"collision"`` elements, its ``"visual"`` ones, or ``"none"``.
         urdf, directory: where to read that geometry from, if the model was made or edited, and where relative mesh
             addresses start; as for :func:`~robot_dynamics_ros.model.geometry.read_looks`.
         self_collision: links touch each other; pairs that do so at the start, and neighbours, never.
@@ -84,7 +84,7 @@ class MujocoPlant:
         constraints: closed loops of the robot; all kinds but rolling ones.
 
     Attributes:
-        m, data: MuJoCo's ``MjModel`` and ``MjData``, for what this class does not offer.
+        m, data: MuJoCo's ``MjModel`` and ``MjData``, for functions that this class lacks.
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
         command: (nv,) the command of the last step as given.
         links: links with geometry.

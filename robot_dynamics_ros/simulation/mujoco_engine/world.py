@@ -60,12 +60,12 @@ class WorldShape:
             between the centres of its ends); ellipsoid: three semi-axes; plane: none, it is infinite and its normal is z.
         position, rpy: (3,) m, (3,) rad: where it is in the world, or in the frame of ``link``; of a body that moves, where
             it starts.
-        mass: kg, spread evenly; such a body moves freely.  0: it stands still, or is part of its link.
+        mass: kg, evenly distributed; such a body moves freely.  0: the body is fixed, or part of its link.
         friction: Coulomb's coefficient against whatever touches it.
         link: the robot's link that it is fixed to; ``""``: none.
 
     Raises:
-        ArgumentError: a kind, size or number that makes no sense.
+        ArgumentError: an unknown kind, or an impossible size or number.
     """
 
     name: str

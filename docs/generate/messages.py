@@ -108,6 +108,17 @@ def messages() -> Iterator[Message]:
                 yield Message(part, kind, text, remedy)
 
 
+def implied(text: str) -> str:
+    """Remedy of a message that says what was expected, or how a value must be; empty if it says neither."""
+    if match := re.search(r"\bexpected (.+?)(?:, got .*)?$", text):
+        return f"Give {match[1]}."
+    if match := re.search(r"\bmust be ((?:an?|three) [^;]+)$", text):
+        return f"Give {match[1]}."
+    if (match := re.search(r"\bmust (not )?be ([^;]+)$", text)) and " and the " not in match[2]:
+        return f"Give a value that is {match[1] or ''}{match[2]}."
+    return ""
+
+
 def cell(text: str) -> str:
     """As it can stand in a table."""
     return re.sub(r"([|*_\[\]`])", r"\\\1", " ".join(text.split())).replace("<", "&lt;")
@@ -121,7 +132,7 @@ def page() -> str:
         rows = [m for m in found if m.part == part]
         if rows:
             lines += [f"\n## {title}\n", "| message | remedy | class |", "|---|---|---|"]
-            lines += [f"| {cell(m.text)} | {cell(m.remedy) or SAID} | `{m.kind}` |" for m in rows]
+            lines += [f"| {cell(m.text)} | {cell(m.remedy or implied(m.text)) or SAID} | `{m.kind}` |" for m in rows]
     return "\n".join(lines) + "\n"
 
 

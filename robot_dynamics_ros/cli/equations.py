@@ -293,7 +293,9 @@ def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
                 ) from None
         for key, word in (("R", "resistance"), ("kt", "torque_constant")):
             if word not in values:
-                raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text)
+                raise ArgumentError(
+                    f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=f"Add {key}=VALUE."
+                )
         if joint in motors:
             raise ArgumentError(
                 f"joint {joint!r} has two motors", where="--motor", got=text, remedy="Give each joint one motor."

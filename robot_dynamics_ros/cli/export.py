@@ -125,7 +125,7 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
     for name in ("functions", "link", "symbols", "symbol", "motor"):
         if getattr(options, name):
             raise ArgumentError(
-                "does not go with --lang ros2_control, which takes the functions that its controller needs",
+                "cannot be combined with --lang ros2_control, which chooses the functions of its controller",
                 where=f"--{name}",
                 remedy="Leave it out.",
             )

@@ -131,10 +131,10 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options)
     if options.observer and not options.balance:
         raise ArgumentError(
-            "there is no balance to see from there",
+            "an observer needs a balance",
             where="--observer",
             got=options.observer,
-            remedy="Name the joint whose wrench is to be taken apart: --balance JOINT.",
+            remedy="Name the joint whose wrench is split into parts: --balance JOINT.",
         )
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     settings = Settings(

@@ -682,7 +682,7 @@ class JointController:
         return self.command if self.mode is Mode.SAFE else None
 
     def excuse(self, t: int, gap: int) -> None:
-        """The next state, of time ``t``, comes late because this process was held up for ``gap`` ns, not the robot.
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
 
         Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
         stopped where it is, and goals end with this reason.
@@ -693,7 +693,7 @@ class JointController:
         if gap <= 2 * self._watchdog.timeout:
             self._watchdog.excuse(t)
         else:
-            self._abort_goals(f"the controller's process was held up for {gap / NANOSECONDS:.3f} s")
+            self._abort_goals(f"the controller's process was delayed by {gap / NANOSECONDS:.3f} s")
 
     # -- references ----------------------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Friction:
                 f"breakaway {b[i]:g} of joint {i} lies below its Coulomb friction {c[i]:g}",
                 where="friction breakaway",
                 got=breakaway,
-                remedy="Sticking holds at least as much as sliding.",
+                remedy="Give a breakaway friction of at least the Coulomb friction.",
             )
         return cls(
             model.damping if viscous is None else per_joint(viscous, n, "friction viscous"),

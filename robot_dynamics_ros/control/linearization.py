@@ -208,9 +208,13 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, *, discrete: bool = False) -> Array:
     A, B = _checked(A, B)
     Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R")
     if np.linalg.eigvalsh(Q)[0] < -1e-12 * max(1.0, np.abs(Q).max()):
-        raise ArgumentError("must be positive semi-definite", where="Q", got=Q)
+        raise ArgumentError(
+            "must be positive semi-definite", where="Q", got=Q, remedy="Give weights of which none is negative."
+        )
     if np.linalg.eigvalsh(R)[0] <= 0.0:
-        raise ArgumentError("must be positive definite", where="R", got=R)
+        raise ArgumentError(
+            "must be positive definite", where="R", got=R, remedy="Give a positive weight to every input."
+        )
     try:
         if discrete:
             P = solve_discrete_are(A, B, Q, R)
@@ -250,5 +254,7 @@ def _weight(W: Any, n: int, name: str) -> Array:
         raise ArgumentError(f"expected ({n}, {n}) or ({n},), got {W.shape}", where=name)
     check_finite(**{name: W})
     if np.abs(W - W.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(W).max(initial=0.0)):
-        raise ArgumentError("must be symmetric", where=name, got=W)
+        raise ArgumentError(
+            "must be symmetric", where=name, got=W, remedy=f"Give ({name} + {name}.T) / 2, or a diagonal."
+        )
     return (W + W.T) / 2.0

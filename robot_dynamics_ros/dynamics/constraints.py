@@ -71,7 +71,9 @@ class Constraint:
 
 def _made(kind: str, name: str, a: str, b: str, **given: Any) -> Constraint:
     if not isinstance(name, str) or not name:
-        raise ArgumentError("every constraint needs a name", where=f"{kind} constraint", got=name)
+        raise ArgumentError(
+            "every constraint needs a name", where=f"{kind} constraint", got=name, remedy="Give it a name."
+        )
     numbers = []
     for word, value in given.items():
         if value is None:
@@ -328,7 +330,7 @@ class Constraints:
             norm.
 
         Raises:
-            ConstraintError: ``a`` breaks the constraints, or the actuated joints cannot bring this motion about.
+            ConstraintError: ``a`` breaks the constraints, or the actuated joints cannot cause this motion.
         """
         model = self.model
         whole = np.asarray(inverse_dynamics(model, q, v, a, external=external))
@@ -537,7 +539,7 @@ def _shared(whole: Array, K: Array, driven: Any) -> tuple[Array, Array]:
         left = np.abs(K[:, passive].T @ x - whole[passive]).max(initial=0.0)
         if left > 1e-7 * (1.0 + np.abs(whole).max(initial=0.0)):
             raise ConstraintError(
-                f"the actuated joints cannot bring this motion about: {left:.3g} N m or N are missing",
+                f"the actuated joints cannot cause this motion: {left:.3g} N m or N are missing",
                 where="actuated",
                 got=None,
                 remedy="Actuate another joint, or move away from the singular configuration.",

@@ -114,7 +114,7 @@ def traced(model: RobotModel, request: Request, *, where: str, largest: int = LA
         if size <= largest:
             return found
     raise ArgumentError(
-        f"{request.name} is not to be had for {model.name!r}: written out it would take some {size} operations",
+        f"{request.name} is not available for {model.name!r}: written out it would take some {size} operations",
         where=where,
         got=request.name,
         remedy="Use the function of the same name of robot_dynamics_ros itself, on NumPy arrays.",

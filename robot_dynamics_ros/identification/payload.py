@@ -104,7 +104,11 @@ def payload_motion(
     if q0.shape != (n,) or not np.isfinite(q0).all():
         raise ArgumentError(f"expected {n} finite numbers, got {q0!r}", where="q0", got=q0)
     if not (duration > 1.0 and 0.0 < scale <= 1.0 and tries >= 1):
-        raise ArgumentError("needs more than a second, and a share of the limits from 0 to 1", where="payload motion")
+        raise ArgumentError(
+            "needs more than a second, and a share of the limits from 0 to 1",
+            where="payload motion",
+            remedy="Give a duration above 1 s, a scale above 0 to 1, and at least one try.",
+        )
     reach = per_joint(span, n, "span")
     low = np.maximum(np.maximum(model.lower, -np.inf if lower is None else np.asarray(lower, dtype=float)), q0 - reach)
     high = np.minimum(np.minimum(model.upper, np.inf if upper is None else np.asarray(upper, dtype=float)), q0 + reach)

@@ -175,5 +175,7 @@ def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: b
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         kind = "finite and not negative" if zero else "finite and positive"
-        raise ArgumentError(f"entry {at} is {array[at]!r}, but has to be {kind}", where=where, got=values)
+        raise ArgumentError(
+            f"entry {at} is {array[at]!r}, but has to be {kind}", where=where, got=values, remedy=f"Correct entry {at}."
+        )
     return array

@@ -58,6 +58,6 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
             f"no description came within {timeout:g} s",
             where=f"topic {topic!r}",
             got=topic,
-            remedy="See that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file.",
+            remedy="Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file.",
         )
     return received[-1]

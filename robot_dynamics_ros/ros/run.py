@@ -110,7 +110,7 @@ def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: 
         where = traceback.extract_tb(error.__traceback__)[-1]
         report(
             "unexpected_error",
-            f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: {error}; going on",
+            f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: {error}; the node continues",
         )
 
 

@@ -84,7 +84,7 @@ def access_of(names: Sequence[str], *, domain: int | None = None, timeout: float
                     f"not all nodes have settled after {timeout:g} s",
                     where="access rules",
                     got=missing,
-                    remedy=f"Not seen: {', '.join(missing)}." if missing else "Their topics go on changing.",
+                    remedy=f"Not seen: {', '.join(missing)}." if missing else "Their topics still change.",
                 )
             time.sleep(0.05)
     finally:

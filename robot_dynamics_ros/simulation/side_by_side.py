@@ -41,7 +41,12 @@ def run_plants(
         raise ArgumentError("expected one or more different plants", where="plants", got=len(plants))
     sizes = {(plant.model.nq, plant.model.nv) for plant in plants}
     if len(sizes) > 1:
-        raise ArgumentError("all must have as many coordinates", where="plants", got=sorted(sizes))
+        raise ArgumentError(
+            "all must have the same number of coordinates",
+            where="plants",
+            got=sorted(sizes),
+            remedy="Run plants of other robots on their own.",
+        )
     try:
         given = real_array(commands)
     except TypeError:

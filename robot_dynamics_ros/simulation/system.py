@@ -221,7 +221,10 @@ class JointSystem:
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
         if tau.shape != (self.nv,) or not np.isfinite(tau).all():
             raise ArgumentError(
-                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s", where="user_effort", got=tau
+                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s",
+                where="user_effort",
+                got=tau,
+                remedy="Correct the function user_effort.",
             )
         return tau
 

@@ -65,7 +65,11 @@ class TrackingExperiment:
             ArgumentError: a robot with a floating base; an unknown law.
         """
         if drawn.nq != drawn.nv:
-            raise ArgumentError("tracking needs a fixed base", where=f"robot {drawn.name!r}")
+            raise ArgumentError(
+                "tracking needs a fixed base",
+                where=f"robot {drawn.name!r}",
+                remedy="Load the robot without floating_base, or lock the joint.",
+            )
         if law not in LAWS:
             raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=law)
         t = np.arange(round(duration / dt) + 1, dtype=np.float64) * dt

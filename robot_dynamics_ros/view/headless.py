@@ -104,7 +104,9 @@ class Browser:
         deadline = time.monotonic() + 60.0
         while not (told.is_file() and len(told.read_text().split()) == 2):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise BackendError("the browser does not start", where="browser", remedy="Run it by hand to see why.")
+                raise BackendError(
+                    "the browser does not start", where="browser", remedy="Start it in a terminal to see why."
+                )
             time.sleep(0.02)
         port = told.read_text().split()[0]
         opener = build_opener(ProxyHandler({}))

@@ -107,6 +107,6 @@ def test_a_missing_package_says_what_to_install(monkeypatch, package, call):
 
 
 def test_functions_too_large_to_write_out_are_refused_by_name():
-    with pytest.raises(rd.ArgumentError, match="joint_torque_regressor is not to be had"):
+    with pytest.raises(rd.ArgumentError, match="joint_torque_regressor is not available"):
         large = rd.limb(200)
         rd.array_functions(large).joint_torque_regressor(*(np.zeros(200) for _ in range(3)))

@@ -104,7 +104,7 @@ def check_finite(**arrays: Any) -> None:
                 f"expected finite numbers, got {array[index]} at index {list(index)}",
                 where=name,
                 got=array[index],
-                remedy="Find out where it comes from; the dynamics would spread it to every output.",
+                remedy="Find its source; it would make every output not finite.",
             )
 
 

@@ -101,7 +101,7 @@ class Evaluator:
                 f"outputs; got {len(arguments)} arguments",
                 where=self.signature.name,
                 got=len(arguments),
-                remedy="See help of the function for what each is.",
+                remedy="See the function's documentation for its arguments.",
             )
         inputs = [
             as_input(value, shape, word, finite=False)

@@ -231,7 +231,7 @@ class ControlLoop:
         self._held_up = 0
         if gap > HELD_UP:
             self.controller.excuse(stamp, gap)
-            self._rejections.report("own_delay", f"this process was held up for {gap * 1e-6:.0f} ms")
+            self._rejections.report("own_delay", f"this process was delayed by {gap * 1e-6:.0f} ms")
 
     def watch(self) -> None:
         """To be called many times a second, whether joint states arrive or not."""

@@ -99,7 +99,7 @@ def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
             raise ArgumentError(
                 "is empty",
                 where="parameter 'cartesian.link'",
-                remedy="Name the link that cartesian_impedance is to hold.",
+                remedy="Name the link that cartesian_impedance controls.",
             )
         model.link(link)
         return CartesianImpedance(

@@ -100,7 +100,7 @@ class ControllerNode(LifecycleNode):
     def _offer_action(self, action_type: Any) -> FollowJointTrajectory | None:
         if action_type is None:
             self.get_logger().info(
-                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state, all else works"
+                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
             )
             return None
         return FollowJointTrajectory(
@@ -444,7 +444,7 @@ class ControllerNode(LifecycleNode):
                 settings.payload(values),
                 background=True,
                 elsewhere=True,
-                failed=lambda error: self.rejections.report("payload", f"the payload is not carried: {error}"),
+                failed=lambda error: self.rejections.report("payload", f"the payload is not used: {error}"),
             )
         if "joint_wrenches.rate_divisor" in changed:
             loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])

@@ -457,7 +457,7 @@ def collision(values: Mapping[str, Any], model: RobotModel) -> CollisionMonitor 
         return None
     if values["observer_gain"] == 0.0:
         raise ArgumentError(
-            "is 0 although collisions are watched for",
+            "is 0 although a collision threshold is set",
             where="parameter 'observer_gain'",
             remedy="Give it a value, or set all collision.<joint> to 0.",
         )

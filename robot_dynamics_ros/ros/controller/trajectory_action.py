@@ -208,7 +208,7 @@ def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], l
             to_nanoseconds(message.goal_time_tolerance) / NANOSECONDS,
         )
     except ArgumentError as error:
-        logger.warning(f"the goal's tolerances cannot be used, the default ones hold: {error}")
+        logger.warning(f"the goal's tolerances cannot be used, the default ones are: {error}")
         return defaults
 
 

@@ -180,12 +180,12 @@ class SimulatorNode(Node):
         if self._command_ns is not None and now - self._command_ns > self.parameters["command_timeout"] * 1e9:
             self._relax()
             if self._lockstep is None:
-                self.rejections.report("command_timeout", "no command any more: the effort is zero")
+                self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
         try:
             self._plant.step(self._effort, self._pushes.now(self.parameters["wrench_timeout"]))
         except SimulationError as error:
             self._diverged = str(error)
-            self.get_logger().error(f"the simulation stands still until ~/reset_world: {error}")
+            self.get_logger().error(f"the simulation is stopped until ~/reset_world: {error}")
             return
         self._ticks += 1
         self._outputs.measure(self._elapsed())

@@ -236,7 +236,7 @@ def validate(values: Mapping[str, Any]) -> None:
         for name in ("sensors.duplicate_probability", "sensors.drop_probability"):
             if values[name] > (0.0 if "duplicate" in name else 0.99):
                 raise ArgumentError(
-                    "does not go with lockstep, where every joint state is answered by one step",
+                    "cannot be combined with lockstep, where one step answers each joint state",
                     where=f"parameter {name!r}",
                     got=values[name],
                     remedy="Use real_time or fast.",

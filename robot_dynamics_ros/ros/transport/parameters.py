@@ -220,7 +220,7 @@ class ParameterSet(Mapping[str, Any]):
                     value = self._node.declare_parameter(param.name, default, param.descriptor(), ignored).value
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
                 raise ArgumentError(
-                    f"cannot be what was given ({error})",
+                    f"has a value that cannot be used ({error})",
                     where=where,
                     remedy=f"Give {param.type_text}; " + self._hint(param),
                 ) from None

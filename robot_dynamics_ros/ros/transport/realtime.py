@@ -53,20 +53,22 @@ def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
         try:
             _for_each_thread(lambda thread: os.sched_setaffinity(thread, parameters["cpu_affinity"]))
         except (OSError, AttributeError, ValueError) as error:
-            logger.warning(f"cpu_affinity {list(parameters['cpu_affinity'])} cannot be set ({error}); going on without")
+            logger.warning(
+                f"cpu_affinity {list(parameters['cpu_affinity'])} cannot be set ({error}); continuing without it"
+            )
     if parameters["thread_priority"]:
         try:
             priority = os.sched_param(parameters["thread_priority"])
             _for_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority))
         except (OSError, AttributeError) as error:
             logger.warning(
-                f"thread_priority {parameters['thread_priority']} cannot be set ({error}); going on with ordinary "
+                f"thread_priority {parameters['thread_priority']} cannot be set ({error}); continuing with ordinary "
                 "scheduling. It needs the right to real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
             )
 
     if parameters["lock_memory"] and (problem := _lock_memory()):
         logger.warning(
-            f"lock_memory cannot be done ({problem}); going on without. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
+            f"lock_memory is not possible ({problem}); continuing without it. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
         )
 
 

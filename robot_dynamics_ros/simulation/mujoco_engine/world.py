@@ -80,7 +80,7 @@ class WorldShape:
     def __post_init__(self) -> None:
         where = f"shape {self.name!r}"
         if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("a shape needs a name", where="shape", got=self.name)
+            raise ArgumentError("a shape needs a name", where="shape", got=self.name, remedy="Give it a name.")
         if self.kind not in PRIMITIVES:
             raise ArgumentError(
                 f"there is no kind {self.kind!r}",

@@ -1,7 +1,8 @@
 """A wrench as a value: force, moment, the point it is reduced to, the frame it is expressed in.
 
 The point is given by its coordinates in that frame, so a wrench can be moved to another point and turned into another
-frame without asking a robot.  Messages and arrays know nothing of points and frames; this value refuses to mix them up.
+frame without asking a robot.  Messages and arrays do not store point and frame; this value does,
+and refuses to mix different ones.
 """
 
 from __future__ import annotations

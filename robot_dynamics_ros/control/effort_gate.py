@@ -1,7 +1,7 @@
-"""A second line of safety between a controller and a driver: efforts pass only while they are fresh, finite and bounded.
+"""A second line of safety between a controller and a driver: only fresh, finite and bounded efforts pass.
 
-Many drivers hold the last effort for ever.  The gate stands before such a driver and knows nothing of the controller:
-it passes a command on, or it replaces it by a safe one.  It is a plain object without ROS; the node ``effort_gate``
+Many drivers hold the last effort for ever.  The gate is between any controller and such a driver:
+it passes a command, or replaces it by a safe one.  It is a plain object without ROS; the node ``effort_gate``
 translates messages into its calls.
 """
 

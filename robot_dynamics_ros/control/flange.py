@@ -1,9 +1,9 @@
 """The reading of a force/torque sensor in a joint, without the sensor.
 
-A sensor between arm and tool reads the load that the tool puts on the arm: its weight and inertia, and what the
-surroundings press on it.  That is the negative of the joint's wrench.  The joints feel the surroundings as
-efforts that the model does not explain (:class:`~robot_dynamics_ros.control.observer.MomentumObserver`); as a wrench
-on the flange they follow by least squares.
+A sensor between arm and tool reads the load that the tool exerts on the arm: its weight and inertia, and what the
+surroundings press on it.  That is the negative joint wrench.  The observer
+(:class:`~robot_dynamics_ros.control.observer.MomentumObserver`) finds the efforts that the model does not explain.
+Least squares give their wrench on the flange.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Joint friction that a controller can undo: viscous, Coulomb and Stribeck, smooth through zero speed; and offsets."""
+"""Joint friction that a controller compensates: viscous, Coulomb and Stribeck, smooth at zero speed; offsets."""
 
 from __future__ import annotations
 

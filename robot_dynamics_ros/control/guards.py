@@ -1,6 +1,6 @@
 """The last stage before an effort leaves: motion near limits, size and rate of the effort, finiteness.
 
-Each guard says which joints it touched; :class:`Guards` counts that by cause.
+Each guard reports the joints that it limited; :class:`Guards` counts by cause.
 """
 
 from __future__ import annotations

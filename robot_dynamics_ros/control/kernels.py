@@ -1,4 +1,4 @@
-"""The functions of one robot that a control cycle calls, made beforehand."""
+"""The compiled functions of one robot that a control cycle calls."""
 
 from __future__ import annotations
 

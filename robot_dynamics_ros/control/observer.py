@@ -1,7 +1,7 @@
 """External efforts without a sensor: generalized-momentum observer, collision flag.
 
 With p = M(q) v and M v̇ + C v + g + F = τ + τ_ext, momentum changes as ṗ = τ + τ_ext − F + Cᵀ v − g.  The observer
-integrates what the model knows of that, and what is missing is the estimate.
+integrates the known terms; the difference from the true momentum gives the estimate.
 
 Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Luca, Albu-Schäffer, IEEE T-RO 33 (2017).
 """

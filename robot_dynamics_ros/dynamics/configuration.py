@@ -1,7 +1,7 @@
-"""Moving about in configuration space: neutral, random, integrate, difference, clamp.
+"""Operations on the configuration space: neutral, random, integrate, difference, clamp.
 
 For most joints these are plain arithmetic.  A floating joint's configuration is a placement, its velocity a body twist
-[ω; v]; stepping along a constant twist for unit time is the exponential of SE(3) and ``difference`` its inverse.
+[ω; v]; a motion with a constant twist for unit time is the exponential of SE(3), and ``difference`` is its inverse.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Wrenches from the surroundings, on any links, as the compiled functions take them.
 
 A function made with the option ``external`` has one more input: for each moving body a wrench [moment; force] about the
-origin of the body's frame (the frame of its joint's child link), in its axes.  It is the same function whatever links
-are loaded, so a wrench that appears on a link for the first time costs nothing more than any other.  The few functions
-that tell links of one body apart (the wrench of a fixed joint depends on which of them is loaded) take one wrench for
-each link instead.
+origin of the body's frame (the frame of its joint's child link), in its axes.  It is the same function for every set
+of loaded links, so a wrench on another link needs no further compilation.  A few functions must distinguish the links
+of one body (the wrench of a fixed joint depends on which of them is loaded).  They take one wrench for each link instead.
 """
 
 from __future__ import annotations

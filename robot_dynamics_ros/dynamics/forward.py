@@ -1,4 +1,4 @@
-"""Forward dynamics: how the robot accelerates under given efforts, and how that changes."""
+"""Forward dynamics: the accelerations that given efforts cause, and their derivatives."""
 
 from __future__ import annotations
 

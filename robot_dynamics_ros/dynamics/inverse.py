@@ -1,4 +1,4 @@
-"""Inverse dynamics: the efforts that a motion needs, and how they change with it."""
+"""Inverse dynamics: the efforts that a motion needs, and their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinematics as people ask for it: placements, motions and Jacobians of named links.
+"""Kinematics: placements, motions and Jacobians of named links.
 
 Conventions as in :mod:`robot_dynamics_ros.dynamics`.  World axes are those of the root link unless the model has a
 base placement.

@@ -1,4 +1,4 @@
-"""Frames to look from: a link, the world, or anything that moves in a known way relative to one of them."""
+"""Reference frames: a link, the world, or a frame with a known motion relative to one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint wrenches as seen from anywhere, and their balance in a moving observer's frame."""
+"""Joint wrenches in any frame, and their balance in the frame of a moving observer."""
 
 from __future__ import annotations
 

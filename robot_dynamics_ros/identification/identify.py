@@ -1,4 +1,4 @@
-"""From recorded motion and efforts to a robot whose efforts are those."""
+"""Identification of a robot's inertial parameters and friction from recorded motion and efforts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weighted least squares for the base parameters, with confidence intervals, and what the data cannot show.
+"""Weighted least squares for the base parameters, with confidence intervals and the parameters that data do not show.
 
 Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and
 West, Econometrica 55 (1987) (residuals that are alike from sample to sample, or from joint to joint, count for less).

@@ -1,4 +1,4 @@
-"""The report of an identification as one HTML page that a person can judge it by: findings, tables, pictures."""
+"""The report of an identification as one HTML page: findings, tables, pictures."""
 
 from __future__ import annotations
 

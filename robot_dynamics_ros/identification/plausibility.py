@@ -1,4 +1,4 @@
-"""Recordings and results that cannot be: wrong units, wrong signs, efforts that no bodies explain.
+"""Checks for impossible recordings and results: wrong units, wrong signs, efforts that no bodies explain.
 
 Before the estimate the recording is compared with the limits and the efforts of the robot as it is known; after it,
 the bodies found with the base parameters, which need not belong to any body.

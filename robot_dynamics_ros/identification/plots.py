@@ -1,4 +1,4 @@
-"""Figures of an identification: what it explains, and how sure it is."""
+"""Figures of an identification: explained efforts, and confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Motor currents in place of efforts: each joint's torque constant, with its sign, from the weight of what it moves.
 
-A current i of a joint is taken for c·(τ + friction), with 1/c = k its torque constant at the joint, gear included.  The
-constants of all joints and the bodies are found together: joints that move the same bodies show how their constants compare;
-how large all of them are, only the masses of the prior show.
+The model of a joint's current is i = c·(τ + friction), with the torque constant k = 1/c at the joint, gear included.
+The constants of all joints and the bodies are estimated together.  Joints that move the same bodies show the ratios of
+the constants.  Only the masses of the prior show their absolute size.
 """
 
 from __future__ import annotations

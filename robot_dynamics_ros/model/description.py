@@ -1,4 +1,4 @@
-"""A robot as written down: links and joints, before any dynamics.
+"""A robot description: links and joints, before any dynamics.
 
 These are small immutable values.  :mod:`robot_dynamics_ros.model.urdf` makes them from a URDF,
 :mod:`robot_dynamics_ros.model.generate` from a number, and :class:`~robot_dynamics_ros.model.robot_model.RobotModel`

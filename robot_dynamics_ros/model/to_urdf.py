@@ -1,4 +1,4 @@
-"""A robot written out as URDF, so that it loads as the same robot again."""
+"""A robot as URDF text, which loads as the same robot."""
 
 from __future__ import annotations
 

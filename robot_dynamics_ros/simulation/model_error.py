@@ -1,4 +1,4 @@
-"""A model that is wrong on purpose: what a controller knows of its robot, or a robot that differs from its description."""
+"""A model with intended errors: for a controller with a wrong model, or a robot that differs from its description."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ due and how long to wait.  No time is ever accumulated in floating point: step n
 ``origin + n * period / real_time_factor``, computed in integers, so that sleeping late once moves no later step.
 
 Catch-up policy: after a delay of at most ``max_catch_up`` the missed steps are done at once, in bursts of at most
-``max_burst``, and simulated time rejoins the clock.  After a longer delay the time beyond it is given up: the origin is
+``max_burst``, and simulated time rejoins the clock.  After a longer delay the time beyond it is skipped: the origin is
 moved, and the loss is counted in ``lost_ns``.  Simulated time therefore never jumps and never runs backwards.
 """
 

@@ -1,4 +1,4 @@
-"""The simulated robot: rigid bodies with everything a bare model leaves out.
+"""The simulated robot: rigid bodies with friction, stops, motors, springs and contacts.
 
     M(q) q̈ + b(q, v) = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − τ_dry
 

@@ -1,4 +1,4 @@
-"""The laws as plain functions, for scripts: one state in, efforts out, nothing kept.
+"""The laws as plain functions, for scripts: one state in, efforts out, without memory.
 
 In a loop, :func:`bind` is faster: it allocates once.
 """

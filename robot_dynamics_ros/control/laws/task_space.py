@@ -1,4 +1,4 @@
-"""Impedance of a link in the world, with the posture held in what freedom is left."""
+"""Cartesian impedance of a link, and joint impedance in its null space."""
 
 from __future__ import annotations
 

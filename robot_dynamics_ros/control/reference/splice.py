@@ -2,7 +2,7 @@
 
 The rules are the documented ones of joint_trajectory_controller: points that are due in the past are left out, the path
 up to the start of the new trajectory is kept, and from there the reference goes from the state it has then to the first
-point left.  Position and velocity of the reference never jump, save for the steps that a trajectory asks for itself
+point left.  Position and velocity of the reference never jump, except for the steps that a trajectory itself contains
 (positions without velocities between points; a single point that is due at once).
 """
 

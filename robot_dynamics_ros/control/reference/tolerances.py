@@ -1,4 +1,4 @@
-"""How far the arm may be from its reference on the way, at the goal, and how late it may arrive.
+"""Tolerances of a goal: error along the path, error at the goal, and delay.
 
 The rules are those of joint_trajectory_controller: a tolerance of zero means that the quantity is not watched.
 """

@@ -1,8 +1,8 @@
-"""A joint trajectory as people write it down: named joints, points, times; checked once, then frozen.
+"""A joint trajectory: named joints, points, times; checked once, then constant.
 
 The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of ros2_controllers documents it.
-What becomes of a trajectory in a controller, with a start state and a present time, is a
-:class:`~robot_dynamics_ros.control.reference.path.Path`, made by :func:`~robot_dynamics_ros.control.reference.splice.splice`.
+A controller makes a :class:`~robot_dynamics_ros.control.reference.path.Path` of it, with a
+start state and the present time, by :func:`~robot_dynamics_ros.control.reference.splice.splice`.
 """
 
 from __future__ import annotations

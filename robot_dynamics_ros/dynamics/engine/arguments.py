@@ -1,4 +1,4 @@
-"""Checking what callers hand in, with sentences that say what was expected and what came."""
+"""Checks of arguments; the errors say what was expected and what was given."""
 
 from __future__ import annotations
 

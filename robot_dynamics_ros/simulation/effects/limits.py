@@ -1,4 +1,4 @@
-"""Limits: what a drive refuses to do, and what a stop does to a joint that gets there.
+"""Limits: the command limiter of a drive, and the stops of a joint.
 
 The command limiter follows ros2_control's ``joint_limits`` (function ``compute_effort_limits``): an effort command is
 clamped to ±max_effort; at or beyond a position limit and not moving away from it, effort further towards the limit is

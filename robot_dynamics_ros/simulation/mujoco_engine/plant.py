@@ -1,4 +1,4 @@
-"""The simulated robot in MuJoCo: used as :class:`~robot_dynamics_ros.simulation.plant.Plant` is, with a world to touch."""
+"""The simulated robot in MuJoCo: like :class:`~robot_dynamics_ros.simulation.plant.Plant`, in contact with a world."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
 "presliding": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
 writes such a file; controllers compensate the part that is a function of speed, and the offset; the simulator has
-viscous and dry friction of it; ``wrenches`` takes all of it, along the motion.
+viscous and dry friction of it; ``wrenches`` takes all of it, along the motion.  Crosstalk (``crosstalk1``, ``crosstalk2``)
+is an error of torque sensors: neither controllers nor the simulator have it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, direction
-from robot_dynamics_ros.dynamics import inverse_dynamics
+from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, direction, joint_loads
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -145,7 +145,7 @@ class FrictionFile:
                 )
             )
         d = direction(tuple(forms), q, v, parts)
-        load = np.asarray(inverse_dynamics(model, q, v, a)) if any("load" in f.effects for f in forms) else 0.0 * v
+        load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
         for j, name in enumerate(model.joint_names):
             row, form = self.joints.get(name, {}), forms[j]
             out[:, j] = friction.viscous[j] * v[:, j] + friction.coulomb[j] * d[:, j]

@@ -3,13 +3,14 @@
 Friction is Coulomb friction times a *direction* d between −1 and 1, plus what depends on speed, load and position:
 
     τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s)
+        + S tanh((v + v_0)/w_s) + C_1 m_1 + C_2 m_2
 
 The direction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
 
     dd/dq = (1 − d sign v) / x₀,
 
-which depends on the way gone since the last reversal, not on time.
+which depends on the way gone since the last reversal, not on time.  m_1 and m_2 are the moments across the joint's axis: a
+torque sensor in the joint reads a share of them (crosstalk).
 
 Sources: Dahl, *A solid friction model* (1968) (presliding); Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica
 30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot, IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca,
@@ -18,16 +19,19 @@ IEEE RA-L 4(4), 2019 (sigmoid).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["EFFECTS", "JointEffects", "direction", "presliding"]
+__all__ = ["EFFECTS", "JointEffects", "direction", "joint_loads", "presliding"]
 
-#: effects of a joint that are only kept where they predict better, and the parameters of each
+#: effects of a joint that are only kept where they predict better, and the parameters of each; crosstalk is tried last
 EFFECTS = {
     "stribeck": ("rise",),
     "asymmetry": ("asymmetry",),
@@ -36,7 +40,9 @@ EFFECTS = {
     "position2": ("sin2", "cos2"),
     "sigmoid": ("sigmoid",),
     "rotor": ("rotor",),
+    "crosstalk": ("crosstalk1", "crosstalk2"),
 }
+_ROUNDING = 1e-10  # of a state's largest moment or force; a smaller moment is zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +76,59 @@ class JointEffects:
 
         Args:
             d: direction.
-            load: size of the effort that the joint carries without friction.
+            load: (..., 3) what the joint carries, as :func:`joint_loads` has it.
         """
         if name == "rise":
             return np.asarray(d * np.exp(-((v / self.stribeck_speed) ** 2)))
         if name == "asymmetry":
             return np.abs(d)
         if name == "load":
-            return np.asarray(d * np.abs(load))
+            return np.asarray(d * np.abs(load[..., 0]))
+        if name.startswith("crosstalk"):
+            return np.asarray(load[..., int(name[-1])])
         if name == "rotor":
             return a
         if name == "sigmoid":
             return np.asarray(np.tanh((v + self.sigmoid_shift) / self.sigmoid_width))
         wave = np.sin if name.startswith("sin") else np.cos
         return np.asarray(wave(int(name[3:]) * q))
+
+
+def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
+    """What joints carry without friction, as far as the effects need it.
+
+    Args:
+        effects: names out of :data:`EFFECTS`.
+        q, v, a: (..., nv).
+
+    Returns:
+        (..., nv, 3): the effort, N m or N, and the moments that the parent link exerts about two directions across the
+        joint's axis, N m.  Both directions are fixed in the parent link: the first is x, y or z of its frame, the one
+        nearest to a right angle with the axis, made perpendicular to it; axis, first and second are right-handed.  What
+        no effect needs is zero, and so are moments within rounding.
+    """
+    names, out = set(effects), np.zeros((*v.shape, 3))
+    if "load" in names:
+        out[..., 0] = inverse_dynamics(model, q, v, a)
+    if "crosstalk" in names:
+        wrenches = joint_wrenches(model, q, v, a, expressed_in="parent")
+        moments = np.einsum("jki,...ji->...jk", _across(model), wrenches[..., :3])
+        least = _ROUNDING * np.abs(wrenches).max(axis=(-2, -1), initial=0.0)[..., None, None]
+        out[..., 1:] = np.where(np.abs(moments) > least, moments, 0.0)
+    return out
+
+
+def _across(model: RobotModel) -> Array:
+    """(nv, 2, 3) the directions across the joints' axes, in the parents' frames."""
+    out = np.empty((model.nv, 2, 3))
+    for j, joint in enumerate(map(model.joint, model.joint_names)):
+        axis = joint.origin.rotation @ joint.axis
+        # rounded: the same direction for a robot that was written and read again
+        first = np.eye(3)[np.argmin(np.round(np.abs(axis), 6))]
+        first = first - (first @ axis) * axis
+        out[j, 0] = first / np.linalg.norm(first)
+        out[j, 1] = np.cross(axis, out[j, 0])
+    return out
 
 
 def presliding(q: Array, way: Array, start: Array) -> Array:

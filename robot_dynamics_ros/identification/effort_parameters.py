@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.joint_effects import JointEffects, direction
+from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.control.per_joint import per_joint
-from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
+from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -49,7 +49,8 @@ class EffortParameters:
 
     Args:
         effects: (nv,) form of each joint's friction; smoothing by ``terms`` and nothing more if not given.
-        loaded: the model whose inverse dynamics is the load of load-dependent friction; ``model`` if not given.
+        loaded: the model whose inverse dynamics is the load of load-dependent friction and of crosstalk; ``model`` if
+            not given.
 
     Attributes:
         model, terms, effects, loaded: what it was made for.
@@ -147,11 +148,11 @@ class EffortParameters:
         for k, kind in enumerate(self.kinds):
             values: Any = {"armature": a, "viscous": v, "coulomb": d, "offset": 1.0}[kind]
             out[..., diagonal, k * nv + diagonal] = values
-        load = inverse_dynamics(self.loaded, q, v, a) if any(name == "load" for _, name in self.extra) else 0.0 * v
+        load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
         first = nv * len(self.kinds)
         for k, (j, name) in enumerate(self.extra):
             out[..., j, first + k] = self.effects[j].column(
-                name, q[..., j], v[..., j], a[..., j], d[..., j], load[..., j]
+                name, q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :]
             )
         return out
 

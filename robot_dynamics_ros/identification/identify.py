@@ -38,6 +38,7 @@ from robot_dynamics_ros.workers import Workers, run_tasks
 __all__ = ["Identification", "IdentificationSettings", "identify", "identify_each", "identify_recordings"]
 
 _STILL = 0.2  # of the usual smoothing speed
+_AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 #: forms of friction that are tried
 FRICTION = ("presliding", *EFFECTS)
@@ -52,7 +53,8 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor"; "auto": all but the sigmoid;
+            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor", "crosstalk";
+            "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
         block: s, over which rows are averaged.
@@ -339,8 +341,17 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         delay, shifted, data, base = aligned(known, delay, "keep", 2)
         prior = parameters.values(model)
     full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+    found = with_parameters(parameters, full.values)
+    # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
+    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in parameters.effects) else 0):
+        parameters = EffortParameters(model, s.terms, parameters.effects, found)
+        known = dataclasses.replace(known, parameters=parameters)
+        data = data.with_parameters(parameters, shifted, s.block)
+        base = estimate(known, data, "keep")
+        full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+        found = with_parameters(parameters, full.values)
+    parameters = EffortParameters(model, s.terms, parameters.effects, found)
     values = full.values
-    found = with_parameters(parameters, values)
     count = np.maximum(data.use.sum(axis=0), 1)
 
     def rms(left: Array) -> Array:
@@ -371,6 +382,12 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         + tuple(
             f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
             for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
+        )
+        + tuple(
+            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
+            "controllers and the simulator do not"
+            for name, form in zip(model.joint_names, parameters.effects, strict=True)
+            if "crosstalk" in form.effects
         )
         + (() if constants is None else constants.notes),
         constants,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, presliding
-from robot_dynamics_ros.identification.effort_parameters import NOT_NEGATIVE, EffortParameters
+from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, joint_loads, presliding
+from robot_dynamics_ros.identification.effort_parameters import NOT_NEGATIVE
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.model.description import Array, JointType
@@ -118,6 +118,22 @@ class _Trials:
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
+    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int]) -> bool:
+        """Whether more columns of a joint leave the other joints predicted as well, on the whole, as without.
+
+        Moments across an axis resemble what bodies do: with few data they would take their place.
+        """
+        new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
+        return self._rest(new, joint) <= self._rest(chosen, joint)
+
+    def _rest(self, chosen: list[list[int]], joint: int) -> float:
+        """Squared errors of prediction of all joints but one, in units of their noise."""
+        return sum(
+            float(self.weight[j] * self.errors(j, columns, self.others(chosen, j))[0].sum())
+            for j, columns in enumerate(chosen)
+            if j != joint
+        )
+
 
 def select_effects(
     known: Identifiable,
@@ -186,7 +202,7 @@ def select_effects(
     trial_effects: list[list[JointEffects]] = []
     candidates: list[Array] = []
     places: list[list[list[int]]] = []
-    load = _load(parameters, motion)
+    load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
     for j in range(nv):
         d = directions[j][:, chosen[j][-1] - first] if coulomb else np.zeros(len(motion.t))
         own: list[JointEffects] = []
@@ -200,8 +216,10 @@ def select_effects(
                     for shift in _SHIFTS * wide:
                         form = {"sigmoid_width": float(wide), "sigmoid_shift": float(shift)}
                         own.append(dataclasses.replace(effects[j], effects=(name,), **form))
-            elif (name in ("asymmetry", "load") and not coulomb) or (
-                name.startswith("position") and (metres[j] != 1.0 or span[j] < _RANGE)
+            elif (
+                (name in ("asymmetry", "load") and not coulomb)
+                or (name.startswith("position") and (metres[j] != 1.0 or span[j] < _RANGE))
+                or (name == "crosstalk" and (metres[j] != 1.0 or not load[:, j, 1:].any()))
             ):
                 continue
             elif not (name == "rotor" and "armature" in parameters.kinds):
@@ -229,6 +247,8 @@ def select_effects(
                 taken = effects[j].effects
                 if e.effects[0] in taken or (e.effects[0] == "position2" and "position" not in taken):
                     continue
+                if e.effects[0] == "crosstalk" and (pick >= 0 or not again.helps_all(chosen, j, places[j][k])):
+                    continue  # after all friction, and only if the bodies are no worse for it
                 error, values = again.errors(j, [*chosen[j], *places[j][k]], others)
                 if _better(error, best, _GAIN, least[j]) and error.sum() < now.sum() and _possible(values, e):
                     pick, now = k, error
@@ -241,12 +261,6 @@ def select_effects(
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
     return Selection(tuple(effects), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
-
-
-def _load(parameters: EffortParameters, motion: Motion) -> Array:
-    from robot_dynamics_ros.dynamics import inverse_dynamics
-
-    return np.asarray(inverse_dynamics(parameters.loaded, motion.q, motion.v, motion.a))
 
 
 def _better(new: Array, old: Array, gain: float, least: float) -> bool:

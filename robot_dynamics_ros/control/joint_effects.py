@@ -95,7 +95,7 @@ class JointEffects:
 
 
 def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
-    """What joints carry without friction, as far as the effects need it.
+    """Efforts of joints without friction and moments across their axes, as far as the effects need them.
 
     Args:
         effects: names out of :data:`EFFECTS`.

@@ -127,7 +127,7 @@ class _Trials:
         return self._rest(new, joint) <= self._rest(chosen, joint)
 
     def _rest(self, chosen: list[list[int]], joint: int) -> float:
-        """Squared errors of prediction of all joints but one, in units of their noise."""
+        """Squared errors of prediction of all joints but one, divided by their variance of noise."""
         return sum(
             float(self.weight[j] * self.errors(j, columns, self.others(chosen, j))[0].sum())
             for j, columns in enumerate(chosen)
@@ -247,10 +247,11 @@ def select_effects(
                 taken = effects[j].effects
                 if e.effects[0] in taken or (e.effects[0] == "position2" and "position" not in taken):
                     continue
-                if e.effects[0] == "crosstalk" and (pick >= 0 or not again.helps_all(chosen, j, places[j][k])):
-                    continue  # after all friction, and only if the bodies are no worse for it
                 error, values = again.errors(j, [*chosen[j], *places[j][k]], others)
                 if _better(error, best, _GAIN, least[j]) and error.sum() < now.sum() and _possible(values, e):
+                    # after all friction, and only if the bodies are no worse for it
+                    if e.effects[0] == "crosstalk" and (pick >= 0 or not again.helps_all(chosen, j, places[j][k])):
+                        continue
                     pick, now = k, error
             if pick < 0:
                 break

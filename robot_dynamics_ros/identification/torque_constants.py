@@ -57,7 +57,7 @@ class TorqueConstants:
             return ()
         return (
             f"torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
-            f"{found.min():.0%} (standard error); give one known torque constant or mass to remove this error",
+            f"{found.min():.0%} (standard error); one torque constant or mass that is known removes this error",
         )
 
 

@@ -86,7 +86,7 @@ def draw(t: np.ndarray, estimated: np.ndarray, true: np.ndarray, path: Path) -> 
         forces.legend(ncols=3, loc="upper left", frameon=False)
         error.set_title("Estimate less truth")
         error.set_ylabel("N")
-        error.set_xlabel("s")
+        error.set_xlabel("time [s]")
         save(figure, path)
 
 

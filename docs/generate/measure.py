@@ -58,7 +58,7 @@ def main() -> int:
     failed = []
     for name, command in COMMANDS.items():
         words = command.split()
-        wanted = any(part in name for part in options.names) if options.names else options.all or name not in SLOW
+        wanted = _names(name, options.names) if options.names else options.all or name not in SLOW
         if not wanted:
             continue
         if name == "identification":
@@ -77,6 +77,11 @@ def main() -> int:
     figures.main()
     print(f"nothing written by {', '.join(failed)}" if failed else "all measured")
     return int(bool(failed))
+
+
+def _names(name: str, given: list[str]) -> bool:
+    """Whether one of the words given is this name, or, where it is no name, part of it."""
+    return any(word == name if word in COMMANDS else word in name for word in given)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ ROBOTS = {
     "ur5": "ur5, 6 joints",
     "panda": "panda, 8 joints",
     "talos_reduced": "talos, 32 joints",
+    "chain10": "chain, 10 joints",
+    "oblique_chain10": "oblique chain, 10 joints",
     "chain100": "chain, 100 joints",
 }
 FUNCTIONS = {"inverse": "inverse dynamics", "forward": "forward dynamics", "mass": "mass matrix"}
@@ -79,10 +81,23 @@ def by_link() -> str:
 def batches() -> str:
     """Million states a second."""
     rows = [
-        [FUNCTIONS[what], number(row["ours, 1 threads"]), number(row.get("pinocchio, 1 threads"))]
+        [
+            FUNCTIONS[what],
+            number(row["ours, 1 threads"]),
+            number(row["ours, 2 threads"]),
+            number(row.get("pinocchio, 1 threads")),
+            number(row.get("pinocchio, 2 threads")),
+        ]
         for what, row in results("dynamics")["batch"].items()
     ]
-    return table(("function, ur5", "million states a second", "Pinocchio's parallel function, one thread"), rows)
+    head = (
+        "million states a second, ur5",
+        "one thread",
+        "two threads",
+        "Pinocchio, one thread",
+        "Pinocchio, two threads",
+    )
+    return table(head, rows)
 
 
 def measured(name: str) -> str:

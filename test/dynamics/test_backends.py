@@ -93,7 +93,7 @@ def test_result_does_not_depend_on_company_or_threads():
 
     model = rd.load_robot("six_axis").with_backend("native")
     rng = np.random.default_rng(0)
-    q, v, a = rng.uniform(-3, 3, (3, 10_001, 6))
+    q, v, a = rng.uniform(-3, 3, (3, 20_001, 6))  # enough for threads to be used
     try:
         set_threads(1)
         alone = rd.forward_dynamics(model, q, v, a)

@@ -114,6 +114,7 @@ NO_NUMBERS = set(
         "export_code",
         "export_controller",
         "find_robot",
+        "find_torque_constants",
         "findings",
         "friction_file",
         "identify_each",

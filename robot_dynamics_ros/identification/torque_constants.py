@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_number
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.plausibility import Implausible
@@ -82,14 +83,18 @@ def find_torque_constants(
     for name, value in given.items():
         if name not in names:
             raise UnknownNameError("joint", name, names, where="currents")
-        if not (np.isfinite(value) and value != 0.0):
+        try:
+            constant = real_number(value)
+        except TypeError:
+            constant = 0.0
+        if not np.isfinite(constant) or constant == 0.0:
             raise ArgumentError(
                 f"{value!r} is no torque constant",
                 where=f"currents, joint {name!r}",
                 got=value,
                 remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
             )
-        fixed[names.index(name)] = 1.0 / value
+        fixed[names.index(name)] = 1.0 / constant
     prior = inertial_parameters(model)
     shapes = [BodyShape(prior[10 * b : 10 * b + 10], 1e-6) for b in range(model.nb)]
     start = np.concatenate([shape.start for shape in shapes])

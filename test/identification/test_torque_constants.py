@@ -62,6 +62,11 @@ def test_a_joint_that_weighs_nothing_is_named(recorded):
     prior, _, t, q, effort = recorded
     with pytest.raises(rd.Implausible, match=f"constants of {prior.joint_names[5]} cannot be identified"):
         rd.identify(prior, t, q, effort / CONSTANTS, rd.IdentificationSettings(currents={}))
-    for bad in ({"knee": 1.0}, {prior.joint_names[0]: 0.0}):
+    for bad in (
+        {"knee": 1.0},
+        {prior.joint_names[0]: 0.0},
+        {prior.joint_names[0]: "a"},
+        {prior.joint_names[0]: np.nan},
+    ):
         with pytest.raises(rd.RobotDynamicsError):
             rd.identify(prior, t, q, effort, rd.IdentificationSettings(currents=bad))

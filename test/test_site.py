@@ -100,7 +100,7 @@ def test_the_tables_of_figures_are_those_of_the_result_files(monkeypatch):
 
     for page in figures.PAGES:
         text = page.read_text(encoding="utf-8")
-        assert figures.renewed(text, keep=True) == text, f"{page.name}: python -m docs.generate.figures writes it anew"
+        assert figures.renewed(text) == text, f"{page.name}: python -m docs.generate.figures writes it anew"
 
 
 def test_the_readme_is_short():

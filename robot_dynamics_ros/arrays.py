@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["real_array", "real_number"]
+__all__ = ["real_array", "real_array_or_nan", "real_number"]
 
 
 def real_array(values: Any) -> npt.NDArray[np.float64]:
@@ -25,6 +25,14 @@ def real_array(values: Any) -> npt.NDArray[np.float64]:
     if given.dtype.kind not in "fiub":
         raise TypeError(f"expected real numbers, got {given.dtype}")
     return given.astype(np.float64)
+
+
+def real_array_or_nan(values: Any) -> npt.NDArray[np.float64]:
+    """The same, and one NaN, of shape (), for what :func:`real_array` refuses: callers check shape and values anyway."""
+    try:
+        return real_array(values)
+    except TypeError:
+        return np.full((), np.nan)
 
 
 def real_number(value: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
-from robot_dynamics_ros.dynamics.engine.parallel import share
+from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, run_pieces, threads
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -119,16 +118,19 @@ def _native(
     model: RobotModel, run: Any, method: str, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
     constants: np.ndarray, paths: Any, dt: float, steps: int,
 ) -> None:  # fmt: skip
-    address, pointer, number = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-    kind = ctypes.CFUNCTYPE(None, address, address, *[pointer] * 3, address, *[pointer] * 3, number, address)
-    function = kind(run.engine.address(f"rollout_{method}"))
-    path_q, path_v = (None, None) if paths is None else (p.ctypes.data for p in paths)
+    piece = run.engine.address(f"piece_{method}")
+    path_q, path_v = (0, 0) if paths is None else (p.ctypes.data for p in paths)
+    context = np.zeros(9, dtype=np.int64)
+    context[:7] = (x.ctypes.data, u.ctypes.data, efforts.ctypes.data, model.nv if varying else 0, constants.ctypes.data,
+                   path_q, path_v)  # fmt: skip
+    context[7:8].view(float)[0] = dt
     # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
     most = steps if varying or paths is not None else max(1, SLICE // max(1, len(x)))
     left = steps
     while True:
-        part = min(left, most)
-        _share(function, model, x, u, efforts, varying, constants, (path_q, path_v), dt, part)
+        context[8] = part = min(left, most)
+        several = threads() if part * len(x) > WORTH else 1
+        run_pieces(piece, context, len(x), several, max(GRAIN, several * SLICE // max(1, part) // GRAIN * GRAIN))
         left -= part
         if left <= 0:
             return
@@ -136,30 +138,8 @@ def _native(
 
 SLICE = 200_000
 """Steps of all states together that are taken without a look at the keyboard: a fraction of a second."""
-
-
-def _share(
-    function: Any, model: RobotModel, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
-    constants: np.ndarray, paths: tuple[Any, Any], dt: float, steps: int,
-) -> None:  # fmt: skip
-    path_q, path_v = paths
-    share(
-        len(x),
-        lambda a, b: function(
-            a,
-            b,
-            x.ctypes.data,
-            u.ctypes.data,
-            efforts.ctypes.data,
-            model.nv if varying else 0,
-            constants.ctypes.data,
-            path_q,
-            path_v,
-            dt,
-            steps,
-        ),
-        worth=steps > 50,
-    )
+WORTH = 200
+"""Steps of all states together that take longer than waking a second thread."""
 
 
 def _stepwise(

@@ -291,6 +291,26 @@ def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
         rd.gravity_forces(model.with_backend("native"), np.zeros(3))
 
 
+@needs_compiler
+def test_what_others_compile_in_this_process_is_scheduled_as_ever():
+    from robot_dynamics_ros.dynamics.engine import native_engine, trace
+    from robot_dynamics_ros.dynamics.engine.codegen import native
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
+
+    llvm, what = native._llvm(), (rd.chain(6), "inverse_dynamics", ())
+    arguments = native_engine.array_arguments(what[0], trace.signature(*what))
+    source = callee_module(arguments, trace.trace(*what).outputs)
+    if llvm.llvm_version_info[0] < native.OPAQUE_POINTERS:
+        source = native.with_typed_pointers(source)
+
+    def of_others():
+        return native._machine(1).emit_object(llvm.parse_assembly(source, context=llvm.create_context()))
+
+    before = of_others()
+    native.compile_module(source)
+    assert of_others() == before
+
+
 def test_prepare_in_the_background():
     model = rd.limb(4)
     thread = rd.prepare(model, "inverse_dynamics", "mass_matrix", background=True)

@@ -16,13 +16,16 @@ QUATERNION_TOLERANCE = 1e-6
 """Largest deviation of a quaternion's squared norm from one."""
 
 
-def as_input(values: Any, shape: tuple[int, ...], name: str, *, finite: bool = True) -> np.ndarray:
+def as_input(
+    values: Any, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
+) -> np.ndarray:
     """``values`` as a C-contiguous float64 array of shape (..., *shape).
 
     Lists, integers and strided arrays are converted; what would lose something is refused.
 
     Args:
         finite: refuse NaN and infinities.
+        contiguous: false to leave strided arrays as they are.
 
     Raises:
         ArgumentError: not numbers, complex, another trailing shape, or not finite.
@@ -42,7 +45,7 @@ def as_input(values: Any, shape: tuple[int, ...], name: str, *, finite: bool = T
         )
     if finite and not np.isfinite(values).all():
         check_finite(**{name: values})
-    return np.ascontiguousarray(values) if values.ndim else values
+    return np.ascontiguousarray(values) if values.ndim and contiguous else values
 
 
 def as_output(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

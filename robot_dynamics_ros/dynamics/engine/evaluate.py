@@ -16,7 +16,6 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.dynamics.engine.parallel import all_finite
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.errors import ArgumentError
@@ -34,8 +33,20 @@ class Engine(Protocol):
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         """One state: arrays of exactly the signature's shapes, contiguous."""
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        """N states: (N, size) contiguous arrays, flat in the robot's dimensions."""
+    def checks(self, count: int) -> bool:
+        """Whether :meth:`block` can check so many states while it computes them."""
+
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
+    ) -> bool:
+        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous.
+
+        Args:
+            finite, unit: stop at inputs that are not finite, at quaternions that are not of unit length.
+
+        Returns:
+            False if it stopped: outputs then hold some states' results.
+        """
 
     def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         """A callable equal to the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
@@ -78,6 +89,14 @@ class Evaluator:
         """
         return self.evaluate(*arguments)
 
+    def _check(self, inputs: Sequence[np.ndarray], finite: bool) -> None:
+        """Refuse inputs that mean nothing."""
+        if finite and not all(bool(np.isfinite(x).all()) for x in inputs):
+            check_finite(**{word: x for (word, _), x in zip(self.signature.inputs, inputs, strict=True)})
+        for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
+            if self._quaternions and word in ("q", "q0", "q1"):
+                check_quaternions(array, self._quaternions)
+
     def bound(self, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         """:meth:`evaluate` with these choices made."""
         return self if not finite and only is None else functools.partial(self.evaluate, finite=finite, only=only)
@@ -104,14 +123,9 @@ class Evaluator:
                 remedy="See the function's documentation for its arguments.",
             )
         inputs = [
-            as_input(value, shape, word, finite=False)
+            as_input(value, shape, word, finite=False, contiguous=False)
             for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
-        if finite and not all_finite(inputs):
-            check_finite(**{word: x for (word, _), x in zip(self.signature.inputs, inputs, strict=True)})
-        for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
-            if self._quaternions and word in ("q", "q0", "q1"):
-                check_quaternions(array, self._quaternions)
         leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
         batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
         given = arguments[n:]
@@ -121,21 +135,40 @@ class Evaluator:
         ]
         if given and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
             inputs = [x.copy() for x in inputs]
+        count = math.prod(batch)
         if batch == ():
+            inputs = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in inputs]
+            self._check(inputs, finite)
             self.engine.single(inputs, outputs)
             if not given:
                 outputs = [float(o) if o.ndim == 0 else o for o in outputs]  # type: ignore[misc]
-        elif (count := math.prod(batch)) > 0:
+        elif count == 0:
+            self._check(inputs, finite)
+        else:
+            checked = self.engine.checks(count)
+            if not checked:
+                self._check(inputs, finite)
             blocks = [
-                np.ascontiguousarray(np.broadcast_to(x.reshape(*lead, size), (*batch, size))).reshape(count, size)
-                for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
+                _rows(x, lead, batch, count, size) for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
             ]
-            self.engine.block(
-                blocks, [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
-            )
+            results = [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
+            unit = bool(self._quaternions)
+            if not self.engine.block(blocks, results, finite=finite and checked, unit=unit and checked):
+                self._check(inputs, finite)
+                self.engine.block(blocks, results)  # a quaternion on the very limit
         if m == 1 or (only is not None and not given):
             return outputs[only or 0]
         return None if given else tuple(outputs)
+
+
+def _rows(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: int, size: int) -> np.ndarray:
+    """An input as (count, size), without a copy where strides can say it."""
+    if lead == ():
+        return np.broadcast_to(x.reshape(size), (count, size))
+    if lead != batch:
+        x = np.broadcast_to(x, (*batch, *x.shape[len(lead) :]))
+    x = x.reshape(count, size)
+    return x if x.flags.aligned else x.copy()
 
 
 def quaternion_starts(model: RobotModel) -> list[int]:
@@ -178,7 +211,12 @@ class SourceEngine:
             out.reshape(-1)[:] = results[at : at + out.size]
             at += out.size
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    def checks(self, count: int) -> bool:
+        return False
+
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
+    ) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
             results = self._vector(*[np.ascontiguousarray(x[start:stop].T) for x in inputs])
@@ -187,6 +225,7 @@ class SourceEngine:
                 for k in range(out.shape[1]):
                     out[start:stop, k] = results[at + k]
                 at += out.shape[1]
+        return True
 
 
 class InterpretedEngine:
@@ -211,10 +250,16 @@ class InterpretedEngine:
         for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):
             out.reshape(-1)[:] = flat
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    def checks(self, count: int) -> bool:
+        return False
+
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
+    ) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
             results = self._evaluate([list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
             for out, flat in zip(outputs, results, strict=True):
                 for k, value in enumerate(flat):
                     out[start:stop, k] = value
+        return True

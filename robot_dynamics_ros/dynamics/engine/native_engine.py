@@ -16,6 +16,7 @@ from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
     NativeLibrary,
@@ -25,7 +26,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     vector_width,
 )
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
-from robot_dynamics_ros.dynamics.engine.parallel import PARALLEL_BYTES, share
+from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
@@ -35,6 +36,8 @@ __all__ = ["NativeEngine"]
 
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
+UNINTERRUPTED = 1 << 27
+"""Bytes of a batch that are computed without a look at the keyboard: a fraction of a second."""
 
 
 class NativeEngine:
@@ -69,12 +72,14 @@ class NativeEngine:
         self._library = NativeLibrary(code)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
-        self._wide: Callable[..., None] | None = None
+        self._loops = loops
+        self._one_by_one = 0 if loops else self._library.address("batch")
+        self._wide: NativeLibrary | None = None
         self._wide_lock = threading.Lock()
         self._traced_from = None if loops else (model, name, options)
 
-    def _wide_batch(self) -> Callable[..., None]:
-        """Many states side by side, compiled when the first large batch comes."""
+    def _wide_piece(self) -> int:
+        """Address of the function for many states side by side, compiled when the first large batch comes."""
         with self._wide_lock:
             if self._wide is None:
                 assert self._traced_from is not None
@@ -82,11 +87,12 @@ class NativeEngine:
                 code = cache.load(key)
                 if code is None:
                     code = compile_module(
-                        wide_module(self._arguments, trace(*self._traced_from).outputs, vector_width())
+                        wide_module(self._arguments, trace(*self._traced_from).outputs, vector_width()),
+                        schedule=True,
                     )
                     cache.store(key, code)
-                self._wide = NativeLibrary(code).batch(len(self._arguments) + 1, "wide")
-            return self._wide
+                self._wide = NativeLibrary(code)
+            return self._wide.address("piece")
 
     def _further(self) -> list[np.ndarray]:
         """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
@@ -99,15 +105,26 @@ class NativeEngine:
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         self._run(0, 1, [x.ctypes.data for x in (*inputs, *outputs)])
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    def checks(self, count: int) -> bool:
+        return self._loops or count >= WIDE_FROM
+
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
+    ) -> bool:
         count = len(outputs[0])
-        addresses = [x.ctypes.data for x in (*inputs, *outputs)]
-        worth = count * self._bytes > PARALLEL_BYTES
-        if count < WIDE_FROM or self._traced_from is None:
-            share(count, lambda a, b: self._run(a, b, addresses), worth=worth)
-            return
-        wide, one_by_one = self._wide_batch(), self._library.address("batch")
-        share(count, lambda a, b: wide(a, b, *addresses, one_by_one), worth=worth)
+        if not self.checks(count):
+            dense = [*map(np.ascontiguousarray, inputs), *outputs]  # alive until the code has run
+            self._run(0, count, [x.ctypes.data for x in dense])
+            return True
+        several = threads() if count * self._bytes > PARALLEL_BYTES else 1
+        piece = self._library.address("piece") if self._loops else self._wide_piece()
+        words = [finite * REFUSE_NOT_FINITE | unit * REFUSE_NOT_UNIT, self._one_by_one, 8 * self._workspace]
+        for x in (*inputs, *outputs):
+            words += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 8]
+        further = [*self._tables, np.empty(several * self._workspace)] if self._loops else []
+        words += [x.ctypes.data for x in further]
+        most = max(GRAIN, UNINTERRUPTED // self._bytes // GRAIN * GRAIN)
+        return run_pieces(piece, np.array(words, dtype=np.int64), count, several, most) < 0
 
     def address(self, name: str) -> int:
         """Address of a further function of the compiled module."""

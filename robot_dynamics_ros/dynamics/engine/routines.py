@@ -19,7 +19,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.routine_source import Kernel, Me
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Integers", "InterpretedRoutines", "Matrix", "Memory", "Routines", "Vector", "make_routines"]
+__all__ = ["Integers", "InterpretedRoutines", "Matrix", "Memory", "Routines", "Vector", "entry_of", "make_routines"]
 
 Vector: TypeAlias = Any
 Matrix: TypeAlias = Any
@@ -182,15 +182,21 @@ class Routines:
             code = compile_module(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
             cache.store(key, code)
         self._library = NativeLibrary(code)
+        self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
         self.entry: Any = self._library.python_entry(entry, _unusual) if with_entry else _unusual
         """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
 
-    def _bound(self, function: Callable[..., Any]) -> Any:
+    def _bound(self, function: Callable[..., Any], prototype: Any = ctypes.CFUNCTYPE) -> Any:
         words = function.__annotations__
         kinds = [_C_TYPES[words[name]] for name in list(words)[1:] if name != "return"]
         returns = _C_TYPES.get(function.__annotations__.get("return", "None"))
-        return ctypes.CFUNCTYPE(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
+        return prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
+
+    def held(self, name: str) -> Any:
+        """One compiled function for calls that take microseconds: the interpreter's lock is kept, and arguments are addresses, of the
+        memory's block first, or bytes."""
+        return self._bound(self._originals[name], ctypes.PYFUNCTYPE)
 
     def __getitem__(self, name: str) -> Any:
         function = self._functions[name]
@@ -225,11 +231,23 @@ _C_TYPES: dict[str, Any] = {
     "Vector": ctypes.c_void_p,
     "Matrix": ctypes.c_void_p,
     "Integers": ctypes.c_void_p,
+    "Packed": ctypes.c_void_p,
 }
 
 
 def _unusual(*_: Any) -> None:
     """Whom compiled entries ask when an argument is not a plain array: the caller handles it."""
+
+
+def entry_of(routines: Routines | InterpretedRoutines, memory: Memory, name: str, vector: Array) -> Any:
+    """``entry(vector, memory.block)`` for the routine of that name, as fast as this Python allows.
+
+    Runs it once: where there is no compiler, or Python's objects are laid out otherwise, the routine is called the long way.
+    """
+    if routines.entry(vector, memory.block) is not None:
+        return routines.entry
+    run = routines[name]
+    return lambda given, _block: run(memory, given)
 
 
 def make_routines(

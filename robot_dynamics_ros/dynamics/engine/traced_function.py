@@ -15,7 +15,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
 from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, target_key
 
-__all__ = ["TracedFunction", "symbols"]
+__all__ = ["TracedFunction", "compiled", "symbols"]
 
 Shape = tuple[int, ...]
 
@@ -41,7 +41,7 @@ class TracedFunction:
     def __init__(self, inputs: Mapping[str, Shape], outputs: Sequence[Sequence[Expr]]) -> None:
         arguments = [ArrayArgument(shape) for shape in inputs.values()]
         arguments += [ArrayArgument((len(output),), output=True) for output in outputs]
-        self._library = _compiled(callee_module(arguments, outputs))
+        self._library = compiled(callee_module(arguments, outputs))
 
     def callee(self) -> tuple[int, list[np.ndarray]]:
         """See :meth:`~robot_dynamics_ros.dynamics.engine.native_engine.NativeEngine.callee`."""
@@ -49,7 +49,8 @@ class TracedFunction:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(source: str) -> NativeLibrary:
+def compiled(source: str) -> NativeLibrary:
+    """LLVM assembly as loaded machine code, from the cache where it can be."""
     key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
     code = cache.load(key)
     if code is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 
 __all__ = ["batch_function", "callee_module", "kernel_module", "wide_module"]
@@ -31,12 +32,13 @@ def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
 
 
 def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
-    """LLVM assembly with ``@wide``: many states, ``width`` of them side by side; see :func:`_wide`.
+    """LLVM assembly with ``@wide``: many states, ``width`` of them side by side, see :func:`_wide`; and a ``@piece`` of them.
 
     Apart from :func:`kernel_module` because it takes the compiler as long again, and only batches need it.
     """
     vector = Emitter(width, "w")
     parts = [DECLARATIONS, vector.declarations, _several(vector, arguments, outputs), _wide(arguments, width)]
+    parts.append(piece_function(arguments, "wide", further=True))
     return "\n".join(parts)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
@@ -26,7 +27,7 @@ TILE = 8
 
 
 def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int]) -> str:
-    """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
+    """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
     memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
@@ -43,6 +44,7 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_c
         "  ret void",
         "}",
         batch_function(arguments, extra=4),
+        piece_function(arguments, "batch", extra=4),
         python_entry(arguments, disjoint=True, extra=4),
         "!0 = !{}",
     ]

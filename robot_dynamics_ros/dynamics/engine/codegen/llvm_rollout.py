@@ -32,7 +32,20 @@ def rollout_module(
     parts = [kernel_module(arguments, outputs), "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     parts += [_axpy(), *(_advance(method, nq, nv, arguments, quaternions) for method in ("rk4", "semi_implicit"))]
     assert shared == sum(a.size for a in arguments if not a.output) - nq - 2 * nv
+    parts += [_piece(method) for method in ("rk4", "semi_implicit")]
     return "\n".join(parts)
+
+
+def _piece(method: str) -> str:
+    """``i64 @piece_<method>(i64 begin, i64 end, i64 thread, ptr context)``: the arguments after ``end`` are the context's words."""
+    kinds = ["ptr", "ptr", "ptr", "i64", "ptr", "ptr", "ptr", "double", "i64"]
+    lines = [f"define i64 @piece_{method}(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind {{", "entry:"]
+    for k, kind in enumerate(kinds):
+        lines.append(f"  %a{k} = getelementptr i64, ptr %context, i64 {k}")
+        lines.append(f"  %x{k} = load {kind}, ptr %a{k}")
+    words = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
+    lines.append(f"  call void @rollout_{method}(i64 %begin, i64 %end, {words})")
+    return "\n".join([*lines, "  ret i64 -1", "}"])
 
 
 def _axpy() -> str:

@@ -7,11 +7,12 @@ is either run by Python or translated here.  The subset:
 - the first parameter, ``p``, is the memory (:class:`~robot_dynamics_ros.dynamics.engine.routines.Memory`): ``p.name[i]`` and
   ``p.name[i, j]`` are numbers in its arrays, ``p.name`` alone is one of its constants or an array handed to a function, and
   ``p.name(arrays)`` calls one of its kernels, ``p.name(k, arrays)`` the k-th of several of one name;
-- further parameters are annotated ``int``, ``float``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``) or ``Integers``;
-- ``if`` of a constant of the memory leaves out what is not taken, before anything in it is looked up;
+- further parameters are annotated ``int``, ``float``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
+- ``if`` of a constant of the memory, or ``if not``, leaves out what is not taken, before anything in it is looked up;
 - ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names and array entries, arithmetic,
   comparisons, ``and``, ``or``, ``not``, conditional expressions, ``abs``, ``min`` and ``max`` of two, ``float``, ``math``'s ``sqrt``, ``exp``, ``expm1``,
-  ``pow``, ``sin``, ``cos``, and calls of other such functions.
+  ``tanh``, ``pow``, ``sin``, ``cos``, ``&`` of integers, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and
+  calls of other such functions.
 
 Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
 infinity where Python raises, so nothing here may divide by zero.
@@ -27,20 +28,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from robot_dynamics_ros.dynamics.engine.codegen import packed
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 
 __all__ = ["Kernel", "MemoryLayout", "Slot", "routine_module"]
 
-_KINDS = {"float": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers"}
-_LLVM = {"f": "double", "i": "i64", "b": "i1", "vector": "ptr", "matrix": "ptr", "integers": "ptr", "none": "void"}
+_KINDS = {"float": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
+          "Packed": "packed"}  # fmt: skip
+_LLVM = {"f": "double", "i": "i64", "b": "i1", "vector": "ptr", "matrix": "ptr", "integers": "ptr", "packed": "ptr",
+         "none": "void"}  # fmt: skip
 _INTRINSICS = {
     math.sqrt: "llvm.sqrt.f64",
     math.exp: "exp",
     math.expm1: "expm1",
+    math.tanh: "tanh",
     math.pow: "pow",
     math.sin: "sin",
     math.cos: "cos",
 }
+_PACKED = {packed.number: ("double", "f"), packed.word: ("i32", "i")}
+_PACKED_STORES = {packed.put_number: "double", packed.put_word: "i32"}
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
 _INTEGER_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -141,7 +148,7 @@ class _Module:
         declared = [
             *(
                 f"declare double @{name}(double)"
-                for name in ("exp", "expm1", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")
+                for name in ("exp", "expm1", "tanh", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")
             ),
             "declare double @pow(double, double)",
         ]
@@ -268,8 +275,10 @@ class _Function:
         self.emit(f"store {_LLVM[kind]} {self.converted(value, kind)}, ptr {address}, align 8{aliasing}")
 
     def on_If(self, node: ast.If) -> None:
-        if isinstance(node.test, ast.Attribute) and node.test.attr in self.module.constants:  # decided beforehand
-            self.block(node.body if self.module.constants[node.test.attr] else node.orelse)
+        negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        test = node.test.operand if isinstance(node.test, ast.UnaryOp) and negated else node.test
+        if isinstance(test, ast.Attribute) and test.attr in self.module.constants:  # decided beforehand
+            self.block(node.orelse if bool(self.module.constants[test.attr]) == negated else node.body)
             return
         then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
         self.branch(self.truth(node.test), then, otherwise)
@@ -416,6 +425,8 @@ class _Function:
             return self.put(f"fdiv double {a}, {b}"), "f"
         if isinstance(op, ast.FloorDiv):  # of integers that are not negative
             return self.put(f"sdiv i64 {left[0]}, {right[0]}"), "i"
+        if isinstance(op, ast.BitAnd):
+            return self.put(f"and i64 {left[0]}, {right[0]}"), "i"
         word = _ARITHMETIC[type(op)]
         if left[1] == right[1] == "i":
             return self.put(f"{word} nsw i64 {left[0]}, {right[0]}"), "i"
@@ -493,6 +504,8 @@ class _Function:
         if function in _INTRINSICS:
             words = ", ".join(f"double {self.converted(self.value(a), 'f')}" for a in node.args)
             return self.put(f"call double @{_INTRINSICS[function]}({words})"), "f"
+        if function in _PACKED or function in _PACKED_STORES:
+            return self.packed_call(function, [self.value(a) for a in node.args])
         kinds, returns = self.module.add(function)
         handed = ["ptr %p"]
         for argument, kind in zip(node.args[1:], kinds, strict=True):
@@ -502,6 +515,21 @@ class _Function:
             self.emit(call)
             return "", "none"
         return self.put(call), returns
+
+    def packed_call(self, function: Callable[..., Any], given: list[Value]) -> Value:
+        """Read or write in a packed message, whose numbers stand at multiples of four bytes."""
+        (message, _), (index, _), *values = given
+        address = self.put(f"getelementptr inbounds i32, ptr {message}, i64 {index}")
+        if function in _PACKED:
+            llvm, kind = _PACKED[function]
+            found = self.put(f"load {llvm}, ptr {address}, align 4")
+            return (self.put(f"zext i32 {found} to i64") if kind == "i" else found), kind
+        llvm = _PACKED_STORES[function]
+        value = self.converted(values[0], "i" if llvm == "i32" else "f")
+        if llvm == "i32":
+            value = self.put(f"trunc i64 {value} to i32")
+        self.emit(f"store {llvm} {value}, ptr {address}, align 4")
+        return "", "none"
 
     def kernel_call(self, node: ast.Call) -> Value:
         assert isinstance(node.func, ast.Attribute)

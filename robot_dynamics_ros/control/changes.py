@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -12,21 +13,23 @@ __all__ = ["Changes"]
 
 #: Makes something ready and returns what takes it over.
 Preparation = Callable[[], Callable[[], None]]
+#: Topic, number, preparation, and who hears of its error.
+_Job = tuple[str, int, Preparation, Callable[[Exception], None] | None]
+#: Topic, number, and what takes over.
+_Result = tuple[str, int, Callable[[], None]]
 
 
 class Changes:
     """One worker thread, and the results it has ready.
 
     Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
-    replaces an older one that has not been taken over.
+    replaces an older one that has not been taken over.  The thread ends with this object.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._jobs: queue.SimpleQueue[tuple[str, int, Preparation, Callable[[Exception], None] | None]] = (
-            queue.SimpleQueue()
-        )
-        self._ready: deque[tuple[str, int, Callable[[], None]]] = deque()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._ready: deque[_Result] = deque()
         self._newest: dict[str, int] = {}
         self._asked = self._done = 0
         self._thread: threading.Thread | None = None
@@ -35,6 +38,11 @@ class Changes:
     def pending(self) -> bool:
         """Whether something is being prepared, or waits to be taken over."""
         return self._asked > self._done
+
+    @property
+    def ready(self) -> bool:
+        """Whether :meth:`take_over` has something to use."""
+        return bool(self._ready)
 
     def prepare(self, topic: str, job: Preparation, failed: Callable[[Exception], None] | None = None) -> None:
         """Have a job done in the background.
@@ -45,8 +53,11 @@ class Changes:
             failed: called in :meth:`take_over` with the error that the job ended with.
         """
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread = threading.Thread(
+                target=_work, args=(self._jobs, self._ready, self._newest), name=self._name, daemon=True
+            )
             self._thread.start()
+            weakref.finalize(self, self._jobs.put, None).atexit = False
         self._asked += 1
         self._jobs.put((topic, self.supersede(topic), job, failed))
 
@@ -55,18 +66,6 @@ class Changes:
         number = self._newest[topic] = self._newest.get(topic, 0) + 1
         return number
 
-    def _work(self) -> None:
-        while True:
-            topic, number, job, failed = self._jobs.get()
-            use: Callable[[], None] = _nothing
-            if not topic or number == self._newest[topic]:
-                try:
-                    use = job()
-                except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
-                    use = partial(failed, error) if failed is not None else _nothing
-            self._ready.append((topic, number, use))
-            del job, failed, use  # or the last robot would live as long as this thread waits
-
     def take_over(self) -> None:
         """Use what is ready; to be called between two cycles, costs next to nothing if there is nothing."""
         while self._ready:
@@ -74,6 +73,20 @@ class Changes:
             self._done += 1
             if not topic or number == self._newest[topic]:
                 use()
+
+
+def _work(jobs: queue.SimpleQueue[_Job | None], ready: deque[_Result], newest: dict[str, int]) -> None:
+    """The thread: it knows no :class:`Changes`, which would live as long as it does."""
+    while (request := jobs.get()) is not None:
+        topic, number, job, failed = request
+        use: Callable[[], None] = _nothing
+        if not topic or number == newest[topic]:
+            try:
+                use = job()
+            except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
+                use = partial(failed, error) if failed is not None else _nothing
+        ready.append((topic, number, use))
+        del request, job, failed, use  # or the last robot would live as long as this thread waits
 
 
 def _nothing() -> None:

@@ -28,6 +28,7 @@ from robot_dynamics_ros.control.law_code import LawCode
 from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.packed_cycle import NEVER, PackedAnswer, PackedCycle, PackedState
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.control.reference.reference import Proposal, ReferenceGenerator
@@ -168,6 +169,8 @@ class JointController:
         self._robot_gravity = self.options.gravity_compensated_by == "robot"
         self._integrates = self.law.integrates
         self._compiled: CompiledCycle | None = None
+        self._packed: PackedCycle | None = None
+        self._armed: tuple[Any, ...] = ()
         if self._work.compiled and self._idle is None:
             self._compiled = CompiledCycle(self._work)
             self._compiled.use_law(self.law, self._code(self.law))
@@ -471,7 +474,9 @@ class JointController:
         w.v[:] = v
         self.compiled = self._ordinary(t, dt)
         if self.compiled:
-            return self._observe(t, dt, self.effort, effort, altered=False)
+            self._observe(t, dt, self.effort, self._previous, effort, altered=False)
+            self._arm(t)
+            return self.command
         self._follow(t)
         if self._integrates:
             law: Any = self.law
@@ -483,6 +488,66 @@ class JointController:
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             return self._fail(f"the control law failed: {error}")
         return self._finish(t, dt, tau, effort)
+
+    def answer_packed(self, answer: PackedAnswer | None) -> None:
+        """Write the commands of :meth:`update_packed` into this message; ``None``: no more packed messages will come."""
+        self._armed = ()
+        self._packed = None
+        if answer is not None and self._compiled is not None:
+            self._packed = PackedCycle(self._work.memory, answer)
+
+    def update_packed(self, message: bytes, state: PackedState) -> PackedCycle | None:
+        """:meth:`update` with a state that arrives as a packed message, if that is an ordinary cycle like the one before.
+
+        Returns:
+            What was in the message, when the cycle is done and the command written into the answer; ``None``, and nothing
+            done, if it takes :meth:`update`.
+        """
+        packed, watchdog = self._packed, self._watchdog
+        if packed is None or not self._follows_on(packed) or not packed.run(message, state):
+            return None
+        before, watchdog.last = watchdog.last, packed.last
+        self.jump = ""
+        self.current = self.compiled = True
+        self.guards.pass_uncut()
+        self._work.wrenches_current = self._law_gives_wrenches()
+        if self.want_wrenches or self.observer is not None or self.flange is not None:
+            measured = packed.arrived[2] if packed.measured else None
+            assert before is not None
+            dt = (packed.last - before) / NANOSECONDS
+            self._observe(packed.last, dt, self.effort, packed.applied, measured, altered=False)
+        return packed
+
+    def _arm(self, t: int) -> None:
+        """Note what the compiled cycle at ``t`` depended on: packed messages are answered as long as nothing of it changes."""
+        packed, reference = self._packed, self._reference
+        if packed is None or self._robot_gravity:
+            return
+        goal, path = reference.goal, reference.path
+        until = NEVER if goal is None else goal.end
+        if self.mode is Mode.STREAM:
+            until = min(until, path.end)
+        packed.arm(t, path, until, self._watchdog.timeout, self._leap, self._law_gives_wrenches())
+        self._armed = (self.mode, self.law, self.guards, self._work.kernels, path, goal, self.want_wrenches)
+
+    def _follows_on(self, packed: PackedCycle) -> bool:
+        """Whether nothing has changed since :meth:`_arm`."""
+        if not self._armed or self._watchdog.last != packed.last or self._watchdog.freshness is not Freshness.FRESH:
+            return False
+        mode, law, guards, kernels, path, goal, want_wrenches = self._armed
+        reference = self._reference
+        return (
+            path is reference.path
+            and goal is reference.goal
+            and mode is self.mode
+            and law is self.law
+            and guards is self.guards
+            and kernels is self._work.kernels
+            and want_wrenches is self.want_wrenches
+            and not self._blend.active
+            and not self._external
+            and not self._changes.ready
+        )
 
     def _has_jumped(self, t: int, q: Array, v: Array, way: Array) -> bool:
         """Whether the arm cannot have come to ``q``, ``way`` from the last state, by ``t``; says so in ``jump``."""
@@ -529,7 +594,7 @@ class JointController:
         self.guards.finish(tau)
         np.copyto(self.command, tau)
         self._leave_out_gravity()
-        return self._observe(t, dt, tau, measured, altered)
+        return self._observe(t, dt, tau, self._previous, measured, altered)
 
     def _leave_out_gravity(self) -> None:
         """Take from the command what the robot adds itself."""
@@ -569,10 +634,13 @@ class JointController:
             self.mode = Mode.HOLD if tolerances is None else Mode.TRAJECTORY
         return True
 
-    def _observe(self, t: int, dt: float, tau: Array, measured: Array | None, altered: bool) -> Array:
-        """Estimates besides the command: external efforts, wrenches, the load at the flange."""
+    def _observe(self, t: int, dt: float, tau: Array, before: Array, measured: Array | None, altered: bool) -> Array:
+        """Estimates besides the command: external efforts, wrenches, the load at the flange.
+
+        ``before`` is the effort of the cycle before.
+        """
         w = self._work
-        applied = measured if measured is not None else self._previous  # what acted until this state
+        applied = measured if measured is not None else before  # what acted until this state
         if self.observer is not None and not self._estimates():
             if self._observes:
                 self.observer.reset()

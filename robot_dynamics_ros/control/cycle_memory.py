@@ -18,10 +18,13 @@ ROBOT_FUNCTIONS = ("inverse_dynamics", "inverse_dynamics_wrenches", "gravity_for
 _VECTORS = (
     "z a effort command previous asked "
     "q_reference v_reference a_reference integral_bound effort_limit effort_rate near_speed reach centre half "
-    "watch_position watch_velocity"
+    "watch_position watch_velocity q_before v_before applied"
 )
 _FLAGS = "status ready tracks integrates moves uses_gravity uses_inertia uses_motion uses_motion_of_reference"
 
+
+_PACKED = "last timeout until knot"
+"""Times of the packed cycle, ns."""
 
 GAINS = 8
 """Most gains that a compiled law may have."""
@@ -56,8 +59,16 @@ def cycle_memory(model: RobotModel) -> tuple[Memory, bool]:
             **dict.fromkeys(_VECTORS.split(), (n,)),
             "wrenches": (len(model.joint_names), 6),
             "piece": (6, n),
+            "arrived": (3, n),
+            "times": (3,),
+            "leap": (1,),
         },
-        {**dict.fromkeys(_FLAGS.split(), (1,)), "continuous": (n,)},
+        {
+            **dict.fromkeys((*_FLAGS.split(), *_PACKED.split()), (1,)),
+            "continuous": (n,),
+            "answer_at": (2,),
+            "answer_joints": (n,),
+        },
         kernels,
         compiled=compiled,
     )

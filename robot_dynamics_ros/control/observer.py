@@ -8,6 +8,7 @@ Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Lu
 
 from __future__ import annotations
 
+from math import exp, tanh
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,44 @@ import numpy as np
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.dynamics.engine.backends import backend_of
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector, entry_of, make_routines
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["CollisionMonitor", "MomentumObserver"]
+
+
+_VECTORS = "effort gain integral momentum known before v tau viscous coulomb breakaway stribeck_speed smoothing offset"
+
+
+def observe(p: Any, x: Vector) -> int:
+    """One step of the observer for the momentum ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g.
+
+    Args:
+        p: the memory.
+        x: s since the step before.
+    """
+    dt = x[0]
+    for i in range(p.nv):
+        known = p.known[i]
+        if p.rubs[0] == 1:  # Friction.effort
+            level = p.coulomb[i]
+            if p.breakaway[i] != p.coulomb[i]:
+                ratio = p.v[i] / p.stribeck_speed[i]
+                level = level + (p.breakaway[i] - p.coulomb[i]) * exp(-(ratio * ratio))
+            known = known - (p.viscous[i] * p.v[i] + level * tanh(p.v[i] / p.smoothing[i]) + p.offset[i])
+        if p.started[0] == 0:
+            p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
+        elif dt > 0.0:
+            total = p.integral[i] + dt * (p.tau[i] + 0.5 * (known + p.before[i]))
+            # r = K (p − total − ∫r), the newest r included: stable for any dt
+            effort = (p.momentum[i] - total) * (p.gain[i] / (1.0 + p.gain[i] * dt))
+            p.effort[i] = effort
+            p.integral[i] = total + dt * effort
+        p.before[i] = known
+    p.started[0] = 1
+    return 0
 
 
 class MomentumObserver:
@@ -40,21 +75,46 @@ class MomentumObserver:
             ArgumentError: a gain that is not positive and finite, or of the wrong length.
         """
         n = model.nv
-        self.gain = per_joint(gain, n, "observer gain", positive=True)
+        gains = per_joint(gain, n, "observer gain", positive=True)
+        compiled = backend_of(model) in ("native", "loops")
+        self._memory = memory = Memory(
+            {"nv": n},
+            dict.fromkeys(_VECTORS.split(), (n,)),
+            dict.fromkeys(("rubs", "started"), (1,)),
+            {},
+            compiled=compiled,
+        )
+        self.gain, self.effort = memory["gain"], memory["effort"]
+        self.gain[:] = gains
         self.friction = friction
-        self.effort = np.zeros(n)
-        self._sum, self._before = np.zeros(n), np.zeros(n)
-        self._p, self._known = np.zeros(n), np.zeros(n)
-        self._started = False
+        self._p, self._known, self._v, self._tau = (memory[name] for name in ("momentum", "known", "v", "tau"))
+        self._started, self._block = memory["started"], memory.block
+        self._numbers = np.zeros(1)
+        routines = make_routines(memory, (observe,), compiled=compiled, entry="observe", entry_size=1)
+        self._enter = entry_of(routines, memory, "observe", self._numbers)
+        self._started[0] = 0
+
+    @property
+    def friction(self) -> Friction | None:
+        return self._friction
+
+    @friction.setter
+    def friction(self, friction: Friction | None) -> None:
+        self._friction = friction
+        self._memory["rubs"][0] = friction is not None
+        if friction is not None:
+            for name in ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing"):
+                self._memory[name][:] = getattr(friction, name)
+            self._memory["offset"][:] = 0.0 if friction.offset is None else friction.offset
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""
         self.effort[:] = 0.0
-        self._started = False
+        self._started[0] = 0
 
     def rebase(self) -> None:
         """Go on with the estimate as it is although the robot's model changes."""
-        self._started = False
+        self._started[0] = 0
 
     def update(self, kernels: Kernels, q: Array, v: Array, tau: Array, dt: float) -> Array:
         """Take the next state.
@@ -68,19 +128,9 @@ class MomentumObserver:
         Returns:
             (n,) ``effort``.
         """
-        p, known = self._p, self._known
-        kernels.generalized_momentum(q, v, p, known)
-        if self.friction is not None:
-            known -= self.friction.effort(v)  # Cᵀ v − g − F
-        if not self._started:
-            self._sum = p - self.effort / self.gain
-            self._started = True
-        elif dt > 0.0:
-            self._sum += dt * (tau + 0.5 * (known + self._before))
-            # r = K (p − sum − ∫r), the newest r included: stable for any dt
-            np.multiply(p - self._sum, self.gain / (1.0 + self.gain * dt), out=self.effort)
-            self._sum += dt * self.effort
-        self._before[:] = known
+        kernels.generalized_momentum(q, v, self._p, self._known)
+        self._v[:], self._tau[:], self._numbers[0] = v, tau, dt
+        self._enter(self._numbers, self._block)
         return self.effort
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
@@ -17,14 +17,6 @@ __all__ = ["any_of", "non_negative", "per_joint", "vector"]
 def any_of(mask: np.ndarray) -> bool:
     """``mask.any()`` for a few booleans, without numpy's reduction machinery: five times as fast."""
     return b"\x01" in mask.tobytes()
-
-
-def _numbers(value: Any) -> Array:
-    """The value as an array of doubles; a NaN where it is none."""
-    try:
-        return real_array(value)
-    except TypeError:
-        return np.full((), np.nan)
 
 
 def non_negative(
@@ -49,7 +41,7 @@ def non_negative(
     Raises:
         ArgumentError: another length, not numbers, NaN, negative.
     """
-    array = _numbers(value)
+    array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
     good = good and not np.isnan(array).any() and bool((array >= 0.0).all())
     if not good or (positive and not array.all()) or (not infinite and np.isinf(array).any()):
@@ -86,7 +78,7 @@ def vector(values: Any, n: int, where: str, *, joints: Sequence[str] = (), remed
     Raises:
         ArgumentError: another length, not numbers, not finite.
     """
-    array = _numbers(values)
+    array = real_array_or_nan(values)
     if array.shape != (n,) or not np.isfinite(array).all():
         raise ArgumentError(
             f"expected {n} finite numbers, got {values!r}",

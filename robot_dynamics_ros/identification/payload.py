@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.payload import Payload
-from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
@@ -100,9 +100,7 @@ def payload_motion(
         ArgumentError: ``q0`` outside the limits, or bounds that allow no motion.
     """
     n = model.nv
-    q0 = as_input(q0, (), "q0")
-    if q0.shape != (n,) or not np.isfinite(q0).all():
-        raise ArgumentError(f"expected {n} finite numbers, got {q0!r}", where="q0", got=q0)
+    q0 = vector(q0, n, "q0", joints=model.joint_names)
     if not (duration > 1.0 and 0.0 < scale <= 1.0 and tries >= 1):
         raise ArgumentError(
             "needs more than a second, and a share of the limits from 0 to 1",

@@ -1,5 +1,6 @@
 """Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, all can be undone."""
 
+import gc
 import threading
 import time
 
@@ -191,3 +192,15 @@ def test_a_known_wrench_is_fed_forward_until_it_is_too_old(arm):
         control.set_external_wrench("flange", [1, 2, 3], t)
     with pytest.raises(rd.UnknownNameError):
         control.set_external_wrench("world", wrench, t)
+
+
+def test_the_thread_that_prepares_changes_ends_with_its_controller(arm):
+    before = set(threading.enumerate())
+    control = make(arm)
+    control.activate(START, mid(arm), np.zeros(7))
+    control.prepare("payload", lambda: lambda: None)
+    (thread,) = set(threading.enumerate()) - before
+    del control
+    gc.collect()
+    thread.join(60.0)
+    assert not thread.is_alive()

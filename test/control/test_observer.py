@@ -41,6 +41,44 @@ def test_without_a_push_the_estimate_stays_silent_on_the_move(arm):
     assert worst < 0.05
 
 
+def by_the_book(p, known, friction, gain, v, tau, dt, state):
+    """The observer in NumPy: ``state`` is (estimate, integral, known effort before) or ``None`` at first."""
+    known = known - friction.effort(v)
+    if state is None:
+        return np.zeros_like(p), p, known
+    _, total, before = state
+    total = total + dt * (tau + 0.5 * (known + before))
+    estimate = gain * (p - total) / (1.0 + gain * dt)
+    return estimate, total + dt * estimate, known
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+@pytest.mark.parametrize("offset", [None, [0.1, -0.2, 0.3, 0.0, 0.0, 0.5, 0.0]])
+def test_the_estimate_is_the_formula(arm, backend, offset):
+    if backend not in rd.available_backends():
+        pytest.skip("llvmlite is not installed")
+    model = arm.with_backend(backend)
+    rng = np.random.default_rng(2)
+    coulomb = np.array([0.5, 0.0, 0.3, 1.0, 0.2, 0.0, 0.1])
+    friction = rd.Friction.of(model, viscous=0.4, coulomb=coulomb, breakaway=coulomb + 0.2, offset=offset)
+    gain = rng.uniform(20.0, 90.0, 7)
+    observer, kernels, state = rd.MomentumObserver(model, gain, friction), Kernels(model), None
+    for k in range(60):
+        q, v, tau = rng.normal(size=(3, 7))
+        dt = [0.001, 0.002, 0.0][k % 3]
+        p, known = np.empty(7), np.empty(7)
+        kernels.generalized_momentum(q, v, p, known)
+        if state is None or dt > 0.0:
+            state = by_the_book(p, known, friction, gain, v, tau, dt, state)
+        else:
+            state = (*state[:2], known - friction.effort(v))
+        np.testing.assert_allclose(observer.update(kernels, q, v, tau, dt), state[0], rtol=1e-9, atol=1e-9)
+    observer.reset()
+    assert not observer.effort.any()
+    observer.friction = None
+    np.testing.assert_array_equal(observer.update(kernels, q, v, tau, 0.001), 0.0)
+
+
 def test_a_constant_push_is_found_with_the_delay_of_a_low_pass(arm):
     wrench = np.array([0.4, -0.3, 0.2, 12.0, -7.0, 9.0])
     gain = 40.0

@@ -277,7 +277,7 @@ def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable)
                 continue
             bad = np.abs(values[rows]) > largest
             if bad.any():
-                i, j = (int(x[0]) for x in np.nonzero(bad))
+                i, j = _first(bad)
                 i += rows.start
                 raise TrajectoryRejected(
                     f"{float(values[i, j]):.6g} for joint {table.names[columns[j]]!r} cannot be meant, the most that is "
@@ -286,6 +286,12 @@ def _check_sense(trajectory: Trajectory, columns: np.ndarray, table: JointTable)
                     got=float(values[i, j]),
                     remedy="Check the units: rad or m, s, N m or N.",
                 )
+
+
+def _first(bad: np.ndarray) -> tuple[int, int]:
+    """Row and column of the first entry that is true."""
+    i, j = np.argwhere(bad)[0]
+    return int(i), int(j)
 
 
 def _fastest(columns: np.ndarray, table: JointTable) -> Array:
@@ -303,7 +309,7 @@ def _check_pace(
     bad = way * NANOSECONDS > _fastest(columns, table) * np.diff(times)[:, None]
     bad &= way > max_step
     if bad.any():
-        i, j = (int(x[0]) for x in np.nonzero(bad))
+        i, j = _first(bad)
         raise TrajectoryRejected(
             f"joint {table.names[columns[j]]!r} would have to move by {way[i, j]:.4g} in "
             f"{(times[i + 1] - times[i]) / NANOSECONDS:.4g} s",
@@ -318,7 +324,7 @@ def _check_limits(positions: Array, first: int, columns: np.ndarray, table: Join
     lower, upper = table.lower[columns], table.upper[columns]
     bad = (positions < lower - slack) | (positions > upper + slack)
     if bad.any():
-        i, j = (int(x[0]) for x in np.nonzero(bad))
+        i, j = _first(bad)
         raise TrajectoryRejected(
             f"joint {table.names[columns[j]]!r} is sent to {positions[i, j]:.6g}, its limits are "
             f"{lower[j]:.6g} to {upper[j]:.6g}",

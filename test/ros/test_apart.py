@@ -19,8 +19,8 @@ pytestmark = pytest.mark.middleware
 @pytest.mark.parametrize("direct", [True, False], ids=["C function", "rclpy"])
 def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkeypatch, direct):
     if not direct:
-        monkeypatch.setattr(apart, "_middleware", lambda: None)
-    elif apart._middleware() is None:
+        monkeypatch.setattr(apart, "client_library", lambda: None)
+    elif apart.client_library() is None:
         pytest.skip("the client library is not found by its name here")
     arrived: list[tuple[object, threading.Thread]] = []
     subscription = apart.ApartSubscription(

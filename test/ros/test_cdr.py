@@ -53,6 +53,34 @@ def test_every_joint_lands_in_its_place_whatever_the_order(joints, frame, data):
         assert reader.stamp == -3 * 10**9 + 999_999_999
 
 
+@given(names, st.text(max_size=5), st.booleans(), st.data())
+def test_bytes_that_are_the_same_in_all_messages(joints, frame, measured, data):
+    effort = None if measured else []
+    layout = JointStateLayout(serialize_message(joint_state(joints, effort=effort, frame=frame)))
+    reader = JointStateReader(joints)
+    values = data.draw(st.lists(st.floats(-10.0, 10.0), min_size=3 * len(joints), max_size=3 * len(joints)))
+    rows = np.reshape(values, (3, -1))
+    raw = serialize_message(
+        joint_state(joints, rows[0], rows[1], rows[2] if measured else [], frame=frame, stamp=(7, 8))
+    )
+    same = np.frombuffer(layout.fixed, np.uint8) > 0
+    assert len(layout.example) == len(layout.fixed) <= len(raw)
+    got, expected = (np.frombuffer(x[: len(same)], np.uint8) for x in (raw, layout.example))
+    assert (got[same] == expected[same]).all()
+    # and every change of such a byte makes it another layout
+    at = data.draw(st.sampled_from(np.flatnonzero(same).tolist()))
+    changed = bytearray(raw)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    assert not layout.fits(bytes(changed))
+    reader.read(raw)
+    words = np.frombuffer(raw[: len(raw) // 4 * 4], np.uint32)
+    state = reader.packed
+    for row, wanted in zip(range(3 if measured else 2), rows, strict=False):
+        for k in range(len(joints)):
+            at = int(state.plan[2 + row * len(joints) + k])
+            assert struct.unpack("=d", words[at : at + 2].tobytes())[0] == wanted[k]
+
+
 @given(names)
 def test_a_layout_fits_its_own_messages_and_no_other(joints):
     layout = JointStateLayout(serialize_message(joint_state(joints)))

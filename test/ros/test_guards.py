@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -236,6 +238,58 @@ def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
     priority, memory = lines
     assert "CAP_SYS_NICE" in priority and "not permitted" in priority
     assert "CAP_IPC_LOCK" in memory and "64 kB" in memory
+
+
+def test_the_viewer_yields_in_its_own_session_and_in_that_of_others():
+    code = (
+        "import os, pathlib\n"
+        "from robot_dynamics_ros.ros.transport.realtime import yield_to_others\n"
+        "group = pathlib.Path('/proc/self/autogroup')\n"
+        "def read():\n"
+        # empty where this kernel groups by something else, a control group for instance
+        "    return (group.read_text().split() if group.exists() else [])[-1:] or ['-']\n"
+        "before = read()\n"
+        "yield_to_others()\n"
+        "print(os.nice(0), *before, *read())\n"
+    )
+    for own in (True, False):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, start_new_session=own
+        )
+        assert done.returncode == 0, done.stderr
+        nice, before, after = done.stdout.split()
+        assert int(nice) >= 10
+        assert after == ("10" if own and before != "-" else before)
+
+
+def test_short_slices_leave_policy_and_niceness_as_they_are():
+    code = (
+        "import ctypes, os, threading\n"
+        "from robot_dynamics_ros.ros.transport import realtime\n"
+        "os.nice(3)\n"
+        "go = threading.Event()\n"
+        "thread = threading.Thread(target=go.wait)\n"
+        "thread.start()\n"
+        "threads = [int(name) for name in os.listdir('/proc/self/task')]\n"
+        "before = {t: (os.sched_getscheduler(t), os.getpriority(os.PRIO_PROCESS, t)) for t in threads}\n"
+        "realtime.wake_sooner()\n"
+        "for t in threads:\n"
+        "    number = {'x86_64': 315, 'aarch64': 275}[os.uname().machine]\n"
+        "    found = realtime._SchedulingAttributes()\n"
+        "    ctypes.CDLL(None).syscall(number, t, ctypes.byref(found), ctypes.sizeof(found), 0)\n"
+        "    print(*before[t], found.sched_policy, found.sched_nice, found.sched_runtime)\n"
+        "go.set()\n"
+    )
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        pytest.skip("another processor: nothing is asked of the system there")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert len(rows) >= 2
+    kernel = tuple(int(x) for x in os.uname().release.split("-")[0].split(".")[:2])
+    for *before, policy, nice, runtime in rows:
+        assert [policy, nice] == before
+        assert kernel < (6, 12) or policy != "0" or int(runtime) == 100_000
 
 
 def test_garbage_is_collected_between_cycles_only():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -14,7 +12,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from support.launching import launched
+from support.launching import launched, press_ctrl_c
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
@@ -61,5 +59,5 @@ def test_mock_hardware_is_brought_up_and_a_goal_to_stay_succeeds(peer, tmp_path)
         result = sent.result().get_result_async()
         peer.wait(result.done, "the result", 30.0)
         assert result.result().result.error_code == 0, result.result().result.error_string
-        process.send_signal(signal.SIGINT)
+        press_ctrl_c(process)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 30.0)

@@ -85,6 +85,7 @@ def arm(peer, monkeypatch):
 
 def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     assert FakeServer.latest.name == "~/follow_joint_trajectory"
+    assert FakeServer.latest.options["result_timeout"] == 10  # s; rclpy's own value is another in each distribution
     target = [0.5, -0.2]
     handle = FakeServer.latest.send(arm.goal((0.3, [0.4, -0.3]), (0.6, target)))
     state, code, _ = arm.end(handle)

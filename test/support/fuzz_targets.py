@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 
-__all__ = ["TARGETS", "Target"]
+__all__ = ["REFUSALS", "TARGETS", "Target"]
 
 MODEL = rd.load_robot("two_link")
 JOINTS = MODEL.joint_names
@@ -74,12 +75,23 @@ DOUBLES = tuple(
 LENGTHS = tuple(struct.pack("<I", n) for n in (0, 1, 2, 3, 7, 2**31 - 1, 2**31, 2**32 - 1))
 
 
+REFUSALS: set[tuple[str, int]] = set()
+"""Files and lines that have raised an error of ours so far."""
+
+
 @contextlib.contextmanager
 def ours() -> Iterator[None]:
     """Errors of the package are answers, and so are its warnings."""
-    with warnings.catch_warnings(), contextlib.suppress(RobotDynamicsError):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        yield
+        try:
+            yield
+        except RobotDynamicsError as error:
+            at = error.__traceback__
+            while at is not None and at.tb_next is not None:
+                at = at.tb_next
+            if at is not None:
+                REFUSALS.add((at.tb_frame.f_code.co_filename, at.tb_lineno))
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -185,7 +197,12 @@ def command_line(data: bytes, folder: Path) -> None:
     here = os.getcwd()
     os.chdir(folder)
     try:
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(failed):
+        # argparse looks for a translation on the disk for every word that it may say
+        with (
+            mock.patch("gettext.find", lambda *_, **__: None),
+            contextlib.redirect_stdout(told),
+            contextlib.redirect_stderr(failed),
+        ):
             code: Any = main(words)
     except SystemExit as end:
         code = end.code or 0

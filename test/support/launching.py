@@ -52,6 +52,15 @@ def launched(tmp_path: Path, **arguments: str) -> Iterator[tuple[subprocess.Pope
             os.killpg(process.pid, signal.SIGKILL)
 
 
+def press_ctrl_c(process: subprocess.Popen[bytes]) -> None:
+    """What a terminal does: SIGINT to the launch and to all that it has started.
+
+    Sent to the launch alone, the signal would not be passed on: launch expects that the others have got it too, and sends
+    SIGTERM after five seconds.
+    """
+    os.killpg(process.pid, signal.SIGINT)
+
+
 def _package_prefix(tmp_path: Path) -> Path:
     """An ament prefix in which the executables are, as colcon would have made it."""
     prefix = tmp_path / "prefix"

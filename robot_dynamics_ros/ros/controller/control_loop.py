@@ -117,7 +117,12 @@ class ControlLoop:
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
         controller = self.controller
-        wrenches: list[Output] = [JointWrenches(node, controller), FurtherWrenches(node, controller, values)]
+        if self.joints == model.joint_names:  # else cycles are never ordinary
+            controller.answer_packed(self._commands.packed)
+        wrenches: list[Output] = [
+            JointWrenches(node, controller, lambda: rejections.count("wrenches_skipped")),
+            FurtherWrenches(node, controller, values),
+        ]
         others: list[Output] = [ReferenceTopics(node, controller, self._reader, values["state_publish_rate"])]
         if controller.flange is not None:
             wrenches.append(FlangeTopic(node, controller.flange))
@@ -176,6 +181,8 @@ class ControlLoop:
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
         reader = self._reader
+        if self._answer_packed(raw, steady):
+            return
         try:
             reader.read(raw)
         except StateRejected as error:
@@ -204,7 +211,9 @@ class ControlLoop:
         except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
             self._failed(error)
             return
+        ready = time.monotonic_ns()
         self._commands.publish(command, stamp)
+        report.sending(time.monotonic_ns() - ready)
         if controller.fault:
             self._failed(FaultError(controller.fault))
             return
@@ -213,7 +222,35 @@ class ControlLoop:
             self._others.publish(stamp)
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
-        report.cycle(stamp, steady)
+        self._end_cycle(stamp, steady)
+
+    def _answer_packed(self, raw: bytes, steady: int) -> bool:
+        """The whole cycle in machine code, if it is an ordinary one; False, and nothing done, otherwise."""
+        layout = self._reader.packed
+        if not self.running or layout is None or self._held_up or steady - self._watched > HELD_UP:
+            return False
+        try:
+            state = self.controller.update_packed(raw, layout)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
+            self._failed(error)
+            return True
+        if state is None:
+            return False
+        ready = time.monotonic_ns()
+        self._commands.publish_packed()
+        self._report.sending(time.monotonic_ns() - ready)
+        stamp = state.last
+        self._report.period(steady - self._arrival)
+        self._arrival = self._stamped = steady
+        self.stamp = stamp
+        self._reader.take_over(state)
+        self._wrenches.publish(stamp)
+        self._others.publish(stamp)
+        self._end_cycle(stamp, steady)
+        return True
+
+    def _end_cycle(self, stamp: int, steady: int) -> None:
+        self._report.cycle(stamp, steady)
         if self.after_cycle is not None:
             chores, self.after_cycle = self.after_cycle, None
             chores()

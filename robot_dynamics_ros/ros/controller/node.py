@@ -67,17 +67,18 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("computed_torque_controller", **options)
+        # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
+        self._background = Background()
+        self._trajectory_input: ApartSubscription | None = None
         self.loop: ControlLoop | None = None
         self.parameters = ParameterSet(self, self._validate, self._apply)
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
-        self._background = Background()
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
         self._take_down: list[Callable[[], Any]] = []
-        self._trajectory_input: ApartSubscription | None = None
         self._trajectories: deque[bytes] = deque()  # arrived, not looked at yet
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops

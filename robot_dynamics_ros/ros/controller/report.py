@@ -37,7 +37,7 @@ class ControllerReport:
         self._rejections = rejections
         self._diagnostics = Diagnostics(node, "")
         self._controller: JointController | None = None
-        self._period, self._age, self._compute = Window(), Window(), Window()
+        self._period, self._age, self._compute, self._sending = (Window() for _ in range(4))
         self._due = time.monotonic()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
@@ -57,12 +57,16 @@ class ControllerReport:
         self._goal = None
         if controller is not None:
             self._diagnostics.describe(controller.model)
-        for window in (self._period, self._age, self._compute):
+        for window in (self._period, self._age, self._compute, self._sending):
             window.clear()
 
     def period(self, nanoseconds: int) -> None:
         """Time since the joint state before."""
         self._period.add(nanoseconds * _MILLISECONDS)
+
+    def sending(self, nanoseconds: int) -> None:
+        """Time that the middleware took to publish the command; a part of the cycle."""
+        self._sending.add(nanoseconds * _MILLISECONDS)
 
     def cycle(self, stamp: int, started: int) -> None:
         """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
@@ -122,7 +126,12 @@ class ControllerReport:
         if controller is not None:
             for cause, n in controller.counts.items():
                 counts[cause] = counts.get(cause, 0) + n
-            windows = {"period": self._period.values(), "age": self._age.values(), "compute": self._compute.values()}
+            windows = {
+                "period": self._period.values(),
+                "age": self._age.values(),
+                "compute": self._compute.values(),
+                "sending": self._sending.values(),
+            }
             mode, safe_reason = controller.mode.value, controller.safe_reason if self._mode is Mode.SAFE else ""
         self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows)
 

@@ -26,6 +26,10 @@ from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 __all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
 
+_RESULT_KEPT = (
+    10  # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
+)
+
 
 def load_action_type() -> Any:
     """``control_msgs/action/FollowJointTrajectory``, or ``None`` where control_msgs is not installed."""
@@ -117,6 +121,7 @@ class FollowJointTrajectory:
             goal_service_qos_profile=MANY_REQUESTS,
             result_service_qos_profile=MANY_REQUESTS,
             cancel_service_qos_profile=MANY_REQUESTS,
+            result_timeout=_RESULT_KEPT,
         )
 
     @property

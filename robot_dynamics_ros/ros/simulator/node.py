@@ -50,11 +50,11 @@ class SimulatorNode(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("robot_simulator", **options)
+        self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
         self.parameters = ParameterSet(self, settings.validate, self._apply)
         self.parameters.declare(settings.SIMULATOR_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
-        self._background = Background()
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
         self._collector = QuietCollector()

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
-import functools
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,71 +16,12 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 
+from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.realtime import step_back
 
 __all__ = ["ApartSubscription"]
 
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
-
-
-class _Allocator(ctypes.Structure):
-    """``rcutils_allocator_t``."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_void_p) for name in ("allocate", "deallocate", "reallocate", "zero_allocate", "state")
-    )
-
-
-class _SerializedMessage(ctypes.Structure):
-    """``rcutils_uint8_array_t``."""
-
-    _fields_ = (
-        ("buffer", ctypes.c_void_p),
-        ("length", ctypes.c_size_t),
-        ("capacity", ctypes.c_size_t),
-        ("allocator", _Allocator),
-    )
-
-
-class _Middleware:
-    """The C functions of the client library that rclpy has loaded.
-
-    Raises:
-        OSError, AttributeError: they are not to be had here.
-    """
-
-    def __init__(self) -> None:
-        rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
-        pointer = ctypes.POINTER(_SerializedMessage)
-        self._allocator = rcutils.rcutils_get_default_allocator
-        self._allocator.restype, self._allocator.argtypes = _Allocator, []
-        self._take = rcl.rcl_take_serialized_message
-        self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
-        self._free = rcutils.rcutils_uint8_array_fini
-        self._free.argtypes = [pointer]
-        self._forget_error = rcutils.rcutils_reset_error
-        self._forget_error.restype, self._forget_error.argtypes = None, []
-
-    def take(self, subscription: int) -> Any:
-        """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
-        given back with the last view of it."""
-        message = _SerializedMessage(allocator=self._allocator())
-        if self._take(subscription, message, None, None) or not message.length:
-            self._forget_error()
-            self._free(message)
-            return None
-        data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
-        weakref.finalize(data, self._free, message).atexit = False
-        return memoryview(data).cast("B")
-
-
-@functools.cache
-def _middleware() -> _Middleware | None:
-    """``None`` where the C functions are not found; rclpy's own are used then."""
-    try:
-        return _Middleware()
-    except (OSError, AttributeError):
-        return None
 
 
 class _Nobody(CallbackGroup):
@@ -152,8 +90,8 @@ class ApartSubscription:
                     del raw
 
     def _take(self) -> bytes | None:
-        middleware, handle = _middleware(), self._subscription.handle
-        if middleware is not None:
-            return middleware.take(handle.pointer)
+        library, handle = client_library(), self._subscription.handle
+        if library is not None:
+            return library.take(handle.pointer)
         taken = handle.take_message(self._subscription.msg_type, True)
         return None if taken is None else bytes(taken[0])

@@ -23,6 +23,11 @@ class Background:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for their turn."""
+        return self._calls.qsize()
+
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Have ``function`` called soon; at once when this is closed."""
         if self._closed:

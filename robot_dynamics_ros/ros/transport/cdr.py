@@ -53,6 +53,7 @@ class JointStateLayout:
     Attributes:
         names: joint names in the order of the message.
         position, velocity, effort: how many values each field has.
+        example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there.
     """
 
     def __init__(self, raw: bytes) -> None:
@@ -69,17 +70,20 @@ class JointStateLayout:
         self.position, self.velocity, self.effort = (len(message.position), len(message.velocity), len(message.effort))
         # the bytes between strings are padding and may hold anything
         pattern = bytearray()
+        same = bytearray(b"\1\1" + bytes(10))  # byte order; then options and the stamp
         offset = 12
 
         def fixed(chunk: bytes) -> None:
             nonlocal offset
             pattern.extend(re.escape(chunk))
+            same.extend(b"\1" * len(chunk))
             offset += len(chunk)
 
         def padding() -> None:
             nonlocal offset
             gap = _aligned(offset, 4) - offset
             pattern.extend(b"." * gap)
+            same.extend(bytes(gap))
             offset += gap
 
         def string(text: str) -> None:
@@ -97,6 +101,7 @@ class JointStateLayout:
         for count in (self.position, self.velocity, self.effort):
             offset = _aligned(offset, 4)
             self._counts.append((offset, count))
+            same.extend(bytes(offset - len(same)) + b"\1\1\1\1")
             offset += 4
             if count:
                 offset = _aligned(offset, 8)
@@ -119,6 +124,7 @@ class JointStateLayout:
         if len(raw) < self._size or not self._as_computed(raw):
             raise ValueError("not a sensor_msgs/JointState: frame_id or a name is no UTF-8 text")
         self._seen = self._frame.unpack_from(raw)
+        self.example, self.fixed = bytes(raw[:offset]), bytes(same) + bytes(offset - len(same))
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this very layout."""
@@ -145,6 +151,10 @@ class JointStateLayout:
     def places(self, field: int) -> int:
         """Index in :meth:`values` of the first value of a field: 0 position, 1 velocity, 2 effort."""
         return (self._data[field] - min(self._data)) // 8
+
+    def word(self, field: int) -> int:
+        """At which four bytes of the message the first value of a field begins: 0 position, 1 velocity, 2 effort."""
+        return self._data[field] // 4
 
 
 class CdrReader:
@@ -212,6 +222,7 @@ class Template:
 
     Attributes:
         blocks: writable views of the blocks in the serialized message.
+        words: at which four bytes of the message each block begins.
     """
 
     def __init__(self, message: Any, *blocks: array.array) -> None:
@@ -219,9 +230,16 @@ class Template:
         if bytes(self._raw[:2]) != _NATIVE:
             raise RuntimeError("the middleware serializes in a foreign byte order")
         # looked for, not computed: the buffer may be longer than what the message fills
+        places = [self._raw.index(block.tobytes()) for block in blocks]
+        self.words = tuple(place // 4 for place in places)
         self.blocks: tuple[Array, ...] = tuple(
-            np.frombuffer(self._raw, np.float64, len(block), self._raw.index(block.tobytes())) for block in blocks
+            np.frombuffer(self._raw, np.float64, len(block), place) for block, place in zip(blocks, places, strict=True)
         )
+
+    @property
+    def buffer(self) -> bytearray:
+        """The message itself; it stays where it is."""
+        return self._raw
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""

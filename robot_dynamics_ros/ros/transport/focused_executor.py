@@ -100,7 +100,7 @@ class _CycleWait:
 
 
 class FocusedExecutor(SingleThreadedExecutor):
-    """Spins one node.
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
 
     Args:
         node: the node.

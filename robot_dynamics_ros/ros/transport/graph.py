@@ -13,11 +13,16 @@ def publishing_nodes(node: Node, topic: str) -> list[str]:
     A process that was killed is listed until its lease has run out; one that has just appeared has no name yet and is
     left for the next look.
     """
-    return sorted(
-        f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+    return sorted(name for name, _ in _publishers(node, topic))
+
+
+def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
+    """Full name of the node and type of each publisher; those whose node is not known yet are left out."""
+    return [
+        (f"{info.node_namespace.rstrip('/')}/{info.node_name}", info.topic_type)
         for info in node.get_publishers_info_by_topic(topic)
         if info.node_name != "_NODE_NAME_UNKNOWN_"
-    )
+    ]
 
 
 def type_name(message_type: type) -> str:
@@ -31,11 +36,7 @@ def publishers_of_other_types(node: Node, topic: str, message_type: type) -> lis
     The middleware never brings the two together, and neither side hears of it.
     """
     expected = type_name(message_type)
-    return sorted(
-        (f"{info.node_namespace.rstrip('/')}/{info.node_name}", info.topic_type)
-        for info in node.get_publishers_info_by_topic(topic)
-        if info.topic_type != expected and info.node_name != "_NODE_NAME_UNKNOWN_"
-    )
+    return sorted(pair for pair in _publishers(node, topic) if pair[1] != expected)
 
 
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:

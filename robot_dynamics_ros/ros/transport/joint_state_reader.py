@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from robot_dynamics_ros.control.packed_cycle import FARTHEST, FASTEST, STRONGEST, PackedCycle, PackedState
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, plain
@@ -16,9 +17,6 @@ __all__ = ["JointStateReader", "StateRejected"]
 
 
 _largest = np.maximum.reduce  # half the price of the method
-
-#: Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements.
-FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
 
 
 class StateRejected(ArgumentError):
@@ -60,6 +58,7 @@ class _Plan:
         self.has_effort = layout.effort > 0
         fields = (0, 1, 2) if self.has_effort else (0, 1)
         self.index = np.concatenate([layout.places(f) + rows for f in fields])
+        self.packed = PackedState(layout.example, layout.fixed, [layout.word(f) + 2 * rows for f in fields])
 
 
 class JointStateReader:
@@ -117,6 +116,16 @@ class JointStateReader:
             self._check_motion(self._next_motion)
         self.stamp = plan.layout.stamp(raw)
         self._good[:] = self._next
+
+    @property
+    def packed(self) -> PackedState | None:
+        """Where the messages of the publisher that was read last have what, for a cycle that reads them itself."""
+        return self._plans[0].packed if self._plans else None
+
+    def take_over(self, state: PackedCycle) -> None:
+        """Take over a state that was read elsewhere."""
+        self._good[:] = state.arrived.ravel()
+        self.stamp, self.effort_known = state.last, state.measured
 
     def _check_motion(self, motion: Array) -> None:
         n = len(self.joints)

@@ -1,0 +1,54 @@
+"""rclpy's classes have many private names, and each release adds some: none of ours may be one of them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import textwrap
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+CLASSES = {
+    "robot_dynamics_ros.ros.controller.node": "ControllerNode",
+    "robot_dynamics_ros.ros.simulator.node": "SimulatorNode",
+    "robot_dynamics_ros.ros.gate.node": "EffortGateNode",
+    "robot_dynamics_ros.ros.viewer.node": "ViewerNode",
+    "robot_dynamics_ros.ros.payload_identification": "PayloadIdentificationNode",
+    "robot_dynamics_ros.ros.transport.focused_executor": "FocusedExecutor",
+    "robot_dynamics_ros.ros.transport.paced_executor": "PacedExecutor",
+}
+#: what rclpy means to be overridden
+HOOKS = {"destroy_node", "spin_once"} | {
+    f"on_{transition}" for transition in ("configure", "cleanup", "shutdown", "activate", "deactivate", "error")
+}
+
+
+def names(cls: type) -> set[str]:
+    """Names that a class itself defines: in its body, or as attributes of ``self``."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    of_self = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+    of_python = {"_abc_impl", "_is_protocol"}
+    return {name for name in {*vars(cls), *of_self} - of_python if not (name.startswith("__") and name.endswith("__"))}
+
+
+@pytest.mark.parametrize("module", CLASSES)
+def test_no_name_of_ours_hides_one_of_rclpy(module):
+    cls = getattr(importlib.import_module(module), CLASSES[module])
+    ours, theirs = set(), set()
+    for parent in cls.__mro__:
+        if parent.__module__.startswith("robot_dynamics_ros."):
+            ours |= names(parent)
+        elif parent.__module__.startswith("rclpy."):
+            theirs |= names(parent)
+    assert len(theirs) > 20  # the sources of rclpy were found
+    assert ours & theirs <= HOOKS

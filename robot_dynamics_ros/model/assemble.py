@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
@@ -183,10 +183,7 @@ def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
 
 
 def _checked_gravity(gravity: Sequence[float]) -> Array:
-    try:
-        g = real_array(gravity)
-    except TypeError:
-        g = np.empty(0)
+    g = real_array_or_nan(gravity)
     if g.shape != (3,) or not np.isfinite(g).all():
         raise ArgumentError(
             f"expected three finite numbers in m/s², got {gravity!r}",

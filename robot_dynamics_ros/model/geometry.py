@@ -195,8 +195,8 @@ class _Reader:
         return path if path.is_file() else None
 
     def beside_package(self, address: str) -> Path | None:
-        """A package that is not installed, but whose folder the URDF lies in."""
-        package, _, rest = address.removeprefix("package://").partition("/")
+        """A package that is not installed, but whose folder the URDF lies in; a slash too many is overlooked."""
+        package, _, rest = address.removeprefix("package://").lstrip("/").partition("/")
         for folder in (self.directory, *self.directory.parents) if self.directory is not None else ():
             for root in (folder, folder / package):
                 if root.name == package and (root / rest).is_file():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array, real_number
+from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Inertia, Pose
 
@@ -265,10 +265,7 @@ def inertia_of_density(
         raise BackendError(
             "needs SciPy 1.15 or later", where="inertia_of_density", remedy="pip install -U scipy"
         ) from None
-    try:
-        low, high = real_array(lower), real_array(upper)
-    except TypeError:
-        low = high = np.empty(0)
+    low, high = real_array_or_nan(lower), real_array_or_nan(upper)
     if low.shape != (3,) or high.shape != (3,) or not ((low < high) & np.isfinite(high - low)).all():
         raise ArgumentError(
             "expected two corners, three finite numbers each, with lower < upper", where="lower", got=(lower, upper)

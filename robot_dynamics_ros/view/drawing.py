@@ -69,24 +69,27 @@ def draw(
     with plt.rc_context(STYLE):
         if axes is None:
             axes = plt.figure(figsize=(8.0, 7.0), layout="constrained").add_subplot(projection="3d")
-        points = [poses[:, :3, 3], _bars(axes, model, poses)]
+        lines = [_bars(axes, model, poses)]
         ends = _joints(axes, model, poses, size)
-        points.append(_centres(axes, model, poses))
+        centres = _centres(axes, model, poses)
         if frames:
             for k, colour in enumerate(("#c1272d", "#4e9a06", "#2b5fad")):
                 _quiver(axes, poses[:, :3, 3], 0.1 * size * poses[:, :3, k], colour)
-        points += _wrenches(axes, model, (q, v, a), wrenches, external)
-        everything = np.concatenate([p for p in points if len(p)])
-        _room(axes, everything, size)
+                lines.append(np.stack([poses[:, :3, 3], poses[:, :3, 3] + 0.1 * size * poses[:, :3, k]], axis=1))
+        lines += _wrenches(axes, model, (q, v, a), wrenches, external)
+        drawn = np.concatenate(lines)
+        _room(axes, np.concatenate([poses[:, :3, 3], centres, *drawn.swapaxes(0, 1)]), size)
         if names:
-            _names(axes, ends, size)
+            between = np.linspace(0.0, 1.0, 25)[:, None, None]
+            covered = (drawn[:, 0] + between * (drawn[:, 1] - drawn[:, 0])).reshape(-1, 3)
+            _names(axes, ends, np.concatenate([covered, centres, *([at] for at in ends.values())]), size)
         return axes if path is None else (save(axes.figure, path), axes)[1]
 
 
 def _bars(axes: Any, model: RobotModel, poses: Array) -> Array:
-    """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends."""
+    """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends; (n, 2, 3)."""
     links = link_tree(model)
-    ends = []
+    lines = []
     for k, name in enumerate(model.link_names):
         children = links.children[k]
         targets = [poses[c, :3, 3] for c in children]
@@ -96,8 +99,8 @@ def _bars(axes: Any, model: RobotModel, poses: Array) -> Array:
             if np.linalg.norm(end - poses[k, :3, 3]) > 1e-9:
                 line = np.stack([poses[k, :3, 3], end])
                 axes.plot(*line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1)
-                ends.append(end)
-    return np.array(ends).reshape(-1, 3)
+                lines.append(line)
+    return np.array(lines).reshape(-1, 2, 3)
 
 
 def _joints(axes: Any, model: RobotModel, poses: Array, size: float) -> dict[str, Array]:
@@ -149,6 +152,7 @@ def _centres(axes: Any, model: RobotModel, poses: Array) -> Array:
 def _wrenches(
     axes: Any, model: RobotModel, state: tuple[Any, Any, Any], wanted: bool, external: Mapping[str, Any] | None
 ) -> list[Array]:
+    """Arrows in joints and on links; (n, 2, 3) of each kind."""
     inside = joint_arrows(model, *state, external=external) if wanted and model.nv else None
     outside = external_arrows(model, state[0], external) if external else None
     found = [x for x in (inside, outside) if x is not None]
@@ -156,7 +160,7 @@ def _wrenches(
         return []
     scale = sensible_scale(model, np.concatenate([x.forces for x in found]), np.concatenate([x.moments for x in found]))
     noise = noise_of(model)
-    ends = []
+    lines = []
     for arrows, colours, whose in (
         (inside, (FORCE, MOMENT), "joint"),
         (outside, (EXTERNAL, (0.45, 0.05, 0.65)), "external"),
@@ -172,8 +176,8 @@ def _wrenches(
             if len(segments):
                 label = f"{whose} {what}, 0.1 m = {0.1 / length:.3g} {unit}"
                 _quiver(axes, segments[:, 0], segments[:, 1] - segments[:, 0], colour, label)
-                ends.append(segments[:, 1])
-    return ends
+                lines.append(segments)
+    return lines
 
 
 def _quiver(axes: Any, starts: Array, vectors: Array, colour: Any, label: str | None = None) -> None:
@@ -181,17 +185,25 @@ def _quiver(axes: Any, starts: Array, vectors: Array, colour: Any, label: str | 
 
 
 def _room(axes: Any, points: Array, size: float) -> None:
-    """Equal scales, everything inside, the legend below."""
+    """Equal scales, everything inside and no more room than that, the legend below."""
+    from matplotlib.ticker import MaxNLocator
+
     low, high = points.min(axis=0), points.max(axis=0)
-    middle, half = 0.5 * (low + high), 0.55 * max(float((high - low).max()), 0.2 * size)
+    middle, extent = 0.5 * (low + high), high - low
+    # a plane mechanism still stands in a room
+    half = 0.5 * np.maximum(extent, max(0.4 * float(extent.max()), 0.2 * size)) + 0.06 * size
     for k, axis in enumerate("xyz"):
-        getattr(axes, f"set_{axis}lim")(middle[k] - half, middle[k] + half)
+        getattr(axes, f"set_{axis}lim")(middle[k] - half[k], middle[k] + half[k])
         getattr(axes, f"set_{axis}label")(f"{axis} [m]")
-    axes.set_box_aspect((1.0, 1.0, 1.0))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncol=2, frameon=False, fontsize=8)
+        getattr(axes, f"{axis}axis").set_major_locator(MaxNLocator(max(3, round(7.0 * half[k] / half.max()))))
+    axes.set_box_aspect(tuple(half))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncol=2, frameon=False, fontsize=8)
 
 
-def _names(axes: Any, ends: dict[str, Array], size: float) -> None:
+def _names(axes: Any, ends: dict[str, Array], covered: Array, size: float) -> None:
+    """Names of joints beside them, where they cover least of what is drawn, seen from where it is seen now."""
+    from mpl_toolkits.mplot3d import proj3d
+
     groups: list[tuple[list[str], Array]] = []
     for name, at in ends.items():
         near = next((names for names, place in groups if np.linalg.norm(place - at) < 0.07 * size), None)
@@ -199,8 +211,55 @@ def _names(axes: Any, ends: dict[str, Array], size: float) -> None:
             groups.append(([name], at))
         else:
             near.append(name)
+    if not groups:
+        return
+    axes.figure.draw_without_rendering()  # until then nobody knows where on the picture a point is
+    right, up = _screen(axes)
+
+    def pixels(points: Array) -> Array:
+        """(n, 2) where points (n, 3) are on the picture."""
+        x, y, _ = proj3d.proj_transform(*points.T, axes.get_proj())
+        return np.asarray(axes.transData.transform(np.column_stack([x, y])))
+
+    taken, places = pixels(covered), pixels(np.array([at for _, at in groups]))
+    boxes: list[tuple[Array, Array]] = []
     for names, at in groups:
-        axes.text(
-            *(at - (0.0, 0.0, 0.05 * size)), "\n".join(names), fontsize=7, zorder=5, ha="center", va="top",
-            bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
+        text = axes.text(*at, "\n".join(names), fontsize=7, zorder=5, ha="center", va="center",
+                         bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5})  # fmt: skip
+        extent = text.get_window_extent()
+        half = 0.5 * np.array([extent.width, extent.height]) + 3.0
+        (here,), scale = pixels(at[None]), pixels(np.stack([at, at + 0.1 * size * right, at + 0.1 * size * up]))
+        strangers = places[np.linalg.norm(places - here, axis=1) > 1.0]
+        offset = _free_place(here, half, taken, strangers, boxes)
+        boxes.append((here + offset, half))
+        m_per_pixel = 0.1 * size / np.linalg.norm(scale[1:] - scale[0], axis=1)
+        text.set_position_3d(at + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up)
+
+
+def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]) -> Array:
+    """Offset (2,) of a box with half sides (2,) from a point, so that it covers few of the points taken and no other box,
+    and is not nearer to a stranger than to its own point."""
+
+    def gap(points: Array, middle: Array) -> Array:
+        return np.linalg.norm(np.maximum(np.abs(points - middle) - half, 0.0), axis=-1)
+
+    angles = np.arange(16) * np.pi / 8.0 - np.pi / 2.0  # below comes first
+    best, least = np.zeros(2), np.inf
+    for away in (14.0, 24.0, 38.0, 56.0):
+        for angle in angles:
+            direction = np.array([np.cos(angle), np.sin(angle)])
+            offset = direction * (away + np.abs(direction) @ half)
+            hidden = (np.abs(taken - here - offset) < half).all(axis=1).sum()
+            others = sum(bool((np.abs(at - here - offset) < half + other).all()) for at, other in boxes)
+            wrong = (gap(strangers, here + offset) < 1.3 * gap(here, here + offset)).sum()
+            if (cost := 2.0 * hidden + 40.0 * others + 8.0 * wrong + 0.1 * away) < least:
+                best, least = offset, cost
+    return best
+
+
+def _screen(axes: Any) -> tuple[Array, Array]:
+    """Directions to the right and upwards on the picture, in data axes, of equal scale."""
+    elevation, azimuth = np.radians([axes.elev, axes.azim])
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    towards = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    return right, np.cross(towards, right)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FILMS", "write_picture", "write_video"]
 
 FILMS = (".mp4", ".gif")
-_PATIENCE = 60.0  # s for one picture; drawing without a graphics processor is slow
+_PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy machine
 
 
 def need_imageio() -> Any:

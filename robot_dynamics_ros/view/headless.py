@@ -101,7 +101,7 @@ class Browser:
         from websockets.sync.client import connect
 
         told = Path(self._folder) / "DevToolsActivePort"
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + 120.0
         while not (told.is_file() and len(told.read_text().split()) == 2):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise BackendError(
@@ -124,7 +124,7 @@ class Browser:
             self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def call(self, method: str, timeout: float = 60.0, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, timeout: float = 120.0, **parameters: Any) -> dict[str, Any]:
         """One command of the debugging protocol, and its answer.
 
         Raises:

@@ -72,6 +72,7 @@ class RobotNodes:
             for name in model.link_names
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
+        self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
         self.default_layers = ("visuals",) if looks.visuals else ("skeleton", "ellipsoids")
         for layer in self.default_layers:
             self.layer(layer, True)
@@ -144,7 +145,9 @@ class RobotNodes:
     def place(self, q: Any) -> None:
         """Put every link where it is at a configuration (nq,)."""
         self.poses = np.asarray(link_poses(self.model, q))
-        _place(self.links, self.poses)
+        moved = np.abs(self.poses - self._placed).max(axis=(1, 2)) > 1e-6 * min(self.size, 1.0)
+        self._placed[moved] = self.poses[moved]
+        _place([self.links[k] for k in np.flatnonzero(moved)], self.poses[moved])
 
     def ghost(self, q: Any | None) -> None:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
@@ -351,6 +354,8 @@ def _none() -> Array:
 
 
 def _place(handles: list[Any], poses: Array) -> None:
+    if not handles:
+        return
     quaternions = np.roll(Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1)
     for handle, pose, quaternion in zip(handles, poses, quaternions, strict=True):
         handle.wxyz = quaternion

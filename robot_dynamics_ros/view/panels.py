@@ -230,9 +230,13 @@ class PlotPanel:
     KINDS = ("position", "error", "velocity", "effort", "wrench: force", "wrench: moment")
     LIVE = 10.0  # s
     MOST = 600  # points
+    PAUSE = 0.1  # s between two drawings of curves that grow; a page needs longer for one than for the robot
 
     def __init__(self, gui: Any, model: RobotModel, source: Source) -> None:
         self._model, self._source = model, source
+        self._live = not isinstance(source, MotionSource)
+        self._new = False
+        self._drawn = -math.inf
         names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
         self._names = names
         self._rows: deque[tuple[float, Array]] = deque(maxlen=int(self.LIVE * 30))
@@ -254,37 +258,44 @@ class PlotPanel:
             )
 
     def add(self, shown: Shown) -> None:
-        """Take a state in and draw."""
+        """Take a state in."""
+        if self._names and self._live:
+            self._rows.append((shown.t, self._values(shown)))
+            self._new = True
+
+    def refresh(self, now: float) -> None:
+        """Draw the curves, if something else is chosen, or there are new states and some time has passed."""
         if not self._names:
             return
-        live = not isinstance(self._source, MotionSource)
-        if live:
-            self._rows.append((shown.t, self._values(shown)))
         choice = (self._joint.value, self._kind.value)
-        if not live and choice == self._seen:
+        if choice == self._seen and not (self._new and now - self._drawn >= self.PAUSE):
             return
-        self._seen = choice
-        t, table = self._live() if live else self._whole(self._source.motion)  # type: ignore[attr-defined]
-        if len(t) >= 2:
-            i, k = self._names.index(choice[0]), self.KINDS.index(choice[1])
-            self._draw(t, table[:, i, k])
+        t, table = self._last() if self._live else self._whole(self._source.motion)  # type: ignore[attr-defined]
+        if len(t) < 2:
+            return
+        i, k = self._names.index(choice[0]), self.KINDS.index(choice[1])
+        self._draw(t, table[:, i, k], choice != self._seen)
+        self._seen, self._new, self._drawn = choice, False, now
 
-    def _draw(self, t: Array, columns: Array) -> None:
+    def _draw(self, t: Array, columns: Array, other: bool) -> None:
         kind = self._kind.value
         angle = self._model.joint(self._joint.value).type is not JointType.PRISMATIC
         unit, factor = _unit(kind, angle)
         labels = ("x", "y", "z") if kind.startswith("wrench") else (kind, "", "")
         used = 3 if kind.startswith("wrench") else 1
-        self._plot.series = (
-            {"label": "t [s]"},
-            *(
-                {"label": f"{labels[c]} [{unit}]" if c < used else "", "stroke": SERIES[c], "show": c < used}
-                for c in range(3)
-            ),
-        )
+        if other:
+            self._plot.series = (
+                {"label": "t [s]"},
+                *(
+                    {"label": f"{labels[c]} [{unit}]" if c < used else "", "stroke": SERIES[c], "show": c < used}
+                    for c in range(3)
+                ),
+            )
         self._plot.data = (t, *(np.ascontiguousarray(factor * columns[:, c]) for c in range(3)))
 
-    def _live(self) -> tuple[Array, Array]:
+    def _last(self) -> tuple[Array, Array]:
+        if not self._rows:
+            return np.empty(0), np.empty(0)
         t = np.array([row[0] for row in self._rows])
         good = np.concatenate([[True], np.diff(t) > 0.0])  # a clock that was set back
         return t[good] - t[-1], np.stack([row[1] for row in self._rows])[good]

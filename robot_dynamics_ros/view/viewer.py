@@ -95,10 +95,12 @@ class RobotView:
             self._told = self.status.content = status
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is None or not changed:
+            self.plots.refresh(now)
             return False
         self._shown = shown
         self._draw(shown)
         self.plots.add(shown)
+        self.plots.refresh(now)
         if self.panel is not None:
             self.panel.follow(shown)
         return True

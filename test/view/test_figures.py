@@ -50,6 +50,20 @@ def test_the_drawing_shows_joints_where_they_are(tmp_path):
     assert all(name in shown for name in model.joint_names)
 
 
+def test_names_in_the_drawing_cover_neither_arrows_nor_each_other():
+    from mpl_toolkits.mplot3d import proj3d
+
+    axes = rd.draw(rd.load_robot("six_axis"), [1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
+    axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) >= 5
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    arrows = np.concatenate([np.linspace(*line, 20) for bunch in axes.collections for line in bunch._segments3d])
+    x, y, _ = proj3d.proj_transform(*arrows.T, axes.get_proj())
+    points = axes.transData.transform(np.column_stack([x, y]))
+    assert not any(box.count_contains(points) for box in boxes)
+
+
 def test_the_drawing_refuses_what_is_no_state():
     for q in ([0.0], [float("nan")] * 6):
         with pytest.raises(ArgumentError):

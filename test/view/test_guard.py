@@ -18,12 +18,23 @@ from websockets.exceptions import ConnectionClosed
 from robot_dynamics_ros.errors import ArgumentError
 
 
-@pytest.fixture
-def view():
+@pytest.fixture(scope="module")
+def the_view():
     heard = []
     with rd.view(rd.load_robot("two_link"), port=0, report=lambda cause, text: heard.append((cause, text))) as viewer:
         viewer.heard = heard
         yield viewer
+
+
+@pytest.fixture
+def view(the_view):
+    """A server with the robot at zero, which has heard nothing yet."""
+    assert wait_for(lambda: not the_view.window.server.get_clients())
+    for slider in the_view.robots[0].sliders._handles:
+        slider.value = 0.0
+    assert wait_for(lambda: not position(the_view).any())
+    the_view.heard.clear()
+    return the_view
 
 
 def position(viewer) -> np.ndarray:
@@ -109,14 +120,26 @@ def test_an_address_that_is_not_ours_is_refused():
 
 
 def test_a_motion_plays_and_stops_at_its_end():
-    limb = rd.limb(2)
-    with rd.view(limb, rd.simulate(limb, duration=0.3), port=0) as viewer:
+    limb, t = rd.limb(2), np.linspace(0.0, 0.3, 31)
+    with rd.view(limb, (t, np.outer(t, (1.0, 2.0))), port=0) as viewer:
         player = viewer.robots[0].player
         player._loop.value = False
         assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.3, rel_tol=1e-3))
         player._play.value = False
         player._time.value = 0.1
         assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.1, abs_tol=1e-3))
+        # another joint is chosen while nothing moves, and a link that does not move is not sent again
+        plots, nodes = viewer.robots[0].plots, viewer.robots[0].nodes
+        before = plots._plot.data[1]
+        plots._joint.value = "joint2"
+        viewer.update()
+        assert not np.array_equal(plots._plot.data[1], before)
+        shown = viewer.robots[0].source.state()
+        nodes.links[1].position = (9.0, 9.0, 9.0)
+        nodes.place(shown.q)
+        assert nodes.links[1].position[0] == 9.0
+        nodes.place(shown.q + 0.1)
+        np.testing.assert_allclose(nodes.links[2].position, rd.link_poses(limb, shown.q + 0.1)[2, :3, 3], atol=1e-6)
 
 
 def test_a_robot_that_cannot_be_read_whole_is_drawn_with_one_warning(tmp_path):

@@ -50,7 +50,7 @@ def test_visuals_colours_and_collisions_are_read_and_bad_ones_cost_themselves_on
 
 
 @pytest.mark.parametrize("ending", ["stl", "obj", "glb", "dae"])
-@pytest.mark.parametrize("kind", ["relative", "absolute", "file", "package", "package beside"])
+@pytest.mark.parametrize("kind", ["relative", "absolute", "file", "package", "package beside", "slashes"])
 def test_meshes_are_found_by_every_kind_of_address_and_read(tmp_path, monkeypatch, ending, kind):
     from robot_dynamics_ros.model.meshes import triangles
 
@@ -66,6 +66,7 @@ def test_meshes_are_found_by_every_kind_of_address_and_read(tmp_path, monkeypatc
         "file": f"file://{file}",
         "package": f"package://my_robot/meshes/part.{ending}",
         "package beside": f"package://my_robot/meshes/part.{ending}",
+        "slashes": f"package:///my_robot/meshes/part.{ending}",
     }[kind]
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path) if kind == "package" else "")
     urdf = folder.parent / "robot.urdf"

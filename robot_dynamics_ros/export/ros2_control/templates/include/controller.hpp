@@ -192,6 +192,7 @@ private:
   unsigned long next_goal_ = 1;
   Time feedback_due_ = 0, diagnostics_due_ = 0, feedback_period_ = 50000000;
   Mode told_mode_ = Mode::inactive;
+  unsigned long told_refusals_ = 0;
 };
 
 }  // namespace @package@

@@ -77,6 +77,9 @@ struct Settings
   Reaction collision_reaction = Reaction::none;
 };
 
+/// A number with six significant digits, for a sentence.
+std::string text_of(double x);
+
 /// What is wrong with settings, as a sentence; empty if nothing is.
 std::string problem_with(const Settings & settings);
 

@@ -77,7 +77,7 @@ double resolved(double asked, double by_default)
     return 0.0;
   }
   if (!std::isfinite(asked) || asked < 0.0) {
-    throw Rejected(Code::invalid_goal, "a tolerance is " + std::to_string(asked));
+    throw Rejected(Code::invalid_goal, "a tolerance is " + text_of(asked));
   }
   return asked;
 }
@@ -955,6 +955,17 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
     }
   }
   told_mode_ = snapshot.mode;
+  // a controller before this one goes on as if it were followed: somebody has to say that it is not
+  const unsigned long refusals = snapshot.counts[Cause::reference_refused];
+  const bool refusing = refusals > told_refusals_;
+  if (refusing) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD,
+      "chained references are refused: a position is beyond a limit, or a step is larger than max_step. The arm holds "
+      "until a reference is near its position [reference_refused, %lu so far]",
+      refusals);
+  }
+  told_refusals_ = refusals;
   if (!changed && now < diagnostics_due_ && diagnostics_due_ - now <= SECOND) {
     return;
   }
@@ -966,7 +977,7 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
   using Level = diagnostic_msgs::msg::DiagnosticStatus;
   status.name = std::string(get_node()->get_name()) + ": control";
   status.hardware_id = "@robot@";
-  status.level = snapshot.mode == Mode::safe ? Level::ERROR : (snapshot.collision ? Level::WARN : Level::OK);
+  status.level = snapshot.mode == Mode::safe ? Level::ERROR : (snapshot.collision || refusing ? Level::WARN : Level::OK);
   status.message = name_of(snapshot.mode);
   const auto add = [&](const std::string & key, const std::string & value) {
     status.values.emplace_back();

@@ -87,8 +87,8 @@ void check_values(const Motion & m, Time begin, Time now)
       const double q = m.positions[at];
       if (due && !continuous[i] && (q < limits::lower[i] - POSITION_SLACK || q > limits::upper[i] + POSITION_SLACK)) {
         throw Rejected(
-          Code::invalid_goal, point_name(k, "positions") + joint + " is " + std::to_string(q) + ", its limits are " +
-                                std::to_string(limits::lower[i]) + " to " + std::to_string(limits::upper[i]));
+          Code::invalid_goal, point_name(k, "positions") + joint + " is " + text_of(q) + ", its limits are " +
+                                text_of(limits::lower[i]) + " to " + text_of(limits::upper[i]));
       }
     }
   }
@@ -107,7 +107,7 @@ void check_pace(const Motion & m, Time begin, Time now, double max_step)
       if (way > max_step && way > fastest_meant(m.joints[j]) * T) {
         throw Rejected(
           Code::invalid_goal, point_name(k, "time_from_start") + ": joint '" + joint_names[m.joints[j]] +
-                                "' would have to move by " + std::to_string(way) + " in " + std::to_string(T) + " s");
+                                "' would have to move by " + text_of(way) + " in " + text_of(T) + " s");
       }
     }
   }

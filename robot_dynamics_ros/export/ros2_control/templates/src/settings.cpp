@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace @package@
 {
@@ -46,6 +47,13 @@ int payload_link(const std::string & name)
     }
   }
   return -1;
+}
+
+std::string text_of(double x)
+{
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", x);
+  return text.data();
 }
 
 std::string problem_with(const Settings & s)
@@ -97,7 +105,7 @@ std::string problem_with(const Settings & s)
   };
   for (const auto & x : numbers) {
     if (!in_range(x.value, x.lower, x.upper)) {
-      return std::string(x.name) + " must be between " + std::to_string(x.lower) + " and " + std::to_string(x.upper);
+      return std::string(x.name) + " must be between " + text_of(x.lower) + " and " + text_of(x.upper);
     }
   }
   if (std::none_of(s.commanded.begin(), s.commanded.end(), [](bool x) { return x; })) {

@@ -19,7 +19,7 @@ NEXT_PYTHON ?= python3.14
 OLDEST := llvmlite==0.39.1 numpy==1.24.4 scipy==1.10.1
 NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py base_parameters.py public.py lifetime.py cache.py closed_forms.py \
-	bad_input.py rollout.py inverse_dynamics.py forward_dynamics.py compiler.py compile_process.py) \
+	bad_input.py rollout.py parallel.py inverse_dynamics.py forward_dynamics.py compiler.py compile_process.py) \
 	test/control/test_compiled_cycle.py
 # all that needs neither the middleware nor a peer that has no wheel for every Python
 CORE_TESTS := $(addprefix test/,model dynamics control simulation identification symbolic export wrenches)
@@ -36,7 +36,7 @@ help:
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
 	@echo "make fuzz [N=100000]                   N damaged inputs of each kind: files, messages, parameters, command lines"
 	@echo "make soak [SECONDS=3600]               the nodes for an hour at 500 Hz and at 1 kHz, with faults"
-	@echo "make bench                             speed, side by side with the peers; what changed since benchmarks/results/ratios.json"
+	@echo "make bench [RATIOS=file]               speed, side by side with the peers; what changed since benchmarks/results/ratios.json"
 	@echo "make docs                              the documentation as a site, in build/site"
 	@echo "make figures [ARGS=--all]              measure the tables of the documentation anew, on an idle machine"
 	@echo "make pictures                          every picture of the documentation, drawn anew"

@@ -49,9 +49,7 @@ def keep(benchmark: str, ratios: dict[str, float]) -> None:
         path = Path(target)
         found = _read(path)
         found[benchmark] = {
-            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "machine": machine(),
-            "load": round(os.getloadavg()[0], 2),
+            **circumstances(os.getloadavg()[0]),
             "ratios": {name: float(f"{value:.4g}") for name, value in ratios.items()},
         }
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +60,13 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def machine() -> str:
+def circumstances(load: float) -> dict[str, Any]:
+    """Date and machine of a measurement, and the load average that it was made at."""
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return {"date": today, "machine": _machine(), "load": round(load, 2)}
+
+
+def _machine() -> str:
     """The processor and how many of it, Python."""
     name = platform.machine()
     info = Path("/proc/cpuinfo")

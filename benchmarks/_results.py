@@ -5,7 +5,6 @@ With ``ROBOT_DYNAMICS_RESULTS=FOLDER`` a benchmark writes ``FOLDER/<name>.json``
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 import os
@@ -14,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks._ratios import machine
+from benchmarks._ratios import circumstances
 
 WRITE_TO = "ROBOT_DYNAMICS_RESULTS"
 LOAD = os.getloadavg()[0]
@@ -32,11 +31,9 @@ def write(benchmark: str, figures: dict[str, Any]) -> None:
     if not folder:
         return
     measured = {
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "machine": machine(),
+        **circumstances(LOAD),
         "python": platform.python_version(),
         "processors": os.cpu_count(),
-        "load": round(LOAD, 2),
         "command": " ".join(["python", "-m", *_words()]),
     }
     path = Path(folder) / f"{benchmark}.json"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from typing import Any
 
-__all__ = ["DiagnosticsListener", "keep_to_this_machine", "ros_missing"]
+__all__ = ["DiagnosticsListener", "add_parameters", "keep_to_this_machine", "ros_missing"]
 
 
 def ros_missing() -> bool:
@@ -23,6 +24,18 @@ def keep_to_this_machine() -> None:
     """Use a ROS domain of this process's own, unless the caller has chosen one, and talk to nobody elsewhere."""
     os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """The option ``--set NAME:=VALUE``; it gives a list of pairs ("-p", "NAME:=VALUE") for the command line of a node."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=lambda text: ("-p", text),
+        default=[],
+        metavar="NAME:=VALUE",
+        help="a parameter of both nodes; may be repeated",
+    )
 
 
 class DiagnosticsListener:

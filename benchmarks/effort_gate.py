@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._ratios import keep
 from benchmarks._results import write
 from benchmarks._ros import keep_to_this_machine, ros_missing
 from benchmarks.round_trip import measure
@@ -56,6 +57,13 @@ def main() -> int:
         label = "median" if percent == 50 else f"{percent}th pct."
         found[label] = {"without, ms": 1e-3 * plain, "with, ms": 1e-3 * gated}
         print(f"{label:12}{plain:11.0f} µs{gated:12.0f} µs{gated - plain:7.0f} µs")
+    keep(
+        "effort_gate",
+        {
+            f"{label}, with the gate over without (less is better)": x["with, ms"] / x["without, ms"]
+            for label, x in found.items()
+        },
+    )
     write("effort_gate", {"round trip": found, "cycles": args.cycles})
     return 0
 

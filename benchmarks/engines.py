@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
+from benchmarks._ratios import keep
 from benchmarks._results import write
 from benchmarks.dynamics import least
 
@@ -128,6 +129,8 @@ def main() -> int:
             f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | {close:10.1e}{default:14.1e}{finer:14.1e} | {ours:10.1f}{theirs:10.1f}",
             flush=True,
         )
+    times = {name: row["MujocoPlant, µs a step"] / row["Plant, µs a step"] for name, row in found.items()}
+    keep("engines", {f"{name}, a step: times MujocoPlant": ratio for name, ratio in times.items()})
     write("engines", {"robots": found})
     print(
         "\nacceleration, wrenches: largest difference over the largest value, one state; 1 s: largest distance of any joint, rad"

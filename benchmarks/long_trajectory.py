@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._ratios import keep
-from benchmarks._ros import DiagnosticsListener, keep_to_this_machine, ros_missing
+from benchmarks._ros import DiagnosticsListener, add_parameters, keep_to_this_machine, ros_missing
 
 ROBOT = "six_axis"
 SIMULATOR, CONTROLLER = "robot_simulator", "computed_torque_controller"
@@ -151,13 +151,11 @@ def main() -> int:
     parser.add_argument("--points", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--rate", type=float, default=500.0, help="joint states a second")
     parser.add_argument("--duration", type=float, default=10.0, help="of the motion, s")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME:=VALUE", help="a parameter of both nodes; may be repeated"
-    )
+    add_parameters(parser)
     args = parser.parse_args()
     if ros_missing():
         return 0
-    measure(args.points, args.rate, args.duration, [word for setting in args.set for word in ("-p", setting)])
+    measure(args.points, args.rate, args.duration, [word for pair in args.set for word in pair])
     return 0
 
 

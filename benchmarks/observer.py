@@ -14,7 +14,10 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._closed_loop import arm, closed_loop
+from benchmarks._ratios import keep
 from benchmarks._results import write
+from benchmarks.dynamics import least
+from robot_dynamics_ros.control.kernels import Kernels
 
 SENSORS = rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=3)
 GAIN, LINK = 50.0, "flange"
@@ -118,6 +121,20 @@ def pushes(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshold
     return np.array(errors), np.array(near), np.array(delays), np.array(flags)
 
 
+def cost(model: rd.RobotModel) -> tuple[float, float]:
+    """µs of one step of the observer with friction, and of the robot's function in it alone."""
+    kernels, n = Kernels(model), model.nv
+    observer = rd.MomentumObserver(model, GAIN, rd.Friction.of(model))
+    q, v, tau = np.random.default_rng(0).normal(size=(3, n))
+    p, known = np.empty(n), np.empty(n)
+    calls = {
+        "step": lambda: observer.update(kernels, q, v, tau, 1e-3),
+        "function": lambda: kernels.generalized_momentum(q, v, p, known),
+    }
+    found = least(calls, 0.005, 40)
+    return found["step"], found["function"]
+
+
 def main() -> int:
     """Print the figures; 1 if there is a false alarm with an exact model."""
     minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
@@ -125,6 +142,9 @@ def main() -> int:
     shares = (0.05, 0.1, 0.2)
     thresholds = [share * model.effort_limit for share in shares]
     false, figures = 0, {}
+    step, function = cost(model)
+    print(f"a step of the observer: {step:.2f} µs, of which the robot's momentum {function:.2f} µs")
+    ratios = {"a step over the robot's momentum alone (less is better)": step / function}
     for name, errors in WRONG.items():
         truth = rd.robot_model_error(model, **errors)
         quiet = silence(model, truth, minutes, thresholds)
@@ -149,6 +169,8 @@ def main() -> int:
                 "share that raises the flag": len(flag) / len(error),
                 "delay of the flag, ms": 1e3 * float(np.median(flag)) if len(flag) else None,
             }
+            ratios[f"{name}, {force:g} N: median error over the force (less is better)"] = np.median(far) / force
+            ratios[f"{name}, {force:g} N: share that raises the flag (more is better)"] = len(flag) / len(error)
             print(
                 f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
                 f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
@@ -156,7 +178,8 @@ def main() -> int:
                 f"{len(flag) / len(error):.0%}" + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
                 flush=True,
             )
-    write("observer", {"minutes": minutes, "models": figures})
+    keep("observer", ratios)
+    write("observer", {"minutes": minutes, "a step, µs": step, "its function, µs": function, "models": figures})
     return int(false > 0)
 
 

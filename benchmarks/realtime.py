@@ -3,7 +3,8 @@
     python -m benchmarks realtime [--seconds 600]
 
 Measured by the nodes themselves and told in their diagnostics; this process only listens to those, once a second.  Beside them
-runs a bare C loop on clock_nanosleep with the same period, compiled here: what the machine itself can do in that minute.
+runs a bare C loop on clock_nanosleep with the same period, compiled here: what the machine itself can do in that minute.  Then a
+third process subscribes to all joint wrenches, and the controller's computing time is asked for again.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks._ratios import keep
 from benchmarks._results import write
-from benchmarks._ros import DiagnosticsListener, ros_missing
+from benchmarks._ros import DiagnosticsListener, add_parameters, keep_to_this_machine, ros_missing
 
 RATE = 1000.0
 ROBOT = "six_axis"
@@ -55,16 +57,16 @@ int main(int argc, char **argv) {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="how long to look (default: 20)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME:=VALUE", help="a parameter of both nodes; may be repeated"
-    )
+    parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
+    add_parameters(parser)
     options = parser.parse_args()
     if ros_missing():
         return 0
-    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    if options.listen:
+        return listen_to_wrenches()
+    keep_to_this_machine()
     with tempfile.TemporaryDirectory() as place:
-        return _measure(options.seconds, Path(place), options.set)
+        return _measure(options.seconds, Path(place), [word for pair in options.set for word in pair])
 
 
 def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
@@ -74,7 +76,7 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
     files = [share_directory() / "config" / f"{ROBOT}.yaml"]
     common = ["--ros-args", *(word for file in files for word in ("--params-file", str(file))),
               "-p", f"robot_description_file:={ROBOT}",
-              *(word for setting in parameters for word in ("-p", setting))]  # fmt: skip
+              *parameters]  # fmt: skip
     simulator = NodeProcess(
         "simulator", [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"], place / "simulator.log"
     )
@@ -91,9 +93,24 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             last, took = listener.newest("robot_simulator"), time.monotonic() - began
             shares = {node.name: (_cpu(node.pid) - ticks[node.name]) / took for node in (simulator, controller)}
             follower = listener.newest("computed_torque_controller")
+            with subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.realtime", "--listen"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ) as reader:
+                assert reader.stdout is not None
+                reader.stdout.readline()  # it has subscribed
+                listener.listen(5.0)  # the newest 2048 cycles count
+                heard = listener.newest("computed_torque_controller")
+                reader.communicate(b"", timeout=10.0)
         finally:
             listener.close()
     found = _report(first, last, follower, shares)
+    for key, what in (("compute", "computing"), ("sending", "publishing the command, a part of it")):
+        found[f"controller: median of {what}, ms"] = float(follower[f"{key} median [ms]"])
+        found[f"controller: median of {what}, all wrenches published, ms"] = float(heard[f"{key} median [ms]"])
+    print(
+        f"             of it the middleware      {follower['sending median [ms]']}; all wrenches published: compute "
+        f"{heard['compute median [ms]']}, p99 {heard['compute p99 [ms]']}, of it the middleware {heard['sending median [ms]']}"
+    )
     if bare is None:
         print("C loop       none: there is no C compiler here")
     else:
@@ -110,6 +127,33 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             },
         )
     write("realtime", found)
+    return 0
+
+
+def listen_to_wrenches() -> int:
+    """Subscribe to all joint wrenches until the input ends; messages are not looked at, so that only publishing is measured."""
+    import rclpy
+    from geometry_msgs.msg import WrenchStamped
+    from rclpy.qos import qos_profile_sensor_data
+
+    import robot_dynamics_ros as rd
+
+    rclpy.init()
+    node = rclpy.create_node("wrench_listener")
+    subscriptions = [
+        node.create_subscription(
+            WrenchStamped,
+            f"/computed_torque_controller/joint_wrenches/{joint}",
+            lambda _message: None,
+            qos_profile_sensor_data,
+        )
+        for joint in rd.load_robot(ROBOT).joint_names
+    ]
+    while not all(node.count_publishers(subscription.topic_name) for subscription in subscriptions):
+        time.sleep(0.1)
+    print("subscribed", flush=True)
+    sys.stdin.read()
+    rclpy.shutdown()
     return 0
 
 
@@ -169,7 +213,6 @@ def _report(
         "given up after halts, ms": 1e3 * lost,
         "simulator: share of a processor": shares["simulator"],
         "controller: share of a processor": shares["controller"],
-        "controller: median of computing, ms": float(follower["compute median [ms]"]),
     }
 
 

@@ -4,15 +4,18 @@ The arm moves to and fro.  Meanwhile this process does at random moments what go
 trajectories, set-points, wrenches and commands of nonsense, a second publisher, parameters and services asked for rightly
 and wrongly, listeners that come and go, a process that is held up.  Memory, threads and file handles of the three nodes are
 read all along; they must not grow, every effort that the robot gets must be finite and within its limits, and no node may
-end.  The exit code says whether all that held.
+end.  The exit code says whether all that held.  ``--together`` runs all rates at the same time, each in a ROS domain of its
+own.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import _results
 from benchmarks._ros import keep_to_this_machine, ros_missing
 
 ROBOT = "six_axis"
@@ -31,10 +35,14 @@ CONTROLLER, SIMULATOR, GATE = "computed_torque_controller", "robot_simulator", "
 GROWTH = 3.0
 #: Average time between two faults, s.
 PAUSE = 0.5
+#: Faults that make states or cycles stop on purpose.
+STANDSTILLS = ("held_up", "pause", "transition")
+#: Time after them in which a node's longest period, of its newest 2048 cycles, may still be theirs, s.
+REMEMBERED = 6.0
 
 
 class Use:
-    """Memory, threads and file handles of a process over time."""
+    """Memory, threads, file handles and processor time of a process over time."""
 
     def __init__(self, pid: int) -> None:
         self._folder = Path(f"/proc/{pid}")
@@ -45,6 +53,11 @@ class Use:
         memory = int(status["VmRSS"].split()[0]) / 1024
         self.rows.append((now, memory, int(status["Threads"]), len(list((self._folder / "fd").iterdir()))))
 
+    def processor_time(self) -> float:
+        """Used so far, s."""
+        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def grown(self) -> tuple[float, int, int]:
         """MiB, threads and handles by which the last tenth of the time exceeds the tenth after its first quarter."""
         rows = np.array(self.rows)
@@ -52,6 +65,41 @@ class Use:
         early, late = rows[n // 4 : max(n // 4 + n // 10, n // 4 + 1)], rows[-max(n // 10, 1) :]
         memory = float(np.median(late[:, 1]) - np.median(early[:, 1]))
         return memory, *(int(np.median(late[:, k]) - np.median(early[:, k])) for k in (2, 3))  # type: ignore[return-value]
+
+
+class Periods:
+    """Times between the cycles of each node, as its diagnostics tell them once a second."""
+
+    def __init__(self, node: Any) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+
+        self.standstill = -math.inf
+        self._rows: dict[str, list[tuple[float, float, float, bool]]] = {}
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._take, 10)
+
+    def _take(self, message: Any) -> None:
+        for status in message.status:
+            values = {value.key: value.value for value in status.values}
+            row = [float(values.get(f"period {label} [ms]") or math.nan) for label in ("median", "p99", "max")]
+            if all(math.isfinite(x) for x in row):
+                name = status.name.split(":")[0].split("/")[-1]
+                undisturbed = time.monotonic() > self.standstill + REMEMBERED
+                self._rows.setdefault(name, []).append((row[0], row[1], row[2], undisturbed))
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Name of a node → median of the medians and of the 99th percentiles, longest of all and longest without standstill."""
+        found = {}
+        for name, rows in self._rows.items():
+            median, p99, longest, undisturbed = np.array(rows).T
+            calm = longest[undisturbed > 0]
+            found[name] = {
+                "median": float(np.median(median)),
+                "p99": float(np.median(p99)),
+                "longest": float(longest.max()),
+                "longest without a provoked standstill": float(calm.max()) if len(calm) else math.nan,
+                "windows without a provoked standstill": len(calm),
+            }
+        return found
 
 
 class Trouble:
@@ -113,8 +161,8 @@ class Trouble:
         if client.service_is_ready():
             client.call_async(client.srv_type.Request(**fields))
 
-    def _step(self, now: float) -> None:
-        """Do what is due."""
+    def _step(self, now: float) -> bool:
+        """Do what is due; whether it was a standstill."""
         for due, what in [x for x in self._later if x[0] <= now]:
             self._later.remove((due, what))
             what()
@@ -123,6 +171,8 @@ class Trouble:
             fault = self.dice.choice(self._faults)
             self.done[fault.__name__] += 1
             fault()
+            return fault.__name__ in STANDSTILLS
+        return False
 
     def _after(self, seconds: float, what: Callable[[], Any]) -> None:
         self._later.append((time.monotonic() + seconds, what))
@@ -289,16 +339,20 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
         }
         trouble = Trouble(node, model, nodes, seed)
         use = {name: Use(process.pid) for name, process in nodes.items()}
+        periods, loads, processor = Periods(node), [], {}
         begin = time.monotonic()
         sample = begin + 5.0
         try:
             while (now := time.monotonic()) < begin + seconds and not ended:
                 executor.spin_once(timeout_sec=0.02)
-                trouble._step(now)
+                if trouble._step(now):
+                    periods.standstill = now
                 if now >= sample:
                     sample = now + max(seconds / 400, 1.0)
-                    for one in use.values():
+                    loads.append(os.getloadavg()[0])
+                    for name, one in use.items():
                         one.read(now - begin)
+                        processor[name] = one.processor_time() / (now - begin)
                 ended = [name for name, process in nodes.items() if process.exit_code is not None]
         finally:
             for process in nodes.values():
@@ -310,11 +364,26 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
     executor.shutdown()
     node.destroy_node()
     context.try_shutdown()
-    print(f"{rate:g} Hz, {seconds / 60:.1f} min, {sum(trouble.done.values())} faults of {len(trouble.done)} kinds")
-    print(f"  states {heard['states']}, with an effort {heard['states with effort']}", end="")
     wrong = heard["efforts not finite or beyond the limit"]
-    print(f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early {ended or 'none'}")
     good = not wrong and not ended and not tracebacks and all(code == 0 for code in codes.values())
+    figures: dict[str, Any] = {
+        "rate": rate,
+        "seconds": seconds,
+        "load average": {"mean": float(np.mean(loads)), "largest": max(loads)},
+        "faults": sum(trouble.done.values()),
+        "kinds of faults": len(trouble.done),
+        "states": heard["states"],
+        "states with an effort": heard["states with effort"],
+        "efforts not finite or beyond the limit": wrong,
+        "tracebacks": tracebacks,
+        "ended early": ended,
+        "nodes": {},
+        "period, ms": periods.figures(),
+    }
+    print(f"{rate:g} Hz, {seconds / 60:.1f} min, {figures['faults']} faults of {len(trouble.done)} kinds", end="")
+    print(f", load average {np.mean(loads):.1f}, at most {max(loads):.1f}")
+    print(f"  states {heard['states']}, with an effort {heard['states with effort']}", end="")
+    print(f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early {ended or 'none'}")
     for name, one in use.items():
         memory, threads, handles = one.grown()
         last = one.rows[-1]
@@ -322,9 +391,38 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
             f"  {name:12} memory {last[1]:.1f} MiB, grown {memory:+.2f}; threads {last[2]}, grown {threads:+d}; "
             f"file handles {last[3]}, grown {handles:+d}; {lines[name]} lines of log, exit code {codes[name]}"
         )
+        print(f"  {'':12} {100 * processor[name]:.0f} % of a processor")
         good = good and memory < GROWTH and threads <= 0 and handles <= 0
+        figures["nodes"][name] = {
+            "memory, MiB": last[1],
+            "memory grown, MiB": memory,
+            "threads": last[2],
+            "threads grown": threads,
+            "file handles": last[3],
+            "file handles grown": handles,
+            "share of a processor": processor[name],
+            "lines of log": lines[name],
+            "exit code": codes[name],
+        }
+    for name, row in figures["period, ms"].items():
+        print(f"  {name}: time between cycles, ms: " + ", ".join(f"{key} {value:.4g}" for key, value in row.items()))
+    figures["held"] = good
+    _results.write(f"soak_{rate:g}", figures)
     print("  held" if good else "  DID NOT HOLD", flush=True)
     return good
+
+
+def together(rates: list[float], seconds: float, seed: int) -> list[bool]:
+    """One run at each rate, all at the same time; whether each was well."""
+    first = int(os.environ["ROS_DOMAIN_ID"])
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.soak", f"--seconds={seconds}", f"--rate={rate:g}", f"--seed={seed}"],
+            env={**os.environ, "ROS_DOMAIN_ID": str(first + k)},
+        )
+        for k, rate in enumerate(rates)
+    ]
+    return [run.wait() == 0 for run in runs]
 
 
 def main() -> int:
@@ -333,6 +431,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the run at each rate")
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0], help="joint states a second")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
+    parser.add_argument("--together", action="store_true", help="all rates at the same time, instead of one by one")
     args = parser.parse_args()
     if ros_missing():
         return 0
@@ -340,7 +439,10 @@ def main() -> int:
         print("skipped: memory, threads and file handles are read from /proc")
         return 0
     keep_to_this_machine()
-    results = [soak(rate, args.seconds, args.seed) for rate in args.rate]
+    if args.together:
+        results = together(args.rate, args.seconds, args.seed)
+    else:
+        results = [soak(rate, args.seconds, args.seed) for rate in args.rate]
     return 0 if all(results) else 1
 
 

@@ -2,8 +2,9 @@
 
 This process publishes joint states a hundred times a second and starts the controller, with an empty cache of machine
 code (cold) and with a full one (warm), and takes the time until the first command is here and the processor's time that
-the process has used by then.  An empty rclpy node that answers joint states is started alike: what Python, rclpy and
-discovery take.  The bars are 0.8 s warm and 2 s cold for six_axis, and 2 s of processor for a chain of 20 joints, cold.
+the process has used by then.  An empty rclpy node that answers joint states is started alike, in turns with it: what
+Python, rclpy and discovery take.  Each is started once beforehand, so that byte code is there as in an installed package,
+whatever PYTHONDONTWRITEBYTECODE says.  The bars are 0.8 s warm and 2 s cold for six_axis, and 2 s of processor for a chain of 20 joints, cold.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from benchmarks._ros import keep_to_this_machine, ros_missing
 
 PERIOD = 0.01
 BARS = {"six_axis, warm": ("seconds", 0.8), "six_axis, cold": ("seconds", 2.0), "chain of 20, cold": ("processor", 2.0)}
-ECHO = "from benchmarks.round_trip import echo; echo()"
+ECHO = [sys.executable, "-c", "from benchmarks.round_trip import echo; echo()"]
+EMPTY = "empty rclpy node"
 
 
 class Robot:
@@ -105,28 +107,31 @@ def rows(times: int) -> dict[str, dict[str, float]]:
     import robot_dynamics_ros as rd
 
     found: dict[str, list[tuple[float, float]]] = {}
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with tempfile.TemporaryDirectory() as folder:
+    quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+
+    def measure(robot: Robot, command: list[str], cache: Path) -> tuple[float, float]:
+        environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": str(cache), "PYTHONPYCACHEPREFIX": str(folder / "python")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        return robot.first_command(lambda: subprocess.Popen(command, env=environment, **quiet))
+
+    with tempfile.TemporaryDirectory() as name_of_folder:
+        folder = Path(name_of_folder)
         models = {"six_axis": rd.load_robot("six_axis"), "chain of 20": rd.chain(20)}
+        empty = Robot(("joint",), "echo")
+        measure(empty, ECHO, folder)
         for name, model in models.items():
             robot = Robot(model.joint_names, "")
-            urdf = Path(folder) / "robot.urdf"
+            urdf = folder / f"{name}.urdf"
             urdf.write_text(rd.to_urdf(model))
             given = ["--ros-args", "-p", f"robot_description_file:={urdf}"]
             command = [sys.executable, "-m", "robot_dynamics_ros.ros.main", "controller", *given]
+            measure(robot, command, folder / f"{name} before")
             for k in range(times):
-                environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": str(Path(folder) / f"{name}{k}")}
                 for state in ("cold", "warm"):
-                    found.setdefault(f"{name}, {state}", []).append(
-                        robot.first_command(lambda c=command, e=environment: subprocess.Popen(c, env=e, **quiet))
-                    )
+                    found.setdefault(f"{name}, {state}", []).append(measure(robot, command, folder / f"{name} {k}"))
+                found.setdefault(EMPTY, []).append(measure(empty, ECHO, folder))
             robot.close()
-    robot = Robot(("joint",), "echo")
-    for _ in range(times):
-        found.setdefault("empty rclpy node", []).append(
-            robot.first_command(lambda: subprocess.Popen([sys.executable, "-c", ECHO], **quiet))
-        )
-    robot.close()
+        empty.close()
     return {
         name: dict(zip(("seconds", "processor"), np.median(pairs, axis=0).tolist(), strict=True))
         for name, pairs in found.items()
@@ -144,7 +149,7 @@ def main() -> int:
     print(f"start to first command, medians of {options.times}; load {os.getloadavg()[0]:.1f}\n")
     table = rows(options.times)
     print(f"{'':20}{'s':>8}{'s of processor':>18}{'÷ empty node':>16}")
-    empty = table["empty rclpy node"]
+    empty = table[EMPTY]
     for name, row in table.items():
         bar = ""
         if name in BARS:

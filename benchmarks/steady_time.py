@@ -153,7 +153,7 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
         "states unanswered": max(0.0, 1.0 - answered / states),
         "load": round(os.getloadavg()[0], 1),
     }
-    refused = [line for line in (place / "controller.log").read_text().splitlines() if "cannot be" in line]
+    refused = [line for line in (place / "controller.log").read_text().splitlines() if "; continuing with" in line]
     if refused:
         found["refused"] = refused[0].split("]: ", 1)[-1]
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -71,10 +71,7 @@ class PlantArguments:
     def commands(self, values: Any, steps: int | None) -> tuple[Array, int]:
         """((1 or steps, nv) contiguous commands, steps) of :meth:`Plant.run`'s arguments."""
         nv = self.model.nv
-        try:
-            array = real_array(values)
-        except TypeError:
-            array = np.empty((0, 0, 0))
+        array = real_array_or_nan(values)
         if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 0):
             raise ArgumentError("expected a whole number of at least 0", where="steps", got=steps)
         if array.shape == (nv,) and steps is not None:
@@ -108,10 +105,7 @@ class PlantArguments:
 
 
 def _vector(name: str, values: Any, n: int, remedy: str = "") -> Array:
-    try:
-        array = real_array(values)
-    except TypeError:
-        array = np.empty((0, 0))
+    array = real_array_or_nan(values)
     if array.shape != (n,):
         raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)
     return _finite(name, array)

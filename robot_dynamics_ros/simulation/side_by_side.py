@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.parallel import threads
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
@@ -47,10 +47,7 @@ def run_plants(
             got=sorted(sizes),
             remedy="Run plants of other robots on their own.",
         )
-    try:
-        given = real_array(commands)
-    except TypeError:
-        given = np.empty(0)
+    given = real_array_or_nan(commands)
     if given.ndim not in (2, 3) or len(given) != len(plants):
         raise ArgumentError(
             f"expected ({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps",

@@ -258,9 +258,7 @@ def _wrong_rows(p: Any) -> int:
         p.wrong[i] = FREE
         if p.side[i] == HELD:
             impulse = p.x[i]
-            if p.has_loops:
-                pass
-            else:
+            if not p.has_loops:
                 impulse = -p.f[i]
                 for j in range(p.nv):
                     impulse += p.M[i, j] * p.u[j]

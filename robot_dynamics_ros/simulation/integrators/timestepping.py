@@ -286,9 +286,7 @@ def predict(p: Any, h: float) -> None:
     solve_mass(p, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
-        if p.has_loops:
-            pass
-        elif p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
+        if not p.has_loops and p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
             p.middle[i] = 0.0
     if p.has_loops:
         allow(p, p.rows, p.middle)
@@ -329,10 +327,8 @@ def finish(p: Any, h: float) -> int:
         if p.side[i] == 0:
             p.v1[i] = p.target[i]
     move(p, p.at, p.v1, reach, p.q1)
-    if p.has_floating:
-        if p.midpoint:
-            pass
-        else:
+    if p.has_floating:  # noqa: SIM102 - by itself, so that the rest is left out of robots without
+        if not p.midpoint:
             _fly(p, h)
     if p.has_rigid_stops:
         for i in range(p.nv):

@@ -8,6 +8,7 @@ writes them anew wherever a page says ``<!-- figures: NAME -->``.  A test holds 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -98,6 +99,32 @@ def batches() -> str:
         "Pinocchio, two threads",
     )
     return table(head, rows)
+
+
+def batches_on_threads() -> str:
+    """One thread, two threads, and two processes that know nothing of each other."""
+    rows = [
+        [
+            f"{what}, {size.partition(',' + ' ')[0]}",
+            "new arrays" if size.endswith("new") else "`out=`",
+            number(row["one thread, M/s"]),
+            number(row["two threads, M/s"]),
+            f"{row['two threads, M/s'] / row['one thread, M/s']:.2f}",
+            f"{row['two processes over one']:.2f}",
+        ]
+        for what, sizes in results("batches")["batches"].items()
+        for size, row in sizes.items()
+    ]
+    head = ("states", "results in", "one thread, M/s", "two threads, M/s", "two over one", "two processes over one")
+    return with_source(table(head, rows), "batches")
+
+
+def start() -> str:
+    """From the start of the process to the first command."""
+    found = results("start")
+    rows = [[name, f"{row['seconds']:.2f}", f"{row['processor']:.2f}"] for name, row in found["rows"].items()]
+    head = (f"medians of {found['times']} starts", "to the first command, s", "processor, s")
+    return with_source(table(head, rows), "start")
 
 
 def measured(name: str) -> str:
@@ -206,49 +233,49 @@ def real_time() -> str:
         ["given up after halts of more than 0.1 s", f"{found['given up after halts, ms']:.0f} ms"],
         ["processor time of the simulator", share(found["simulator: share of a processor"])],
         ["processor time of the controller", share(found["controller: share of a processor"])],
-        ["controller, median of computing in a cycle", f"{found['controller: median of computing, ms']:.2g} ms"],
     ]
+    for what, word in (("", ""), (", all wrenches published", ", all joint wrenches published")):
+        whole, sending = (
+            found.get(f"controller: median of {key}{what}, ms", math.nan)
+            for key in ("computing", "publishing the command, a part of it")
+        )
+        rows.append([f"controller, median of a cycle{word}", f"{whole:.2g} ms"])
+        rows.append(["of it: the middleware, for publishing the command", f"{sending:.2g} ms"])
     loop = found.get("C loop: share of regular periods")
     if loop is not None:
         rows.insert(1, ["loop in C beside them, periods within 1 ± 0.1 ms", share(loop)])
     return with_source(table((f"six_axis, {found['seconds']:.0f} s", ""), rows), "realtime")
 
 
+#: What ``benchmarks.steady_time`` measures → its heading.
+STEADY = {
+    "states unanswered": "unanswered",
+    "periods within 10 %": "within 10 %",
+    "C loop, periods within 10 %": "loop in C",
+    "99th percentile of the simulator's period, ms": "simulator, 99 %, ms",
+    "99th percentile of the controller's period, ms": "controller, 99 %, ms",
+    "median of computing, ms": "computing, median, ms",
+    "load": "load",
+}
+
+
 def steady_time() -> str:
     """Simulator and controller with one measure for steady time less or more."""
-    keys = {
-        "periods within 10 %": "within 10 %",
-        "C loop, periods within 10 %": "loop in C",
-        "99th percentile of the simulator's period, ms": "simulator, 99 %, ms",
-        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
-        "median of computing, ms": "computing, median, ms",
-        "load": "load",
-    }
-    return with_source(_rows_of("steady_time", keys), "steady_time")
+    return _rows_of("steady_time", [key for key in STEADY if key != "states unanswered"])
 
 
 def closed_loop_500() -> str:
     """Three minutes at 500 Hz."""
-    keys = {
-        "states unanswered": "unanswered",
-        "periods within 10 %": "within 10 %",
-        "C loop, periods within 10 %": "loop in C",
-        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
-        "load": "load",
-    }
-    return with_source(_rows_of("closed_loop_500", keys), "closed_loop_500")
+    left_out = ("99th percentile of the simulator's period, ms", "median of computing, ms")
+    return _rows_of("closed_loop_500", [key for key in STEADY if key not in left_out])
 
 
 def middleware() -> str:
     """The cycle's computing time under settings of the middleware."""
-    keys = {
-        "median of computing, ms": "computing, median, ms",
-        "99th percentile of the controller's period, ms": "controller, 99 %, ms",
-    }
-    return with_source(_rows_of("middleware", keys), "middleware")
+    return _rows_of("middleware", ["median of computing, ms", "99th percentile of the controller's period, ms"])
 
 
-def _rows_of(name: str, keys: dict[str, str]) -> str:
+def _rows_of(name: str, keys: list[str]) -> str:
     """A table of what ``benchmarks.steady_time`` wrote."""
     found = results(name)
 
@@ -259,8 +286,9 @@ def _rows_of(name: str, keys: dict[str, str]) -> str:
             return f"{100.0 * value:.2f} %"
         return f"{100.0 * value:.1f} %" if "within" in key else f"{value:.3f}" if "computing" in key else f"{value:.3g}"
 
-    head = (f"{found['rate']:.0f} Hz, {found['seconds']:.0f} s each", *keys.values())
-    return table(head, [[row, *(shown(key, values[key]) for key in keys)] for row, values in found["rows"].items()])
+    head = (f"{found['rate']:.0f} Hz, {found['seconds']:.0f} s each", *(STEADY[key] for key in keys))
+    rows = [[row, *(shown(key, values[key]) for key in keys)] for row, values in found["rows"].items()]
+    return with_source(table(head, rows), name)
 
 
 def round_trip() -> str:
@@ -276,35 +304,38 @@ def round_trip() -> str:
 
 
 def viewer_cost() -> str:
-    """The controller without and with the viewer, and a picture's cost."""
+    """The controller alone and beside what looks on, and a picture's cost."""
     found = results("viewer")
+    trips = found["round trip"]
+    median, late, spent = "median, µs", "99th percentile, µs", "processor time of the controller a state, µs"
+    bases = {"alone": "to alone", "a second subscriber": "to a second subscriber"}
+    bases = {way: head for way, head in bases.items() if way in trips}
     rows = [
-        [f"round trip, {what}", f"{row['without']:.0f}", f"{row['with']:.0f}", f"{row['with'] / row['without']:.2f}"]
-        for what, row in (
-            ("median, µs", found["round trip"]["median, µs"]),
-            ("99th percentile, µs", found["round trip"]["99th percentile, µs"]),
-        )
-    ]
-    spent = found["round trip"]["processor time of the controller a state, µs"]
-    rows.append(
         [
-            "processor time of the controller a state, µs",
-            f"{spent['without']:.0f}",
-            f"{spent['with']:.0f}",
-            f"{spent['with'] / spent['without']:.2f}",
+            way,
+            f"{row[median]:.0f}",
+            f"{row[median] / trips['alone'][median]:.2f}",
+            f"{row[late]:.0f}",
+            *(f"{row[late] / trips[base][late]:.2f}" for base in bases),
+            f"{row[spent]:.0f}",
         ]
+        for way, row in trips.items()
+    ]
+    heads = (
+        "beside the controller",
+        median,
+        "to alone",
+        late,
+        *bases.values(),
+        "the controller's processor time a state, µs",
     )
-    alone = [
+    pictures = [
         ["one picture with all wrenches, ms of processor", number(found["one picture, ms"])],
         ["pictures a second while the arm moves", number(found["pictures a second"])],
         ["memory before, MB", f"{found['memory before, MB']:.0f}"],
         [f"memory after {found['pictures']} pictures, MB", f"{found['memory after, MB']:.0f}"],
     ]
-    return (
-        table(("", "without the viewer", "with the viewer", "ratio"), rows)
-        + "\n\n"
-        + with_source(table(("the viewer alone, six_axis", ""), alone), "viewer")
-    )
+    return table(heads, rows) + "\n\n" + with_source(table(("the viewer alone, six_axis", ""), pictures), "viewer")
 
 
 def viewer_memory() -> str:
@@ -484,6 +515,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "calls": lambda: calls(ROBOTS, FUNCTIONS),
     "by link": by_link,
     "batches": batches,
+    "batches on threads": batches_on_threads,
+    "start": start,
     "simulation speed": simulation_speed,
     "simulation ratios": simulation_ratios,
     "energy drift": energy_drift,

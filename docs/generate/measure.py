@@ -25,6 +25,8 @@ COMMANDS = {
     "cycle": "-m benchmarks.cycle",
     "wrenches": "-m benchmarks.wrenches",
     "constraints": "-m benchmarks.constraints",
+    "batches": "-m benchmarks.batches",
+    "start": "-m benchmarks.start",
     "round_trip": "-m benchmarks.round_trip --runs 3",
     "effort_gate": "-m benchmarks.effort_gate",
     "viewer": "-m benchmarks.viewer --pictures 1500",

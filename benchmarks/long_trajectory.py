@@ -1,9 +1,11 @@
 """A trajectory of 10⁵ points while the arm is held: how soon it is accepted, what the cycle feels of it.
 
-    python -m benchmarks long_trajectory [--points 1000 10000 100000] [--rate 500]
+    python -m benchmarks long_trajectory [--points 1000 10000 100000] [--rate 500] [--action]
 
 The simulator and the controller run in processes of their own; this one sends the message, serialized beforehand, and reads
-their diagnostics and the controller's log.  The longest time between two cycles is the controller's own measurement: of the
+their diagnostics and the controller's log.  With ``--action`` (needs control_msgs) it sends goals of FollowJointTrajectory,
+and the time until one is accepted counts from when the client has handed it to the middleware: rclpy takes seconds to
+serialize 10⁵ points, in the client's process.  The longest time between two cycles is the controller's own measurement: of the
 time before the trajectory, of that in which it arrives and is accepted, of the motion.
 """
 
@@ -30,10 +32,9 @@ ACCEPTED, LATEST = 0.5, 2.0
 WINDOW = 2048
 
 
-def serialized(names: list[str], start: np.ndarray, n: int, duration: float) -> bytes:
-    """A trajectory of n points with positions and velocities, to and fro, at rest at both ends."""
+def trajectory(names: list[str], start: np.ndarray, n: int, duration: float) -> Any:
+    """A message of n points with positions and velocities, to and fro, at rest at both ends."""
     from builtin_interfaces.msg import Duration
-    from rclpy.serialization import serialize_message
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     points = []
@@ -48,7 +49,48 @@ def serialized(names: list[str], start: np.ndarray, n: int, duration: float) -> 
                 time_from_start=Duration(sec=sec, nanosec=nanosec),
             )
         )
-    return serialize_message(JointTrajectory(joint_names=names, points=points))
+    return JointTrajectory(joint_names=names, points=points)
+
+
+class ByTopic:
+    """Sends trajectories on the controller's topic."""
+
+    def __init__(self, node: Any) -> None:
+        from rclpy.qos import QoSProfile
+        from trajectory_msgs.msg import JointTrajectory
+
+        self._publisher = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", QoSProfile(depth=1))
+
+    def send(self, message: Any) -> tuple[float, int]:
+        """Wall-clock time at which the middleware had the message, and its size in bytes."""
+        from rclpy.serialization import serialize_message
+
+        raw = serialize_message(message)
+        sent = time.time()
+        self._publisher.publish(raw)
+        return sent, len(raw)
+
+
+class ByAction:
+    """Sends trajectories as goals."""
+
+    def __init__(self, node: Any) -> None:
+        from control_msgs.action import FollowJointTrajectory
+        from rclpy.action import ActionClient
+
+        self._goal = FollowJointTrajectory.Goal
+        self._client = ActionClient(node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
+        if not self._client.wait_for_server(60.0):
+            raise SystemExit("no action server")
+
+    def send(self, message: Any) -> tuple[float, int]:
+        """As :meth:`ByTopic.send`."""
+        from rclpy.serialization import serialize_message
+
+        goal = self._goal(trajectory=message)
+        size = len(serialize_message(goal))
+        self._client.send_goal_async(goal)
+        return time.time(), size
 
 
 class Longest:
@@ -81,11 +123,8 @@ def accepted_after(controller: Any, sent: float, before: int, timeout: float = 3
     raise SystemExit(f"not accepted within {timeout:g} s:\n{controller.output()}")
 
 
-def measure(sizes: list[int], rate: float, duration: float, extra: list[str]) -> bool:
+def measure(sizes: list[int], rate: float, duration: float, extra: list[str], action: bool) -> bool:
     """Print a row for each size; whether the bars are met."""
-    from rclpy.qos import QoSProfile
-    from trajectory_msgs.msg import JointTrajectory
-
     import robot_dynamics_ros as rd
     from robot_dynamics_ros.cli.processes import NodeProcess
     from robot_dynamics_ros.resources import share_directory
@@ -105,9 +144,7 @@ def measure(sizes: list[int], rate: float, duration: float, extra: list[str]) ->
         ):
             listener = DiagnosticsListener()
             try:
-                publisher = listener.node.create_publisher(
-                    JointTrajectory, f"{CONTROLLER}/joint_trajectory", QoSProfile(depth=1)
-                )
+                way = (ByAction if action else ByTopic)(listener.node)
                 for node in (SIMULATOR, CONTROLLER):
                     listener.wait_for(node, "cycles", 60.0)
                 listener.listen(1.0)
@@ -118,17 +155,16 @@ def measure(sizes: list[int], rate: float, duration: float, extra: list[str]) ->
                     f"{'points':>8}{'MB':>7}{'accepted':>11}{'longest period, ms: held':>26}{'accepting':>12}{'moving':>10}{'end':>10}"
                 )
                 for k, n in enumerate(sizes):
-                    raw = serialized(names, model.initial_configuration(), n, duration)
+                    message = trajectory(names, model.initial_configuration(), n, duration)
                     time.sleep(1.0)
                     held = own.over(WINDOW / rate)
-                    sent = time.time()
-                    publisher.publish(raw)
+                    sent, size = way.send(message)
                     took = accepted_after(controller, sent, k)
                     late = own.over(0.5)
                     moving = own.over(duration)
                     end = "reached" if controller.output().count("trajectory done: goal reached") == k + 1 else "MISSED"
                     print(
-                        f"{n:8}{len(raw) / 1e6:7.1f}{took:9.3f} s{held:26.2f}{late:12.2f}{moving:10.2f}{end:>10}",
+                        f"{n:8}{size / 1e6:7.1f}{took:9.3f} s{held:26.2f}{late:12.2f}{moving:10.2f}{end:>10}",
                         flush=True,
                     )
                     met = met and took <= ACCEPTED and late <= LATEST * period and end == "reached"
@@ -141,7 +177,7 @@ def measure(sizes: list[int], rate: float, duration: float, extra: list[str]) ->
             finally:
                 listener.close()
     print("bars met" if met else "bars not met")
-    keep("long_trajectory", ratios)
+    keep("long_trajectory_by_action" if action else "long_trajectory", ratios)
     return met
 
 
@@ -151,11 +187,12 @@ def main() -> int:
     parser.add_argument("--points", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--rate", type=float, default=500.0, help="joint states a second")
     parser.add_argument("--duration", type=float, default=10.0, help="of the motion, s")
+    parser.add_argument("--action", action="store_true", help="send goals of FollowJointTrajectory: needs control_msgs")
     add_parameters(parser)
     args = parser.parse_args()
     if ros_missing():
         return 0
-    measure(args.points, args.rate, args.duration, [word for pair in args.set for word in pair])
+    measure(args.points, args.rate, args.duration, [word for pair in args.set for word in pair], args.action)
     return 0
 
 

@@ -17,6 +17,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed")
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 from control_msgs.srv import QueryTrajectoryState
 from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
@@ -37,11 +38,11 @@ class Client:
         self._client = ActionClient(stack.peer.node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
         self.peer.wait(self._client.server_is_ready, "the action server")
 
-    def send(self, *points, count=1):
+    def send(self, *points, count=1, feedback=None, **tolerances):
         goal = FollowJointTrajectory.Goal(
-            trajectory=JointTrajectory(joint_names=self.stack.joints, points=list(points))
+            trajectory=JointTrajectory(joint_names=self.stack.joints, points=list(points)), **tolerances
         )
-        answers = [self._client.send_goal_async(goal) for _ in range(count)]
+        answers = [self._client.send_goal_async(goal, feedback) for _ in range(count)]
         self.peer.wait(lambda: all(a.done() for a in answers), "answers to all goals")
         return [a.result() for a in answers]
 
@@ -86,6 +87,33 @@ def test_of_thirty_goals_at_once_each_is_answered_and_the_last_one_followed(clie
         GoalStatus.STATUS_SUCCEEDED: 1,
     }
     assert all("newer" in text for status, _, text in outcomes if status == GoalStatus.STATUS_ABORTED)
+
+
+def test_a_long_goal_is_read_beside_the_cycle_and_has_tolerances_feedback_and_cancellation(client):
+    """3000 points: the request stays serialized, and what comes after the trajectory in it counts all the same."""
+    n, told = 3000, []
+    points = [point(Q + np.array([0.0, 0.3 * k / n]), 30.0 * k / n) for k in range(1, n + 1)]
+    tight = JointTolerance(name=client.stack.joints[1], position=1e-9)
+    for joint in client.stack.joints:  # the length of a name moves what follows by four bytes or not
+        ((status, code, text),) = client.results(
+            client.send(*points, path_tolerance=[JointTolerance(name=joint, position=0.5), tight])
+        )
+        assert (status, code) == (GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED)
+        assert tight.name in text
+    client.stack.settle()
+    (handle,) = client.send(*points, feedback=told.append)
+    client.peer.wait(lambda: len(told) > 3, "feedback")
+    assert list(told[-1].feedback.joint_names) == client.stack.joints
+    cancelled = handle.cancel_goal_async()
+    client.peer.wait(cancelled.done, "the cancellation")
+    assert len(cancelled.result().goals_canceling) == 1
+    ((status, _, text),) = client.results([handle])
+    assert status == GoalStatus.STATUS_CANCELED and "canceled" in text
+
+    points[1500] = point(Q[:1], 15.0)
+    ((status, code, text),) = client.results(client.send(*points))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL)
+    assert "points[1500].positions" in text
 
 
 def test_a_trajectory_can_be_asked_where_it_will_be(client):

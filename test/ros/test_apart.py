@@ -40,3 +40,19 @@ def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkey
     assert not any(thread.is_alive() for _, thread in arrived)
     assert peer.node.count_subscribers("large") == 0 or not list(peer.node.subscriptions)
     assert [bytes(raw)[:2] for raw, _ in arrived]  # their memory outlives the subscription
+
+
+def test_a_message_of_python_goes_through_c_and_back():
+    from rclpy.type_support import check_for_type_support
+
+    from robot_dynamics_ros.ros.transport.client_library import MessageType, client_library
+
+    library = client_library()
+    if library is None:
+        pytest.skip("the client library is not found by its name here")
+    check_for_type_support(UInt8MultiArray)
+    kind, sent = MessageType(UInt8MultiArray), UInt8MultiArray(data=bytes(range(200)))
+    with kind.message(sent) as message:
+        assert kind.to_python(message) == sent
+        raw = library.serialize(kind, message)
+    assert deserialize_message(bytes(raw), UInt8MultiArray) == sent  # outlives the C message

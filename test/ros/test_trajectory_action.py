@@ -69,7 +69,9 @@ class Arm:
 @pytest.fixture
 def arm(peer, monkeypatch):
     monkeypatch.setattr(controller_node, "load_action_type", lambda: ACTION_TYPE)
-    monkeypatch.setattr(controller_node, "FollowJointTrajectory", partial(FollowJointTrajectory, server=FakeServer))
+    monkeypatch.setattr(
+        controller_node, "FollowJointTrajectory", partial(FollowJointTrajectory, server=lambda action_type: FakeServer)
+    )
     values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
     node = controller_node.ControllerNode(
         context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,11 +12,18 @@ from hypothesis import strategies as st
 
 pytest.importorskip("rclpy")
 
+from builtin_interfaces.msg import Duration
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_from_bytes, trajectory_from_message
+from robot_dynamics_ros.ros.controller import trajectory_messages
+from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    LongGoal,
+    trajectory_from_bytes,
+    trajectory_from_message,
+)
+from robot_dynamics_ros.ros.transport.cdr import CdrReader
 
 
 def message(rng, n, k, kinds, frame=""):
@@ -85,3 +95,53 @@ def test_what_is_wrong_with_one_of_a_thousand_points_is_said(spoil, where):
     spoil(m)
     with pytest.raises(rd.TrajectoryRejected, match=where):
         trajectory_from_bytes(bytes(serialize_message(m)))
+
+
+@given(
+    names=st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=3, unique=True),
+    n=st.integers(1, 40),
+    frame=st.text("xyz", max_size=9),
+    tail=st.lists(st.floats(allow_nan=False), min_size=1, max_size=4),
+)
+def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follows(names, n, frame, tail):
+    """What is left is a request with an empty trajectory, in which the numbers behind it are aligned as they were."""
+    message = JointTrajectory(joint_names=names)
+    message.header.frame_id = frame
+    message.header.stamp.sec = 7
+    for i in range(n):
+        message.points.append(
+            JointTrajectoryPoint(positions=[0.5 + i] * len(names), time_from_start=Duration(sec=i + 1))
+        )
+    writer = bytearray(bytes(serialize_message(message)))
+    identity = bytes(range(16))
+    raw = writer[:4] + identity + writer[4:]  # 16 bytes leave the alignment as it is
+    end = trajectory_messages.read_trajectory(bytes(raw), 20).end
+    raw = raw[:end] + struct.pack("=I", len(tail))
+    raw += bytes(-(len(raw) - 4) % 8) + struct.pack(f"={len(tail)}d", *tail)
+    seen = []
+
+    def deserialize(short, request_type):
+        assert request_type == "the type"
+        reader = CdrReader(short, 4)
+        assert short[4:20] == identity
+        reader.offset = 20
+        assert reader.int32() == 0 and reader.uint32() == 0  # the stamp
+        assert not reader.string().strip()
+        assert reader.uint32() == 0 and reader.uint32() == 0  # joints, points
+        seen.extend(reader.doubles())
+        assert reader.offset == len(short)
+        goal = SimpleNamespace(path_tolerance="path", goal_tolerance="goal", goal_time_tolerance="time")
+        return SimpleNamespace(goal_id="identity", goal=goal)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trajectory_messages, "deserialize_message", deserialize)
+        goal_id, goal = LongGoal.read("the type", bytes(raw))
+    assert seen == tail
+    assert (goal_id, goal.path_tolerance, goal.size) == ("identity", "path", len(raw))
+    same(goal.trajectory.checked(), trajectory_from_message(message))
+
+
+def test_a_request_that_is_none_is_said_to_be_none():
+    for raw in (b"", b"\0\1\0\0" + bytes(16), b"\0\1\0\0" + bytes(64), b"\0\1\0\0" + b"\xff" * 80):
+        with pytest.raises(ValueError):
+            LongGoal.read(JointTrajectory, raw)

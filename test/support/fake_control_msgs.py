@@ -108,3 +108,6 @@ class FakeServer:
             return False
         handle._go("canceling", "executing")
         return True
+
+    def destroy(self) -> None:
+        """Nothing to take down."""

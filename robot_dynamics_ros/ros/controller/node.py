@@ -30,6 +30,9 @@ from robot_dynamics_ros.ros.controller.trajectory_action import (
     load_action_type,
 )
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    LONG,
+    LongGoal,
+    ReadTrajectory,
     point_from_message,
     trajectory_from_bytes,
     trajectory_from_message,
@@ -51,8 +54,6 @@ __all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
-#: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
-LONG = 20_000
 
 
 def _simulator_parameters() -> list[str]:
@@ -70,6 +71,7 @@ class ControllerNode(LifecycleNode):
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
         self._background = Background()
         self._trajectory_input: ApartSubscription | None = None
+        self._action: FollowJointTrajectory | None = None
         self.loop: ControlLoop | None = None
         self.parameters = ParameterSet(self, self._validate, self._apply)
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
@@ -239,6 +241,8 @@ class ControllerNode(LifecycleNode):
         """Take everything down."""
         if self._trajectory_input is not None:
             self._trajectory_input.destroy()  # its thread must not outlive what it waits for
+        if self._action is not None:
+            self._action.destroy()
         self._background.close()
         super().destroy_node()
 
@@ -374,10 +378,12 @@ class ControllerNode(LifecycleNode):
             done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
             return
         tolerances = goal_tolerances(request, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
-        message, allow = request.trajectory, self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+        wanted, allow = request.trajectory, self.parameters["allow_nonzero_velocity_at_trajectory_end"]
 
         def make() -> Trajectory:
-            return trajectory_from_message(message, allow_nonzero_end_velocity=allow)
+            if isinstance(wanted, ReadTrajectory):
+                return wanted.checked(allow_nonzero_end_velocity=allow)
+            return trajectory_from_message(wanted, allow_nonzero_end_velocity=allow)
 
         def finished(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             if isinstance(outcome, Goal):
@@ -386,7 +392,10 @@ class ControllerNode(LifecycleNode):
                 self.rejections.report("trajectory", f"goal refused: {outcome}")
             done(outcome)
 
-        size = len(message.points) * 24 * (1 + len(message.joint_names))
+        if isinstance(request, LongGoal):
+            size = request.size
+        else:
+            size = len(wanted.points) * 24 * (1 + len(wanted.joint_names))
         self._follow(loop, size, make, finished, tolerances)
 
     def _hold_for_action(self) -> None:

@@ -1,7 +1,7 @@
 """``~/follow_joint_trajectory``: trajectories as goals, with feedback, cancellation and a result that says why.
 
 The action type comes from control_msgs, which not every installation has; nothing here imports it.  Everything happens
-in callbacks of the executor's one thread.
+in callbacks of the executor's one thread; only the requests are taken in a thread of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -21,7 +21,8 @@ from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, Result
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.controller.trajectory_messages import LONG, LongGoal, to_nanoseconds
+from robot_dynamics_ros.ros.transport.action_server import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 __all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
@@ -38,6 +39,20 @@ def load_action_type() -> Any:
     except ImportError:
         return None
     return action_type
+
+
+def _server(action_type: Any) -> Callable[..., Any]:
+    def read(raw: bytes) -> tuple[Any, LongGoal]:
+        return LongGoal.read(action_type.Impl.SendGoalService.Request, raw)
+
+    return apart_action_server(action_type, LONG, read)
+
+
+def _due(goal: Any) -> Any:
+    """When the points of a goal are due, ns from its start."""
+    if isinstance(goal, LongGoal):
+        return goal.trajectory.times
+    return [to_nanoseconds(point.time_from_start) for point in goal.trajectory.points]
 
 
 def _by_joint(entries: Sequence[Any]) -> dict[str, JointTolerance]:
@@ -69,7 +84,7 @@ class _Pursuit:
     handle: Any
     goal: Goal
     done: Future
-    times: list[int]
+    times: Sequence[int]
 
     def point(self, feedback: Any) -> int:
         """Index of the point that the arm is on its way to."""
@@ -83,13 +98,13 @@ class FollowJointTrajectory:
     Args:
         node: the node.
         action_type: see :func:`load_action_type`.
-        begin: starts an action's goal message, and calls the function given with it, at once or later, with the goal or
+        begin: starts an action's goal, a message or a :class:`LongGoal`, and calls the function given with it, at once or later, with the goal or
             with the exception that says why it cannot be followed.
         ready: whether goals can be taken now; says why not to the log.
         hold: brings the arm to a stop, which cancels its goals.
         feedback: makes the feedback message.
         rate: of feedback, Hz; :meth:`poll` should be called at least as often.
-        server: the class that speaks the action protocol.
+        server: makes, of the action type, the class that speaks the action protocol.
     """
 
     def __init__(
@@ -102,7 +117,7 @@ class FollowJointTrajectory:
         hold: Callable[[], None],
         feedback: Callable[[Any], Any],
         rate: float,
-        server: Any = ActionServer,
+        server: Callable[[Any], Callable[..., Any]] = _server,
     ) -> None:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
@@ -110,7 +125,7 @@ class FollowJointTrajectory:
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
-        self._server = server(
+        self._server = server(action_type)(
             node,
             action_type,
             "~/follow_joint_trajectory",
@@ -129,8 +144,12 @@ class FollowJointTrajectory:
         """Whether a goal has not got its result yet."""
         return bool(self._open)
 
+    def destroy(self) -> None:
+        """Take the server down, before the node."""
+        self._server.destroy()
+
     def _on_goal(self, request: Any) -> GoalResponse:
-        if not request.trajectory.points:
+        if not isinstance(request, LongGoal) and not request.trajectory.points:
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
@@ -163,8 +182,7 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        times = [to_nanoseconds(point.time_from_start) for point in handle.request.trajectory.points]
-        pursuit = _Pursuit(handle, goal, Future(), times)
+        pursuit = _Pursuit(handle, goal, Future(), _due(handle.request))
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.result import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
-from robot_dynamics_ros.ros.transport.cdr import CdrReader, plain
+from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
 __all__ = [
+    "LONG",
+    "LongGoal",
+    "ReadTrajectory",
     "point_from_message",
     "read_trajectory",
     "to_nanoseconds",
     "trajectory_from_bytes",
     "trajectory_from_message",
 ]
+
+#: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
+LONG = 20_000
+
+_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first
 
 
 def to_nanoseconds(time: Any) -> int:
@@ -58,28 +68,64 @@ def trajectory_from_bytes(raw: bytes, *, allow_nonzero_end_velocity: bool = Fals
         TrajectoryRejected: the message cannot be followed as it is, or is none.
     """
     try:
-        stamp, names, times, fields, given = read_trajectory(raw)
+        read = read_trajectory(plain(raw, JointTrajectory))
     except (struct.error, UnicodeDecodeError, ValueError, IndexError) as error:
         raise TrajectoryRejected(
             f"the message is no trajectory_msgs/JointTrajectory ({error})", where="joint_trajectory"
         ) from None
-    return Trajectory.from_arrays(
-        names, times, fields, given, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
-    )
+    return read.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
 
-def read_trajectory(raw: bytes) -> tuple[int, tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:
-    """Stamp in ns, joint names, times (n,) in ns, fields (4, n, k) and which of them are given (4, n).
+@dataclass(frozen=True, slots=True)
+class ReadTrajectory:
+    """The numbers of a serialized trajectory of n points for k joints, not checked yet.
+
+    Attributes:
+        stamp: ns.
+        names: the joints.
+        times: (n,) ns.
+        fields: (4, n, k) positions, velocities, accelerations, efforts.
+        given: (4, n) which of them the points have.
+        end: offset of the first byte after the trajectory.
+        wrong: why the trajectory is refused: a field that is neither empty nor as long as the joint names.
+    """
+
+    stamp: int
+    names: tuple[str, ...]
+    times: np.ndarray
+    fields: np.ndarray
+    given: np.ndarray
+    end: int
+    wrong: TrajectoryRejected | None
+
+    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+        """The trajectory.
+
+        Raises:
+            TrajectoryRejected: it cannot be followed as it is.
+        """
+        if self.wrong is not None:
+            raise self.wrong
+        return Trajectory.from_arrays(
+            self.names,
+            self.times,
+            self.fields,
+            self.given,
+            stamp=self.stamp,
+            allow_nonzero_end_velocity=allow_nonzero_end_velocity,
+        )
+
+
+def read_trajectory(raw: bytes, offset: int = HEADER) -> ReadTrajectory:
+    """Read a trajectory that begins at ``offset`` of a plain message (see :func:`~..transport.cdr.plain`).
 
     Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
     together, a slice after the other.  Where the fields vary, one point after the other is read.
 
     Raises:
         ValueError, struct.error: the bytes are no such message.
-        TrajectoryRejected: a field that is neither empty nor as long as the joint names.
     """
-    raw = plain(raw, JointTrajectory)
-    reader = CdrReader(raw)
+    reader = CdrReader(raw, offset)
     stamp = reader.int32() * NANOSECONDS + reader.uint32()
     reader.string()
     names = tuple(reader.string() for _ in range(reader.count(5)))
@@ -88,6 +134,7 @@ def read_trajectory(raw: bytes) -> tuple[int, tuple[str, ...], np.ndarray, np.nd
     fields, given = np.empty((4, n, k)), np.zeros((4, n), dtype=bool)
     for rows in slices(n):
         fields[:, rows] = 0.0
+    wrong: TrajectoryRejected | None = None
     i = 0
     while i < n:
         done = _read_alike(raw, reader.offset, min(n - i, SLICE), k, times[i:], fields[:, i:], given[:, i:])
@@ -96,18 +143,61 @@ def read_trajectory(raw: bytes) -> tuple[int, tuple[str, ...], np.ndarray, np.nd
             continue
         for f, name in enumerate(("positions", "velocities", "accelerations", "effort")):
             values = reader.doubles()
-            if len(values) not in (0, k):
-                raise TrajectoryRejected(
+            if len(values) == k and k:
+                fields[f, i], given[f, i] = values, True
+            elif len(values) and wrong is None:
+                wrong = TrajectoryRejected(
                     f"{len(values)} values for {k} joints",
                     where=f"points[{i}].{name}",
                     got=len(values),
                     remedy="Give one value for each of joint_names, or leave the field empty.",
                 )
-            if len(values):
-                fields[f, i], given[f, i] = values, True
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
         i += 1
-    return stamp, names, times, fields, given
+    return ReadTrajectory(stamp, names, times, fields, given, reader.offset, wrong)
+
+
+class LongGoal:
+    """A goal whose trajectory was read from the serialized request, without an object for each point.
+
+    Attributes:
+        trajectory: as it was read.
+        size: of the request, bytes.
+
+    The tolerances are those of the message.
+    """
+
+    def __init__(self, message: Any, trajectory: ReadTrajectory, size: int) -> None:
+        self.trajectory, self.size = trajectory, size
+        self.path_tolerance = message.path_tolerance
+        self.goal_tolerance = message.goal_tolerance
+        self.goal_time_tolerance = message.goal_time_tolerance
+
+    @classmethod
+    def read(cls, request_type: Any, raw: bytes) -> tuple[Any, LongGoal]:
+        """The goal's identity, and the goal, of a serialized request.
+
+        Args:
+            request_type: class of the request: 16 bytes of identity, then a goal that begins with its trajectory.
+            raw: the request.
+
+        Raises:
+            ValueError: it is no such request.
+        """
+        try:
+            trajectory = read_trajectory(plain(raw, request_type), _TRAJECTORY_OF_REQUEST)
+            # the same request with nothing in its trajectory; what follows is aligned to eight bytes as it was
+            room = 4 if trajectory.end % 8 else 8
+            frame = struct.pack(f"=I{room}s", room - 3, b" " * (room - 4))
+            head = bytes(raw[:_TRAJECTORY_OF_REQUEST]) + bytes(8) + frame + bytes(8)  # no stamp, joints, points
+            request = deserialize_message(head + bytes(raw[trajectory.end :]), request_type)
+        except ValueError:
+            raise
+        except Exception as error:  # the binding raises whatever the middleware does
+            raise ValueError(str(error)) from error
+        if not len(trajectory.times):
+            raise ValueError("without points")
+        return request.goal_id, cls(request.goal, trajectory, len(raw))
 
 
 def _read_alike(

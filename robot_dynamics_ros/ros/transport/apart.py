@@ -15,17 +15,18 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.waitable import NumberOfEntities
 
 from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.realtime import step_back
 
-__all__ = ["ApartSubscription"]
+__all__ = ["ApartSubscription", "Nobody", "WaitingThread"]
 
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
 
 
-class _Nobody(CallbackGroup):
-    """Keeps a subscription from executors."""
+class Nobody(CallbackGroup):
+    """Keeps an entity from executors."""
 
     def can_execute(self, entity: Any) -> bool:
         return False
@@ -35,6 +36,70 @@ class _Nobody(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         pass
+
+
+class WaitingThread:
+    """A thread that waits for entities of one node, which the node's executor leaves alone.
+
+    Args:
+        node: the node.
+        name: of the thread.
+        count: how many entities of each kind are waited for.
+        entity: their handle, which nobody may destroy while it is waited for.
+        add: puts them into the wait set.
+        look: called in that thread after every wait with the wait set, and with whether the thread is to end.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        count: NumberOfEntities,
+        entity: Any,
+        add: Callable[[Any], None],
+        look: Callable[[Any, Callable[[], bool]], None],
+    ) -> None:
+        self._entity, self._add, self._look = entity, add, look
+        self._closed = False
+        context: Any = node.context.handle
+        with context:
+            self._wake = _rclpy.GuardCondition(context)
+            self._set = _rclpy.WaitSet(
+                count.num_subscriptions,
+                count.num_guard_conditions + 1,
+                count.num_timers,
+                count.num_clients,
+                count.num_services,
+                count.num_events,
+                context,
+            )
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+        atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
+
+    def _end(self) -> None:
+        self._closed = True
+        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError):
+            self._wake.trigger_guard_condition()
+        self._thread.join()
+
+    def end(self) -> bool:
+        """End the thread; false if it has been ended before."""
+        if self._closed:
+            return False
+        atexit.unregister(self._end)
+        self._end()
+        return True
+
+    def _work(self) -> None:
+        step_back()
+        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError), self._entity, self._wake:
+            while not self._closed:
+                self._set.clear_entities()
+                self._add(self._set)
+                self._set.add_guard_condition(self._wake)
+                self._set.wait(_RETRY)
+                self._look(self._set, lambda: self._closed)
 
 
 class ApartSubscription:
@@ -53,41 +118,26 @@ class ApartSubscription:
             arrived(raw)
 
         self._subscription = node.create_subscription(message_type, topic, taken, qos, raw=True)
-        self._subscription.callback_group = _Nobody()  # its events (partners that do not fit) stay with the executor
-        self._closed = False
-        context: Any = node.context.handle
-        with context:
-            self._wake = _rclpy.GuardCondition(context)
-            self._set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, context)
-        self._thread = threading.Thread(target=self._work, name=f"messages on {topic}", daemon=True)
-        self._thread.start()
-        atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
-
-    def _end(self) -> None:
-        self._closed = True
-        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError):
-            self._wake.trigger_guard_condition()
-        self._thread.join()
+        self._subscription.callback_group = Nobody()  # its events (partners that do not fit) stay with the executor
+        handle = self._subscription.handle
+        self._thread = WaitingThread(
+            node,
+            f"messages on {topic}",
+            NumberOfEntities(1),  # subscriptions come first
+            handle,
+            lambda wait_set: wait_set.add_subscription(handle),
+            self._take_all,
+        )
 
     def destroy(self) -> None:
         """End the thread and take the subscription down."""
-        if not self._closed:
-            atexit.unregister(self._end)
-            self._end()
+        if self._thread.end():
             self._node.destroy_subscription(self._subscription)
 
-    def _work(self) -> None:
-        step_back()
-        handle = self._subscription.handle
-        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError), handle, self._wake:
-            while not self._closed:
-                self._set.clear_entities()
-                self._set.add_subscription(handle)
-                self._set.add_guard_condition(self._wake)
-                self._set.wait(_RETRY)
-                while not self._closed and (raw := self._take()) is not None:
-                    self._arrived(raw)
-                    del raw
+    def _take_all(self, _wait_set: Any, closed: Callable[[], bool]) -> None:
+        while not closed() and (raw := self._take()) is not None:
+            self._arrived(raw)
+            del raw
 
     def _take(self) -> bytes | None:
         library, handle = client_library(), self._subscription.handle

@@ -21,9 +21,10 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["CdrReader", "JointStateLayout", "Template", "marks", "plain"]
+__all__ = ["HEADER", "CdrReader", "JointStateLayout", "Template", "marks", "plain"]
 
-_HEADER = 4
+#: Bytes before the first value of a message: its encapsulation.
+HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
 _uint32 = struct.Struct("=I")
 _stamp = struct.Struct("=iI")
@@ -44,7 +45,7 @@ def plain(raw: bytes, message_type: type) -> bytes:
 
 
 def _aligned(offset: int, size: int) -> int:
-    return offset + (_HEADER - offset) % size
+    return offset + (HEADER - offset) % size
 
 
 class JointStateLayout:
@@ -141,7 +142,7 @@ class JointStateLayout:
     @staticmethod
     def stamp(raw: bytes) -> int:
         """Time stamp of a message, ns."""
-        sec, nanosec = _stamp.unpack_from(raw, _HEADER)
+        sec, nanosec = _stamp.unpack_from(raw, HEADER)
         return sec * 1_000_000_000 + nanosec
 
     def values(self, raw: bytes) -> Array:
@@ -166,7 +167,7 @@ class CdrReader:
     Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
     """
 
-    def __init__(self, raw: bytes, offset: int = _HEADER) -> None:
+    def __init__(self, raw: bytes, offset: int = HEADER) -> None:
         self._raw = raw
         self.offset = offset
 
@@ -243,7 +244,7 @@ class Template:
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""
-        _stamp.pack_into(self._raw, _HEADER, *divmod(nanoseconds, 1_000_000_000))
+        _stamp.pack_into(self._raw, HEADER, *divmod(nanoseconds, 1_000_000_000))
 
     def bytes(self) -> bytes:
         """The message as it stands, ready to publish."""

@@ -5,12 +5,14 @@ rclpy holds the lock while it takes or publishes a message, so that no other thr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ClientLibrary", "SerializedMessage", "client_library"]
+__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "SerializedMessage", "client_library"]
 
 
 class Allocator(ctypes.Structure):
@@ -48,10 +50,17 @@ class ClientLibrary:
         self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
         self._publish = rcl.rcl_publish_serialized_message
         self._publish.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p]
+        # of the middleware that the client library is linked with, whichever that is
+        self._serialize = rcl.rmw_serialize
+        self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
         self._free = rcutils.rcutils_uint8_array_fini
         self._free.argtypes = [pointer]
         self._forget_error = rcutils.rcutils_reset_error
         self._forget_error.restype, self._forget_error.argtypes = None, []
+
+    def forget_error(self) -> None:
+        """After a C function that has failed, so that the next failure of this thread is not taken for a second one."""
+        self._forget_error()
 
     def take(self, subscription: int) -> Any:
         """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
@@ -61,9 +70,25 @@ class ClientLibrary:
             self._forget_error()
             self._free(message)
             return None
+        return self._view(message)
+
+    def _view(self, message: SerializedMessage) -> Any:
         data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
         weakref.finalize(data, self._free, message).atexit = False
         return memoryview(data).cast("B")
+
+    def serialize(self, message_type: MessageType, message: int) -> Any:
+        """The C message at that address, serialized; as a view as of :meth:`take`.
+
+        Raises:
+            ValueError: the middleware cannot serialize it.
+        """
+        serialized = SerializedMessage(allocator=self._allocator())
+        if self._serialize(message, message_type.support, serialized):
+            self._forget_error()
+            self._free(serialized)
+            raise ValueError("the middleware cannot serialize this message")
+        return self._view(serialized)
 
     def message(self, buffer: bytearray) -> SerializedMessage:
         """A serialized message in a buffer of Python's, which must outlive it and stay where it is."""
@@ -74,6 +99,101 @@ class ClientLibrary:
         """Publish with the ``rcl_publisher_t`` at that address; what cannot be published is lost, as it is in the middleware."""
         if self._publish(publisher, message, None):
             self._forget_error()
+
+
+class MessageType:
+    """The C functions behind a message class of Python: what rclpy uses, here without the interpreter's lock.
+
+    Args:
+        message_type: the class, its type support loaded.
+
+    Raises:
+        AttributeError, ValueError: this class has no such functions.
+
+    Attributes:
+        support: address of its ``rosidl_message_type_support_t``.
+    """
+
+    def __init__(self, message_type: Any) -> None:
+        address = ctypes.pythonapi.PyCapsule_GetPointer
+        address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        self.support: int = address(message_type._TYPE_SUPPORT, None)
+        self._create = ctypes.CFUNCTYPE(ctypes.c_void_p)(address(message_type._CREATE_ROS_MESSAGE, None))
+        self._destroy = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address(message_type._DESTROY_ROS_MESSAGE, None))
+        # these two make and read objects of Python, so they keep the lock
+        self._from_python = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)(
+            address(message_type._CONVERT_FROM_PY, None)
+        )
+        self._to_python = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(
+            address(message_type._CONVERT_TO_PY, None)
+        )
+
+    @contextlib.contextmanager
+    def message(self, content: Any = None) -> Iterator[int]:
+        """Address of a C message with that content, as long as the context lasts."""
+        message = self._create()
+        if not message:
+            raise MemoryError
+        try:
+            if content is not None and not self._from_python(content, message):
+                raise ValueError("no message of this type")
+            yield message
+        finally:
+            self._destroy(message)
+
+    def to_python(self, message: int) -> Any:
+        """The object of Python for a C message."""
+        return self._to_python(message)
+
+
+class _RequestHeader(ctypes.Structure):
+    """``rmw_request_id_t`` and some room: nobody looks inside."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 8),)
+
+
+class GoalRequests:
+    """The requests for goals that an action server has, taken and answered by C functions.
+
+    Args:
+        action_type: the action, its type support loaded.
+
+    Raises:
+        OSError, AttributeError, ValueError: the libraries or functions are not found.
+    """
+
+    def __init__(self, action_type: Any) -> None:
+        self._library = ClientLibrary()
+        actions = ctypes.CDLL("librcl_action.so")
+        service = action_type.Impl.SendGoalService
+        self.request, self._response = MessageType(service.Request), MessageType(service.Response)
+        self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
+        for function in (self._take, self._answer):
+            function.argtypes = [ctypes.c_void_p, ctypes.POINTER(_RequestHeader), ctypes.c_void_p]
+
+    def take(self, server: int, message: int) -> Any:
+        """Take the next request of the ``rcl_action_server_t`` at that address into a C message.
+
+        Returns:
+            What :meth:`answer` needs, or ``None`` if there is no request.
+        """
+        header = _RequestHeader()
+        if self._take(server, header, message):
+            self._library.forget_error()
+            return None
+        return header
+
+    def serialized(self, message: int) -> Any:
+        """A request in a C message, serialized; see :meth:`ClientLibrary.serialize`."""
+        return self._library.serialize(self.request, message)
+
+    def answer(self, server: int, header: Any, response: Any) -> bool:
+        """Answer a request with a message of Python; false if that fails, when the client is gone for instance."""
+        with self._response.message(response) as message:
+            failed = bool(self._answer(server, header, message))
+        if failed:
+            self._library.forget_error()
+        return not failed
 
 
 @functools.cache

@@ -1,0 +1,152 @@
+"""An action server that takes its requests beside the control cycle.
+
+rclpy holds the interpreter's lock while it takes a goal and turns it into objects of Python: for a trajectory of 10⁵ points
+that is some seconds.  Here a thread of its own waits for the requests, takes goals by the middleware's C functions, which
+need no lock, and hands long ones over in serialized form.  Everything else happens in the executor's thread, as with rclpy.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from action_msgs.msg import GoalInfo
+from rclpy.action import ActionServer, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+from rclpy.task import Future
+from rclpy.type_support import check_for_type_support
+
+from robot_dynamics_ros.ros.transport.apart import Nobody, WaitingThread
+from robot_dynamics_ros.ros.transport.client_library import GoalRequests
+
+__all__ = ["ApartActionServer", "apart_action_server"]
+
+_UNSPUN = 0.05  # s between two looks whether the node is spun by now
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request for a goal: what rclpy's own message of it holds."""
+
+    goal_id: Any
+    goal: Any
+
+
+class ApartActionServer(ActionServer):
+    """rclpy's action server with a thread that takes the requests.
+
+    Args:
+        node, action_type, action_name, execute_callback, options: as for rclpy's.
+        requests: takes and answers requests for goals.
+        long: bytes from which on a goal stays serialized.
+        read: makes ``(goal_id, goal)`` of a serialized request for a long goal, in that thread; ``goal`` is what the callbacks
+            get instead of a message.  A ``ValueError`` from it has the request turned into a message after all.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        action_name: str,
+        execute_callback: Any,
+        *,
+        requests: GoalRequests,
+        long: int,
+        read: Callable[[Any], tuple[Any, Any]],
+        **options: Any,
+    ) -> None:
+        super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
+        self._requests, self._long, self._read = requests, long, read
+        self._spun_node = node
+        self._taker = WaitingThread(
+            node,
+            f"requests of {action_name}",
+            self.get_num_entities(),
+            self._handle,
+            self.add_to_wait_set,
+            self._take_ready,
+        )
+
+    def destroy(self) -> None:
+        """End the thread and take the server down."""
+        if self._taker.end():
+            super().destroy()
+
+    def _take_ready(self, wait_set: Any, closed: Callable[[], bool]) -> None:
+        if not self.is_ready(wait_set):
+            return
+        taken = {}
+        if self._is_goal_request_ready:
+            self._is_goal_request_ready = False  # the others are small: rclpy's way
+            goal = self._take_goal()
+            if goal is not None:
+                taken["goal"] = goal
+        taken.update(self.take_data())
+        while taken and not closed():
+            executor = self._spun_node.executor
+            if executor is not None:
+                executor.create_task(self._answer_all, taken)
+                return
+            time.sleep(_UNSPUN)
+
+    async def _answer_all(self, taken: dict[str, Any]) -> None:
+        try:
+            await self.execute(taken)
+        except _rclpy.RCLError as error:
+            self._logger.warning(f"a request was not answered (the client may have gone away): {error}")
+
+    def _take_goal(self) -> tuple[Any, Any] | None:
+        """Header and request, both as rclpy's own method would return them."""
+        requests = self._requests
+        with requests.request.message() as message:
+            header = requests.take(self._handle.pointer, message)
+            if header is None:
+                return None
+            raw = requests.serialized(message)
+            if len(raw) >= self._long:
+                try:
+                    return header, _Request(*self._read(raw))
+                except ValueError as error:
+                    self._logger.debug(f"a long goal is read as a message: {error}")
+            return header, requests.request.to_python(message)
+
+    async def _execute_goal_request(self, request_header_and_message: tuple[Any, Any]) -> None:
+        # as rclpy's; its own cannot answer to a header that was taken by the C function
+        header, request = request_header_and_message
+        info = GoalInfo(goal_id=request.goal_id)
+        key = bytes(request.goal_id.uuid)
+        with self._lock:
+            known = self._handle.goal_exists(info)
+        handle = None
+        if not known and self._goal_callback(request.goal) is GoalResponse.ACCEPT:
+            info.stamp = self._node.get_clock().now().to_msg()
+            try:
+                with self._lock:
+                    handle = ServerGoalHandle(self, info, request.goal)
+            except RuntimeError as error:
+                self._logger.error(f"a goal could not be accepted: {error}")
+            else:
+                self._goal_handles[key] = handle
+                self._result_futures[key] = Future()
+                self.add_future(self._result_futures[key])
+        response = self._action_type.Impl.SendGoalService.Response(accepted=handle is not None, stamp=info.stamp)
+        if not self._requests.answer(self._handle.pointer, header, response):
+            self._logger.warning("a goal was not answered: the client may have gone away")
+        elif handle is not None:
+            self._handle.publish_status()
+            self._handle_accepted_callback(handle)
+
+
+def apart_action_server(action_type: Any, long: int, read: Callable[[Any], tuple[Any, Any]]) -> Callable[..., Any]:
+    """Makes an :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
+    try:
+        check_for_type_support(action_type)
+        requests = GoalRequests(action_type)
+    except (OSError, AttributeError, ValueError):
+        return ActionServer
+    return functools.partial(ApartActionServer, requests=requests, long=long, read=read)

@@ -27,6 +27,7 @@ from robot_dynamics_ros.ros.transport.client_library import GoalRequests
 __all__ = ["ApartActionServer", "apart_action_server"]
 
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
+_PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class ApartActionServer(ActionServer):
             executor = self._spun_node.executor
             if executor is not None:
                 executor.create_task(self._answer_all, taken)
+                time.sleep(_PACE)
                 return
             time.sleep(_UNSPUN)
 

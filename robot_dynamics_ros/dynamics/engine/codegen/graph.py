@@ -29,20 +29,22 @@ class Expr:
         raise TypeError("a traced value has no truth: an algorithm may not branch on numbers")
 
     def __add__(self, other: Any) -> Expr:
-        return self.graph.add(self, self.graph.lift(other))
+        g = self.graph
+        return g.add(self, other if type(other) is Expr else g.const(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Expr:
         g = self.graph
-        return g.add(self, g.neg(g.lift(other)))
+        return g.add(self, g.neg(other if type(other) is Expr else g.const(other)))
 
     def __rsub__(self, other: Any) -> Expr:
         g = self.graph
         return g.add(g.lift(other), g.neg(self))
 
     def __mul__(self, other: Any) -> Expr:
-        return self.graph.mul(self, self.graph.lift(other))
+        g = self.graph
+        return g.mul(self, other if type(other) is Expr else g.const(other))
 
     __rmul__ = __mul__
 
@@ -90,92 +92,110 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
+        self._constants: dict[float, Expr] = {}
         self._index: dict[tuple[Any, ...], Expr] = {}
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
-    def _node(self, op: str, a: Any, b: Any = None) -> Expr:
-        key = (op, a.id if isinstance(a, Expr) else a, b.id if isinstance(b, Expr) else b)
+    def _new(self, op: str, a: Any, b: Any) -> Expr:
+        found = Expr(self, op, a, b, len(self.nodes))
+        self.nodes.append(found)
+        return found
+
+    def _binary(self, op: str, x: Expr, y: Expr) -> Expr:
+        key = (op, x.id, y.id)
         found = self._index.get(key)
         if found is None:
-            found = Expr(self, op, a, b, len(self.nodes))
-            self.nodes.append(found)
-            self._index[key] = found
+            found = self._index[key] = self._new(op, x, y)
+        return found
+
+    def _unary(self, op: str, x: Expr) -> Expr:
+        key = (op, x.id)
+        found = self._index.get(key)
+        if found is None:
+            found = self._index[key] = self._new(op, x, None)
         return found
 
     def const(self, value: float) -> Expr:
         value = float(value)
-        if value == 0.0:
-            value = 0.0  # one zero: −0.0 would be another key
-        return self._node("const", value)
+        found = self._constants.get(value)  # of the two zeros, which are equal, the first one
+        if found is None:
+            found = self._constants[value] = self._new("const", value, None)
+        return found
 
     def leaf(self, key: Any) -> Expr:
         """An input; ``key`` tells the emitter where to read it."""
-        return self._node("leaf", key)
+        found = self._index.get(("leaf", key))
+        if found is None:
+            found = self._index["leaf", key] = self._new("leaf", key, None)
+        return found
 
     def lift(self, x: Any) -> Expr:
         return x if isinstance(x, Expr) else self.const(x)
 
     def neg(self, x: Expr) -> Expr:
-        if x.op == "const":
+        op = x.op
+        if op == "const":
             return self.const(-x.a)
-        if x.op == "neg":
+        if op == "neg":
             return x.a
-        if x.op == "sub":
-            return self._node("sub", x.b, x.a)
-        return self._node("neg", x)
+        if op == "sub":
+            return self._binary("sub", x.b, x.a)
+        return self._unary("neg", x)
 
     def add(self, x: Expr, y: Expr) -> Expr:
-        if x.op == "const" and y.op == "const":
-            return self.const(x.a + y.a)
         if x is self.zero:
             return y
         if y is self.zero:
             return x
-        nx, ny = x.op == "neg", y.op == "neg"
-        if nx and ny:
-            return self.neg(self.add(x.a, y.a))
-        if ny:
+        ox, oy = x.op, y.op
+        if ox == "const" and oy == "const":
+            return self.const(x.a + y.a)
+        if oy == "neg":
+            if ox == "neg":
+                return self.neg(self.add(x.a, y.a))
             return self._difference(x, y.a)
-        if nx:
+        if ox == "neg":
             return self._difference(y, x.a)
-        if x.id > y.id:
-            x, y = y, x
-        return self._node("add", x, y)
+        return self._binary("add", x, y) if x.id <= y.id else self._binary("add", y, x)
 
     def _difference(self, x: Expr, y: Expr) -> Expr:
         if x is y:
             return self.zero
-        if ("sub", y.id, x.id) in self._index:
-            return self.neg(self._node("sub", y, x))
-        return self._node("sub", x, y)
+        opposite = self._index.get(("sub", y.id, x.id))
+        return self._binary("sub", x, y) if opposite is None else self.neg(opposite)
 
     def mul(self, x: Expr, y: Expr) -> Expr:
-        if x.op == "const" and y.op == "const":
-            return self.const(x.a * y.a)
         if y.op == "const":
             x, y = y, x
-        if x.op == "const":
-            if x.a == 0.0:
+        ox, oy = x.op, y.op
+        if ox == "const":
+            factor = x.a
+            if oy == "const":
+                return self.const(factor * y.a)
+            if factor == 0.0:
                 return self.zero
-            if x.a == 1.0:
+            if factor == 1.0:
                 return y
-            if x.a == -1.0:
+            if factor == -1.0:
                 return self.neg(y)
-            if x.a < 0.0:
-                return self.neg(self.mul(self.const(-x.a), y))
-            if y.op == "mul" and y.a.op == "const":
-                return self.mul(self.const(x.a * y.a.a), y.b)
-        if x.op == "neg":
-            return self.neg(self.mul(x.a, y))
-        if y.op == "neg":
-            return self.neg(self.mul(x, y.a))
-        if x.op != "const" and x.id > y.id:
-            x, y = y, x
-        for one, other in ((x, y), (y, x)):
+            if factor < 0.0:
+                return self.neg(self.mul(self.const(-factor), y))
+            if oy == "mul" and y.a.op == "const":
+                return self.mul(self.const(factor * y.a.a), y.b)
+            if oy == "neg":
+                return self.neg(self.mul(x, y.a))
+        else:
+            if ox == "neg":
+                return self.neg(self.mul(x.a, y))
+            if oy == "neg":
+                return self.neg(self.mul(x, y.a))
+            if x.id > y.id:
+                x, y = y, x
+        for one, other in ((x, y), (y, x)) if ox == "div" or oy == "div" else ():
             if one.op == "div" and one.a is self.one and one.b is other:
                 return self.one
-        return self._node("mul", x, y)
+        return self._binary("mul", x, y)
 
     def div(self, x: Expr, y: Expr) -> Expr:
         if x is self.zero:
@@ -190,12 +210,12 @@ class Graph:
             return self.neg(self.div(x.a, y))
         if y.op == "neg":
             return self.neg(self.div(x, y.a))
-        return self._node("div", x, y)
+        return self._binary("div", x, y)
 
     def unary(self, op: str, x: Expr, function: Any) -> Expr:
         if x.op == "const":
             return self.const(function(x.a))
-        return self._node(op, x)
+        return self._unary(op, x)
 
     def odd(self, op: str, x: Expr) -> Expr:
         if x.op == "neg":
@@ -205,7 +225,7 @@ class Graph:
     def extremum(self, op: str, x: Expr, y: Expr) -> Expr:
         if x.op == "const" and y.op == "const":
             return self.const(min(x.a, y.a) if op == "min" else max(x.a, y.a))
-        return self._node(op, x, y)
+        return self._binary(op, x, y)
 
     def cos(self, x: Expr) -> Expr:
         return self.unary("cos", x.a if x.op == "neg" else x, math.cos)
@@ -222,10 +242,10 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
             continue
         seen.add(node.id)
         found.append(node)
-        if isinstance(node.a, Expr):
+        if node.op not in ("const", "leaf"):
             stack.append(node.a)
-        if isinstance(node.b, Expr):
-            stack.append(node.b)
+            if node.b is not None:
+                stack.append(node.b)
     found.sort(key=lambda n: n.id)
     return found
 

@@ -87,9 +87,7 @@ range:
 choose:
   %sum = add i64 %me, %k
   %whose = urem i64 %sum, %several
-  %words = mul i64 %whose, {STRIDE}
-  %place = add i64 %words, {RANGES}
-  %next_at = getelementptr i64, ptr %pool, i64 %place
+{_own_word("next_at", "%whose", 0)}
   %end_at = getelementptr i64, ptr %next_at, i64 1
   %end = load i64, ptr %end_at
   br label %look
@@ -119,9 +117,7 @@ out:
 
 define void @helper(ptr %pool, i64 %me) nounwind {{
 entry:
-  %words = mul i64 %me, {STRIDE}
-  %place = add i64 %words, {RANGES + STATE}
-  %state = getelementptr i64, ptr %pool, i64 %place
+{_own_word("state", "%me", STATE)}
   %own = getelementptr i64, ptr %state, i64 {SEMAPHORE - STATE}
   %callers = getelementptr i64, ptr %pool, i64 {MAIN_SEMAPHORE}
   %pending = getelementptr i64, ptr %pool, i64 {PENDING}
@@ -177,9 +173,7 @@ call:
   %t_on = icmp slt i64 %t, %several
   br i1 %t_on, label %call_one, label %own_share
 call_one:
-  %words = mul i64 %t, {STRIDE}
-  %place = add i64 %words, {RANGES + STATE}
-  %state = getelementptr i64, ptr %pool, i64 %place
+{_own_word("state", "%t", STATE)}
   %was = atomicrmw xchg ptr %state, i64 {CALLED} seq_cst
   %slept = icmp eq i64 %was, {ASLEEP}
   br i1 %slept, label %wake, label %called
@@ -198,9 +192,7 @@ recall:
   %r_on = icmp slt i64 %r, %several
   br i1 %r_on, label %recall_one, label %wait
 recall_one:
-  %r_words = mul i64 %r, {STRIDE}
-  %r_place = add i64 %r_words, {RANGES + STATE}
-  %r_state = getelementptr i64, ptr %pool, i64 %r_place
+{_own_word("r_state", "%r", STATE)}
   %r_try = cmpxchg ptr %r_state, i64 {CALLED}, i64 {IDLE} seq_cst seq_cst
   %r_back = extractvalue {{ i64, i1 }} %r_try, 1
   br i1 %r_back, label %not_begun, label %recalled
@@ -233,6 +225,14 @@ done:
   ret void
 }}
 """
+
+
+def _own_word(name: str, thread: str, word: int) -> str:
+    """``%name``: the address of one of a thread's own words."""
+    return f"""\
+  %{name}_words = mul i64 {thread}, {STRIDE}
+  %{name}_place = add i64 %{name}_words, {RANGES + word}
+  %{name} = getelementptr i64, ptr %pool, i64 %{name}_place"""
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import sum_of_nothing, unit_length
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 
 __all__ = [
     "BAD",
@@ -345,9 +346,9 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         "  ret i64 -1",
         "}",
         _GATHER,
-        _NOTHING,
+        sum_of_nothing("nothing"),
     ]
-    return "\n".join([*lines, _UNIT_QUATERNIONS] if starts else lines)
+    return "\n".join([*lines, _unit_quaternions()] if starts else lines)
 
 
 _GATHER = """\
@@ -397,59 +398,14 @@ done:
   ret ptr %to
 }"""
 
-_NOTHING = (
-    """\
-define internal double @nothing(ptr %p, i64 %n) nounwind noinline {
-entry:
-  br label %wide
-wide:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %more ]
-  %s0 = phi <8 x double> [ zeroinitializer, %entry ], [ %t0, %more ]
-  %s1 = phi <8 x double> [ zeroinitializer, %entry ], [ %t1, %more ]
-  %k_next = add i64 %k, 16
-  %room = icmp sle i64 %k_next, %n
-  br i1 %room, label %more, label %sum
-more:
-  %a0 = getelementptr double, ptr %p, i64 %k
-  %x0 = load <8 x double>, ptr %a0, align 8
-  %k1 = add i64 %k, 8
-  %a1 = getelementptr double, ptr %p, i64 %k1
-  %x1 = load <8 x double>, ptr %a1, align 8
-  %y0 = fmul contract <8 x double> %x0, zeroinitializer
-  %t0 = fadd contract <8 x double> %s0, %y0
-  %y1 = fmul contract <8 x double> %x1, zeroinitializer
-  %t1 = fadd contract <8 x double> %s1, %y1
-  br label %wide
-sum:
-  %s = fadd <8 x double> %s0, %s1
-"""
-    + "\n".join(
-        [f"  %l{k} = extractelement <8 x double> %s, i32 {k}" for k in range(8)]
-        + ["  %m0 = fadd double %l0, 0.0"]
-        + [f"  %m{k} = fadd double %m{k - 1}, %l{k}" for k in range(1, 8)]
-    )
-    + """
-  br label %rest
-rest:
-  %r = phi i64 [ %k, %sum ], [ %r_next, %one ]
-  %z = phi double [ %m7, %sum ], [ %z_next, %one ]
-  %on = icmp slt i64 %r, %n
-  br i1 %on, label %one, label %done
-one:
-  %at = getelementptr double, ptr %p, i64 %r
-  %x = load double, ptr %at, align 8
-  %y = fmul double %x, 0.0
-  %z_next = fadd double %z, %y
-  %r_next = add i64 %r, 1
-  br label %rest
-done:
-  ret double %z
-}"""
-)
 
-_UNIT_QUATERNIONS = (
-    """\
-define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {
+def _unit_quaternions() -> str:
+    """``i1 @unit_quaternions(ptr q, i64 n, i64 size)``: n quaternions, ``size`` numbers apart, have unit length."""
+    body = Emitter(prefix="x")
+    unit = unit_length(body.put, "%p")
+    checked = "\n".join(body.lines)
+    return f"""\
+define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {{
 entry:
   br label %test
 test:
@@ -459,33 +415,11 @@ test:
   %more = icmp slt i64 %i, %n
   br i1 %more, label %one, label %done
 one:
-"""
-    + "\n".join(
-        line
-        for k in range(4)
-        for line in (
-            f"  %a{k} = getelementptr double, ptr %p, i64 {k}",
-            f"  %x{k} = load double, ptr %a{k}, align 8",
-            f"  %y{k} = fmul double %x{k}, %x{k}",
-        )
-    )
-    + """
-  %s1 = fadd double %y0, %y1
-  %s2 = fadd double %s1, %y2
-  %s3 = fadd double %s2, %y3
-  %off = fsub double %s3, 1.0
-  %low = fcmp oge double %off, """
-    + double(-1e-6)
-    + """
-  %high = fcmp ole double %off, """
-    + double(1e-6)
-    + """
-  %unit = and i1 %low, %high
-  %both = and i1 %fine, %unit
+{checked}
+  %both = and i1 %fine, {unit}
   %p_next = getelementptr double, ptr %p, i64 %size
   %i_next = add i64 %i, 1
   br label %test
 done:
   ret i1 %fine
-}"""
-)
+}}"""

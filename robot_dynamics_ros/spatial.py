@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "QUATERNION_TOLERANCE",
     "ArticulatedInertia",
     "Force",
     "Mat3",
@@ -38,6 +39,9 @@ __all__ = [
 ]
 
 Scalar = Any  # float, ndarray or Expr
+
+QUATERNION_TOLERANCE = 1e-6
+"""Largest deviation of a unit quaternion's squared norm from one, in arguments."""
 
 
 def _elementary(name: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -86,19 +87,19 @@ def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0,
         ArgumentError: wrong length, not a number, NaN, or below ``low``.
         UnknownNameError: a name that is no joint of the model.
     """
-    if isinstance(value, Mapping):
-        out = np.full(model.nv, default)
-        for name, entry in value.items():
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where=where)
-            out[model.v_slice(name)] = entry
-    else:
-        try:
-            out = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (model.nv,)))
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where, got=value
-            ) from None
+    out = np.full(model.nv, default)
+    try:
+        if isinstance(value, Mapping):
+            for name, entry in value.items():
+                if name not in model.joint_names:
+                    raise UnknownNameError("joint", name, model.joint_names, where=where)
+                out[model.v_slice(name)] = real_array(entry)
+        else:
+            out[:] = np.broadcast_to(real_array(value), (model.nv,))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where, got=value
+        ) from None
     if np.isnan(out).any() or (out < low).any():
         bad = int(np.flatnonzero(np.isnan(out) | (out < low))[0])
         raise ArgumentError(

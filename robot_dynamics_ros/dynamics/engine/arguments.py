@@ -9,11 +9,9 @@ import numpy as np
 
 from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 __all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
-
-QUATERNION_TOLERANCE = 1e-6
-"""Largest deviation of a quaternion's squared norm from one."""
 
 
 def as_input(

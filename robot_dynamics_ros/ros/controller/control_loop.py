@@ -18,6 +18,7 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
@@ -211,17 +212,10 @@ class ControlLoop:
         except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
             self._failed(error)
             return
-        ready = time.monotonic_ns()
-        self._commands.publish(command, stamp)
-        report.sending(time.monotonic_ns() - ready)
+        self._send(command, stamp)
         if controller.fault:
             self._failed(FaultError(controller.fault))
             return
-        if controller.current:
-            self._wrenches.publish(stamp)
-            self._others.publish(stamp)
-        elif controller.jump:
-            self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
         self._end_cycle(stamp, steady)
 
     def _answer_packed(self, raw: bytes, steady: int) -> bool:
@@ -236,20 +230,32 @@ class ControlLoop:
             return True
         if state is None:
             return False
-        ready = time.monotonic_ns()
-        self._commands.publish_packed()
-        self._report.sending(time.monotonic_ns() - ready)
         stamp = state.last
+        self._send(None, stamp)
         self._report.period(steady - self._arrival)
         self._arrival = self._stamped = steady
         self.stamp = stamp
         self._reader.take_over(state)
-        self._wrenches.publish(stamp)
-        self._others.publish(stamp)
         self._end_cycle(stamp, steady)
         return True
 
+    def _send(self, command: Array | None, stamp: int) -> None:
+        """Publish a command, or the one that the packed cycle has written, and report how long it took."""
+        ready = time.monotonic_ns()
+        if command is None:
+            self._commands.publish_packed()
+        else:
+            self._commands.publish(command, stamp)
+        self._report.sending(time.monotonic_ns() - ready)
+
     def _end_cycle(self, stamp: int, steady: int) -> None:
+        """Publish what belongs to the state besides the command, and report the cycle."""
+        controller = self.controller
+        if controller.current:
+            self._wrenches.publish(stamp)
+            self._others.publish(stamp)
+        elif controller.jump:
+            self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
         self._report.cycle(stamp, steady)
         if self.after_cycle is not None:
             chores, self.after_cycle = self.after_cycle, None

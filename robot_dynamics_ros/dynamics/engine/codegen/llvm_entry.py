@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import sum_of_nothing, unit_length
 
 __all__ = ["ENTRY_TABLE", "PYTHON_ENTRY", "ROUTER_SLOTS", "ArrayArgument", "python_entry", "router_module"]
 
@@ -150,7 +150,7 @@ class _Entry:
                 *self.lines,
                 "}",
                 _DECLARATIONS,
-                _SUM_OF_NOTHING,
+                *([sum_of_nothing("sum_of_nothing")] if any(a.size > STRAIGHT for a in self.inputs) else []),
             ]
         )
 
@@ -184,13 +184,8 @@ class _Entry:
         checks = []
         for p, a in zip(data, self.inputs, strict=True):
             for start in a.quaternions:
-                square = ""
-                for k in range(start, start + 4):
-                    x = self.field(p, 8 * k, "double")
-                    term = self.put(f"fmul double {x}, {x}")
-                    square = term if not square else self.put(f"fadd double {square}, {term}")
-                checks.append(self.put(f"fcmp oge double {square}, {double(1.0 - 1e-6)}"))
-                checks.append(self.put(f"fcmp ole double {square}, {double(1.0 + 1e-6)}"))
+                first = self.put(f"getelementptr double, ptr {p}, i64 {start}")
+                checks.append(unit_length(self.put, first))
         if checks:
             self.require(checks, "unit")
 
@@ -305,26 +300,6 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @numpy_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"""
-
-_SUM_OF_NOTHING = """\
-define internal double @sum_of_nothing(ptr %p, i64 %n) nounwind {
-entry:
-  br label %test
-test:
-  %k = phi i64 [ 0, %entry ], [ %next, %body ]
-  %sum = phi double [ 0.0, %entry ], [ %more, %body ]
-  %on = icmp slt i64 %k, %n
-  br i1 %on, label %body, label %done
-body:
-  %at = getelementptr double, ptr %p, i64 %k
-  %x = load double, ptr %at, align 8
-  %nothing = fmul double %x, 0.0
-  %more = fadd double %sum, %nothing
-  %next = add i64 %k, 1
-  br label %test
-done:
-  ret double %sum
-}"""
 
 ROUTER_SLOTS = 64
 """Entries that a router finds at once; a power of two."""

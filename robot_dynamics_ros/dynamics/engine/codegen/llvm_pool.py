@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import sum_of_nothing, unit_length
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 
 __all__ = [
     "BAD",
@@ -87,9 +88,7 @@ range:
 choose:
   %sum = add i64 %me, %k
   %whose = urem i64 %sum, %several
-  %words = mul i64 %whose, {STRIDE}
-  %place = add i64 %words, {RANGES}
-  %next_at = getelementptr i64, ptr %pool, i64 %place
+{_own_word("next_at", "%whose", 0)}
   %end_at = getelementptr i64, ptr %next_at, i64 1
   %end = load i64, ptr %end_at
   br label %look
@@ -119,9 +118,7 @@ out:
 
 define void @helper(ptr %pool, i64 %me) nounwind {{
 entry:
-  %words = mul i64 %me, {STRIDE}
-  %place = add i64 %words, {RANGES + STATE}
-  %state = getelementptr i64, ptr %pool, i64 %place
+{_own_word("state", "%me", STATE)}
   %own = getelementptr i64, ptr %state, i64 {SEMAPHORE - STATE}
   %callers = getelementptr i64, ptr %pool, i64 {MAIN_SEMAPHORE}
   %pending = getelementptr i64, ptr %pool, i64 {PENDING}
@@ -177,9 +174,7 @@ call:
   %t_on = icmp slt i64 %t, %several
   br i1 %t_on, label %call_one, label %own_share
 call_one:
-  %words = mul i64 %t, {STRIDE}
-  %place = add i64 %words, {RANGES + STATE}
-  %state = getelementptr i64, ptr %pool, i64 %place
+{_own_word("state", "%t", STATE)}
   %was = atomicrmw xchg ptr %state, i64 {CALLED} seq_cst
   %slept = icmp eq i64 %was, {ASLEEP}
   br i1 %slept, label %wake, label %called
@@ -198,9 +193,7 @@ recall:
   %r_on = icmp slt i64 %r, %several
   br i1 %r_on, label %recall_one, label %wait
 recall_one:
-  %r_words = mul i64 %r, {STRIDE}
-  %r_place = add i64 %r_words, {RANGES + STATE}
-  %r_state = getelementptr i64, ptr %pool, i64 %r_place
+{_own_word("r_state", "%r", STATE)}
   %r_try = cmpxchg ptr %r_state, i64 {CALLED}, i64 {IDLE} seq_cst seq_cst
   %r_back = extractvalue {{ i64, i1 }} %r_try, 1
   br i1 %r_back, label %not_begun, label %recalled
@@ -233,6 +226,14 @@ done:
   ret void
 }}
 """
+
+
+def _own_word(name: str, thread: str, word: int) -> str:
+    """``%name``: the address of one of a thread's own words."""
+    return f"""\
+  %{name}_words = mul i64 {thread}, {STRIDE}
+  %{name}_place = add i64 %{name}_words, {RANGES + word}
+  %{name} = getelementptr i64, ptr %pool, i64 %{name}_place"""
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
@@ -345,9 +346,9 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         "  ret i64 -1",
         "}",
         _GATHER,
-        _NOTHING,
+        sum_of_nothing("nothing"),
     ]
-    return "\n".join([*lines, _UNIT_QUATERNIONS] if starts else lines)
+    return "\n".join([*lines, _unit_quaternions()] if starts else lines)
 
 
 _GATHER = """\
@@ -397,59 +398,14 @@ done:
   ret ptr %to
 }"""
 
-_NOTHING = (
-    """\
-define internal double @nothing(ptr %p, i64 %n) nounwind noinline {
-entry:
-  br label %wide
-wide:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %more ]
-  %s0 = phi <8 x double> [ zeroinitializer, %entry ], [ %t0, %more ]
-  %s1 = phi <8 x double> [ zeroinitializer, %entry ], [ %t1, %more ]
-  %k_next = add i64 %k, 16
-  %room = icmp sle i64 %k_next, %n
-  br i1 %room, label %more, label %sum
-more:
-  %a0 = getelementptr double, ptr %p, i64 %k
-  %x0 = load <8 x double>, ptr %a0, align 8
-  %k1 = add i64 %k, 8
-  %a1 = getelementptr double, ptr %p, i64 %k1
-  %x1 = load <8 x double>, ptr %a1, align 8
-  %y0 = fmul contract <8 x double> %x0, zeroinitializer
-  %t0 = fadd contract <8 x double> %s0, %y0
-  %y1 = fmul contract <8 x double> %x1, zeroinitializer
-  %t1 = fadd contract <8 x double> %s1, %y1
-  br label %wide
-sum:
-  %s = fadd <8 x double> %s0, %s1
-"""
-    + "\n".join(
-        [f"  %l{k} = extractelement <8 x double> %s, i32 {k}" for k in range(8)]
-        + ["  %m0 = fadd double %l0, 0.0"]
-        + [f"  %m{k} = fadd double %m{k - 1}, %l{k}" for k in range(1, 8)]
-    )
-    + """
-  br label %rest
-rest:
-  %r = phi i64 [ %k, %sum ], [ %r_next, %one ]
-  %z = phi double [ %m7, %sum ], [ %z_next, %one ]
-  %on = icmp slt i64 %r, %n
-  br i1 %on, label %one, label %done
-one:
-  %at = getelementptr double, ptr %p, i64 %r
-  %x = load double, ptr %at, align 8
-  %y = fmul double %x, 0.0
-  %z_next = fadd double %z, %y
-  %r_next = add i64 %r, 1
-  br label %rest
-done:
-  ret double %z
-}"""
-)
 
-_UNIT_QUATERNIONS = (
-    """\
-define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {
+def _unit_quaternions() -> str:
+    """``i1 @unit_quaternions(ptr q, i64 n, i64 size)``: n quaternions, ``size`` numbers apart, have unit length."""
+    body = Emitter(prefix="x")
+    unit = unit_length(body.put, "%p")
+    checked = "\n".join(body.lines)
+    return f"""\
+define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {{
 entry:
   br label %test
 test:
@@ -459,33 +415,11 @@ test:
   %more = icmp slt i64 %i, %n
   br i1 %more, label %one, label %done
 one:
-"""
-    + "\n".join(
-        line
-        for k in range(4)
-        for line in (
-            f"  %a{k} = getelementptr double, ptr %p, i64 {k}",
-            f"  %x{k} = load double, ptr %a{k}, align 8",
-            f"  %y{k} = fmul double %x{k}, %x{k}",
-        )
-    )
-    + """
-  %s1 = fadd double %y0, %y1
-  %s2 = fadd double %s1, %y2
-  %s3 = fadd double %s2, %y3
-  %off = fsub double %s3, 1.0
-  %low = fcmp oge double %off, """
-    + double(-1e-6)
-    + """
-  %high = fcmp ole double %off, """
-    + double(1e-6)
-    + """
-  %unit = and i1 %low, %high
-  %both = and i1 %fine, %unit
+{checked}
+  %both = and i1 %fine, {unit}
   %p_next = getelementptr double, ptr %p, i64 %size
   %i_next = add i64 %i, 1
   br label %test
 done:
   ret i1 %fine
-}"""
-)
+}}"""

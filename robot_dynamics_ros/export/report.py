@@ -54,12 +54,11 @@ class _Counted:
 class _Unshared(Graph):
     """A graph in which equal expressions stay apart."""
 
-    def _node(self, op: str, a: Any, b: Any = None) -> Expr:
-        if op in ("const", "leaf"):
-            return super()._node(op, a, b)
-        node = Expr(self, op, a, b, len(self.nodes))
-        self.nodes.append(node)
-        return node
+    def _binary(self, op: str, x: Expr, y: Expr) -> Expr:
+        return self._new(op, x, y)
+
+    def _unary(self, op: str, x: Expr) -> Expr:
+        return self._new(op, x, None)
 
 
 def _written(plan: Plan, request: Request) -> int:

@@ -102,7 +102,7 @@ class ClientLibrary:
 
 
 class MessageType:
-    """The C functions behind a message class of Python: what rclpy uses, here without the interpreter's lock.
+    """The C functions that belong to a message class of Python, which rclpy uses too; here they run without the interpreter's lock.
 
     Args:
         message_type: the class, its type support loaded.

@@ -9,56 +9,91 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 
 __all__ = ["python_source"]
 
+_DEEPEST = 12  # values within values
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int]]:
+    """The nodes that get a name of their own, and for each those whose value is needed for the last time there.
+
+    Node numbers as in :class:`Expr`.
+    """
+    uses = dict.fromkeys((node.id for node in order), 0)
+    for node in outputs:
+        uses[node.id] = 2
+    for node in order:
+        if node.op not in ("const", "leaf"):
+            uses[node.a.id] += 1
+            if node.b is not None:
+                uses[node.b.id] += 1
+    depth: dict[int, int] = {}  # of what has no name
+    for node in order:
+        if node.op == "const":
+            continue
+        below = -1 if node.op == "leaf" else depth.get(node.a.id, -1)
+        if node.op != "leaf" and node.b is not None:
+            below = max(below, depth.get(node.b.id, -1))
+        if uses[node.id] == 1 and below + 1 < _DEEPEST:
+            depth[node.id] = below + 1
+    owner: dict[int, int] = {}  # the named node in whose statement a node is computed
+    last: dict[int, int] = {}
+    for node in reversed(order):
+        if node.op == "const":
+            continue
+        at = owner.setdefault(node.id, node.id)
+        for operand in () if node.op == "leaf" else (node.a, node.b):
+            if operand is None or operand.op == "const":
+                continue
+            if operand.id in depth:
+                owner[operand.id] = at
+            else:
+                last[operand.id] = max(at, last.get(operand.id, -1))
+    named: dict[int, list[int]] = {node.id: [] for node in order if node.op != "const" and node.id not in depth}
+    for node in outputs:
+        last.pop(node.id, None)
+    for number, at in last.items():
+        named[at].append(number)
+    return named
 
 
 def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Any], str]) -> str:
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 
-    Local names are reused as soon as a value is dead, so that on batches no more arrays live than the widest place
-    of the computation needs.
+    A value that is used once stands where it is used; the others have local names, which are used again as soon as a value
+    is dead, so that on batches hardly more arrays live than the widest place of the computation needs.
 
     Args:
         leaf: turns a leaf's key into an expression, e.g. ``"q[3]"``.
     """
     order = reachable(outputs)
-    last: dict[int, int] = {}
-    for position, node in enumerate(order):
-        for operand in (node.a, node.b):
-            if isinstance(operand, Expr):
-                last[operand.id] = position
-    for node in outputs:
-        last[node.id] = len(order)
-
-    names: dict[int, str] = {}
+    named = _dying(order, outputs)
+    lines = [f"def {name}({', '.join(arguments)}):"]
+    texts: dict[int, str] = {}
     free: list[str] = []
     used = 0
-    lines = [f"def {name}({', '.join(arguments)}):"]
-
-    def text(x: Expr) -> str:
-        return repr(x.a) if x.op == "const" else names[x.id]
-
-    for position, node in enumerate(order):
-        if node.op == "const":
+    for node in order:
+        op = node.op
+        if op == "const":
+            texts[node.id] = repr(node.a)
             continue
-        if node.op == "leaf":
+        if op == "leaf":
             right = leaf(node.a)
-        elif node.op in _BINARY:
-            right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
-        elif node.op in ("min", "max"):
-            right = f"{node.op}imum({text(node.a)}, {text(node.b)})"
-        elif node.op == "neg":
-            right = f"-{text(node.a)}"
+        elif op in _BINARY:
+            right = f"{texts[node.a.id]} {_BINARY[op]} {texts[node.b.id]}"
+        elif op in ("min", "max"):
+            right = f"{op}imum({texts[node.a.id]}, {texts[node.b.id]})"
         else:
-            right = f"{node.op}({text(node.a)})"
-        for operand in {o.id for o in (node.a, node.b) if isinstance(o, Expr) and o.op != "const"}:
-            if last[operand] == position:
-                free.append(names[operand])
+            right = f"-{texts[node.a.id]}" if op == "neg" else f"{op}({texts[node.a.id]})"
+        dying = named.get(node.id)
+        if dying is None:
+            texts[node.id] = f"({right})" if op in _BINARY or op == "neg" else right
+            continue
+        free.extend(texts[number] for number in dying)
         if free:
-            names[node.id] = free.pop()
+            local = free.pop()
         else:
-            names[node.id] = f"t{used}"
-            used += 1
-        lines.append(f"    {names[node.id]} = {right}")
-    lines.append(f"    return ({', '.join(text(x) for x in outputs)}{',' if len(outputs) == 1 else ''})")
+            local, used = f"t{used}", used + 1
+        texts[node.id] = local
+        lines.append(f"    {local} = {right}")
+    lines.append(f"    return ({', '.join(texts[x.id] for x in outputs)}{',' if len(outputs) == 1 else ''})")
     return "\n".join(lines) + "\n"

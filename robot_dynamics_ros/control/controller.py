@@ -23,7 +23,7 @@ from robot_dynamics_ros.control.external import ExternalWrenches
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.integral import advance_integral
-from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.law_code import LawCode
 from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
@@ -105,6 +105,7 @@ class JointController:
         collision: CollisionMonitor | None = None,
         contact: ContactEstimate | None = None,
         flange: FlangeLoad | None = None,
+        estimates_later: bool = False,
     ) -> None:
         """Check that everything fits together, and compile what the cycle needs.
 
@@ -113,13 +114,17 @@ class JointController:
             law: computed torque if not given.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
+            estimates_later: leave what no command needs to :meth:`prepare_estimates`, if there is neither ``collision``
+                nor ``contact`` nor ``flange``; ``want_wrenches`` and ``want_efforts`` must stay False until
+                ``estimates_ready``.
 
         Raises:
             ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
             UnknownNameError: a joint or link that the model does not have.
         """
         self.options = (options or ControllerOptions()).check(model)
-        self._work = Workspace(model)
+        later = estimates_later and collision is None and contact is None and flange is None
+        self._work = Workspace(model, estimates=not later)
         self._base = self._work.kernels
         self.model = model
         n = model.nv
@@ -156,7 +161,7 @@ class JointController:
         self._wanted_law, self._coming = self.law, self._base
         self.mode = Mode.INACTIVE
         self.fault = self.safe_reason = self.jump = ""
-        self.want_wrenches = self.want_efforts = True
+        self.want_wrenches = self.want_efforts = not later
         self._observes = False
         self.current = self.compiled = False
         self.reference = self._work.reference
@@ -204,6 +209,11 @@ class JointController:
         """Link → (6,) [moment; force]: the known wrenches that are still in force."""
         return self._external.values
 
+    @property
+    def estimates_ready(self) -> bool:
+        """Whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`."""
+        return self._base.estimates_ready
+
     # -- changes between two cycles ------------------------------------------------------------------------------
 
     def prepare(
@@ -214,6 +224,21 @@ class JointController:
         See :meth:`~robot_dynamics_ros.control.changes.Changes.prepare`.
         """
         self._changes.prepare(topic, job, failed)
+
+    def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
+        """Have what only wrenches and external efforts need made ready beside the cycle, compiled by another process.
+
+        Args:
+            failed: called between two cycles with an error that this ended with.
+        """
+
+        def job() -> Callable[[], None]:
+            compile_elsewhere(self.model, ESTIMATES)
+            self._base.prepare_estimates()
+            return lambda: None
+
+        if not self.estimates_ready:
+            self.prepare("estimates", job, failed)
 
     def take_over(self) -> None:
         """Use what has been prepared in the background; each cycle begins with it."""

@@ -11,13 +11,13 @@ import numpy as np
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
-from robot_dynamics_ros.dynamics.engine.registry import common_functions
+from robot_dynamics_ros.dynamics.engine.registry import Options, common_functions
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BalanceKernel", "JointKernel", "Kernels", "LinkKernels", "check_controllable", "matching"]
+__all__ = ["ESTIMATES", "BalanceKernel", "JointKernel", "Kernels", "LinkKernels", "check_controllable", "matching"]
 
 
 def check_controllable(model: RobotModel) -> RobotModel:
@@ -133,6 +133,14 @@ class BalanceKernel:
         return self.parts
 
 
+#: Names and options of the functions that commands do not need.
+ESTIMATES: tuple[tuple[str, Options], ...] = (
+    ("forward_dynamics", ()),
+    ("generalized_momentum", ()),
+    ("inverse_dynamics_wrenches", (("external", True),)),
+)
+
+
 class Kernels:
     """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
@@ -150,6 +158,12 @@ class Kernels:
         external_efforts: (q, external, out); Σ Jᵀ f.
         loaded_inverse_dynamics: (q, v, a, external, out_tau, out_wrenches); ``inverse_dynamics_wrenches`` under
             external wrenches, (nb, 6) as :meth:`gather` makes them.
+        estimates_ready: whether ``forward_dynamics``, ``generalized_momentum`` and ``loaded_inverse_dynamics`` are there,
+            which no command needs.
+
+    Args:
+        model: the robot.
+        estimates: make these three too; see :meth:`prepare_estimates`.
     """
 
     inverse_dynamics: Callable[..., Any]
@@ -160,15 +174,27 @@ class Kernels:
     forward_dynamics: Callable[..., Any]
     generalized_momentum: Callable[..., Any]
 
-    def __init__(self, model: RobotModel) -> None:
+    loaded_inverse_dynamics: Callable[..., Any]
+
+    def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
         self.model = model
-        for name in (*common_functions(), "generalized_momentum"):
-            setattr(self, name, kernel(model, name))
+        for name in common_functions():
+            if (name, ()) not in ESTIMATES:
+                setattr(self, name, kernel(model, name))
         self.external_efforts = kernel(model, "external_efforts", external=True)
-        self.loaded_inverse_dynamics = kernel(model, "inverse_dynamics_wrenches", external=True)
+        self.estimates_ready = False
+        if estimates:
+            self.prepare_estimates()
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
         self._efforts = np.zeros(model.nv)
         self._made: dict[tuple[Any, ...], Any] = {}
+
+    def prepare_estimates(self) -> None:
+        """Make the functions that wrenches and external efforts need, and commands do not."""
+        self.forward_dynamics, self.generalized_momentum, self.loaded_inverse_dynamics = (
+            kernel(self.model, name, **dict(options)) for name, options in ESTIMATES
+        )
+        self.estimates_ready = True
 
     def gather(self, wrenches: Mapping[str, Array]) -> Array:
         """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""

@@ -29,10 +29,10 @@ class Workspace:
         compiled: whether compiled code can work on it.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
         check_controllable(model)
         n = self.n = model.nv
-        self.kernels = Kernels(model)
+        self.kernels = Kernels(model, estimates=estimates)
         self.memory, self.compiled = memory, _ = cycle_memory(model)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
         self.reference = memory["reference"]

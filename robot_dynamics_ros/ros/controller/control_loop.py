@@ -95,6 +95,7 @@ class ControlLoop:
             collision=settings.collision(values, model),
             contact=settings.contact(values, model),
             flange=settings.flange(values, model),
+            estimates_later=True,
         )
         if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
             self.controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
@@ -106,7 +107,7 @@ class ControlLoop:
         self.running = False
         self.stamp = 0
         self.after_cycle: Callable[[], None] | None = None
-        self._enabled = False
+        self._enabled = self._preparing_estimates = False
         self._arrival = 0
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
@@ -296,6 +297,14 @@ class ControlLoop:
         """To be called many times a second, but not while a joint state waits: who wants what besides commands."""
         if not self.running:
             return
-        self._wrenches.look_for_listeners()
+        if self.controller.estimates_ready:
+            self._wrenches.look_for_listeners()
+        elif not self._preparing_estimates:  # not before the first command
+            self._preparing_estimates = True
+            self.controller.prepare_estimates(
+                lambda error: self._rejections.report(
+                    "estimates", f"there will be no wrenches and no external efforts: {error}"
+                )
+            )
         self._others.look_for_listeners()
         self.controller.want_wrenches = self._wrenches.wanted

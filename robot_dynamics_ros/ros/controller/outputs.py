@@ -199,7 +199,8 @@ class ExternalEfforts:
 
     def look_for_listeners(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.wanted = self._controller.want_efforts = self._publisher.get_subscription_count() > 0
+        heard = self._controller.estimates_ready and self._publisher.get_subscription_count() > 0
+        self.wanted = self._controller.want_efforts = heard
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""

@@ -104,21 +104,21 @@ def test_no_chatter_on_an_arm_at_rest(integrator):
     assert plant.v[weakest] * rd.gravity_forces(model, q)[weakest] < 0.0
 
 
-@given(st.integers(0, 1000))
+@given(st.integers(0, 2), st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
-def test_friction_only_takes_energy(seed):
-    model = random_model(seed, 4, limits=False, friction=True)
+def test_friction_only_takes_energy(robot, seed):
+    model = random_model(robot, 4, limits=False, friction=True)  # few robots: each is compiled
     rng = np.random.default_rng(seed)
     run = rd.simulate(model, q0=rng.uniform(-1, 1, 4), v0=rng.uniform(-2, 2, 4), duration=0.3, dt=5e-3)
     scale = 1e-6 * max(1.0, float(run.kinetic_energy.max()))
     assert (np.diff(run.energy) < scale).all()
 
 
-@given(st.integers(0, 1000))
+@given(st.integers(0, 2), st.integers(0, 1000))
 @settings(max_examples=10, deadline=None)
-def test_both_schemes_converge_to_the_same_motion(seed):
+def test_both_schemes_converge_to_the_same_motion(robot, seed):
     """Time stepping and event location share nothing but the law of friction; at small steps they agree."""
-    model = random_model(seed, 3, limits=False, branching=0.0, friction=True)
+    model = random_model(robot, 3, limits=False, branching=0.0, friction=True)
     rng = np.random.default_rng(seed)
     start = {"q0": rng.uniform(-1, 1, 3), "v0": rng.uniform(-1, 1, 3)}
     exact = Plant(model, 2e-3, integrator="rk4", **start)

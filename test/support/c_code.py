@@ -40,7 +40,7 @@ class Library:
     def __init__(self, code, directory: Path, real: str = "double") -> None:
         code.write(directory)
         self.prefix = code.plan.prefix
-        path = compile_c(directory, [f"{self.prefix}.c"], "library.so", "-O1", "-shared", "-fPIC")
+        path = compile_c(directory, [f"{self.prefix}.c"], "library.so", "-O0", "-shared", "-fPIC")
         self.library = ctypes.CDLL(str(path))
         self.real = ctypes.c_double if real == "double" else ctypes.c_float
         self.dtype = np.float64 if real == "double" else np.float32

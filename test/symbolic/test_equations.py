@@ -135,7 +135,7 @@ def test_every_matrix_against_the_numbers(name, model, chosen):
 
 
 def test_simplification_changes_nothing():
-    model = rd.load_robot("three_link")
+    model = rd.load_robot("two_link")
     plain, short = (rd.symbolic(model, "auto", simplify=s) for s in (False, True))
     for name in ("M", "D", "G"):
         assert agree(plain.named()[name], short.named()[name])

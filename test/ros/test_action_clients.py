@@ -27,6 +27,9 @@ from support.fault_stack import ControllerStack, Q, point
 from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics_ros.ros.transport.action_server import apart_action_server
+from robot_dynamics_ros.ros.transport.client_library import GoalRequests
+
 pytestmark = pytest.mark.middleware
 
 
@@ -135,6 +138,40 @@ def test_a_trajectory_can_be_asked_where_it_will_be(client):
     assert not beyond.success and "lasts" in beyond.message
     cancelled = handle.cancel_goal_async()
     stack.peer.wait(cancelled.done, "the cancellation")
+
+
+def test_a_request_that_cannot_be_read_is_an_error_of_the_executor_and_the_server_goes_on(peer, monkeypatch):
+    """A name that is no UTF-8, for instance."""
+    readings = []
+
+    def serialized(self, message):
+        readings.append(message)
+        if len(readings) == 1:
+            raise UnicodeError("no text")
+        return b""
+
+    monkeypatch.setattr(GoalRequests, "serialized", serialized)
+
+    def execute(handle):
+        handle.succeed()
+        return FollowJointTrajectory.Result(error_string="done")
+
+    make = apart_action_server(FollowJointTrajectory, 10**6, lambda raw: None)
+    server = make(peer.node, FollowJointTrajectory, "follow", execute)
+    try:
+        client = ActionClient(peer.node, FollowJointTrajectory, "follow")
+        peer.wait(client.server_is_ready, "the action server")
+        unanswered = client.send_goal_async(FollowJointTrajectory.Goal())
+        with pytest.raises(UnicodeError):
+            peer.wait(unanswered.done, "an answer")
+        answered = client.send_goal_async(FollowJointTrajectory.Goal())
+        peer.wait(answered.done, "an answer")
+        result = answered.result().get_result_async()
+        peer.wait(result.done, "the result")
+        assert result.result().result.error_string == "done" and not unanswered.done()
+    finally:
+        server.destroy()
+        server.destroy()  # a second time does no harm
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

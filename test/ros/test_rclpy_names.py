@@ -17,11 +17,12 @@ CLASSES = {
     "robot_dynamics_ros.ros.gate.node": "EffortGateNode",
     "robot_dynamics_ros.ros.viewer.node": "ViewerNode",
     "robot_dynamics_ros.ros.payload_identification": "PayloadIdentificationNode",
+    "robot_dynamics_ros.ros.transport.action_server": "ApartActionServer",
     "robot_dynamics_ros.ros.transport.focused_executor": "FocusedExecutor",
     "robot_dynamics_ros.ros.transport.paced_executor": "PacedExecutor",
 }
-#: what rclpy means to be overridden
-HOOKS = {"destroy_node", "spin_once"} | {
+#: what rclpy means to be overridden; and of its action server how goals are taken and answered
+HOOKS = {"destroy_node", "spin_once", "destroy", "_execute_goal_request", "_is_goal_request_ready"} | {
     f"on_{transition}" for transition in ("configure", "cleanup", "shutdown", "activate", "deactivate", "error")
 }
 

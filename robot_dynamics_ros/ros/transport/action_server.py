@@ -79,15 +79,20 @@ class ApartActionServer(ActionServer):
             super().destroy()
 
     def _take_ready(self, wait_set: Any, closed: Callable[[], bool]) -> None:
-        if not self.is_ready(wait_set):
-            return
-        taken = {}
-        if self._is_goal_request_ready:
-            self._is_goal_request_ready = False  # the others are small: rclpy's way
-            goal = self._take_goal()
-            if goal is not None:
-                taken["goal"] = goal
-        taken.update(self.take_data())
+        taken: dict[str, Any] = {}
+        try:
+            if not self.is_ready(wait_set):
+                return
+            if self._is_goal_request_ready:
+                self._is_goal_request_ready = False  # the other requests are small: rclpy's way
+                goal = self._take_goal()
+                if goal is not None:
+                    taken["goal"] = goal
+            taken.update(self.take_data())
+        except _rclpy.InvalidHandle:
+            raise  # the server is being taken down
+        except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
+            taken = {"error": error}
         while taken and not closed():
             executor = self._spun_node.executor
             if executor is not None:
@@ -97,6 +102,8 @@ class ApartActionServer(ActionServer):
             time.sleep(_UNSPUN)
 
     async def _answer_all(self, taken: dict[str, Any]) -> None:
+        if "error" in taken:
+            raise taken["error"]
         try:
             await self.execute(taken)
         except _rclpy.RCLError as error:
@@ -148,6 +155,7 @@ def apart_action_server(action_type: Any, long: int, read: Callable[[Any], tuple
     """Makes an :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
         check_for_type_support(action_type)
+        _ = _rclpy.ActionServer.pointer, ActionServer._execute_goal_request
         requests = GoalRequests(action_type)
     except (OSError, AttributeError, ValueError):
         return ActionServer

@@ -176,11 +176,16 @@ class RobotNodes:
         """
         points = np.asarray(self.poses if poses is None else poses)[..., :3, 3].reshape(-1, 3)
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        # arrows and hands stick out of what the links' origins enclose
-        radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.25 * self.size) + 0.15 * self.size
         away = np.array([0.75, -0.95, 0.45])
+        away /= np.linalg.norm(away)
+        right = np.cross((0.0, 0.0, 1.0), away)
+        right /= np.linalg.norm(right)
+        # arrows and hands stick out of what the links' origins enclose
+        margin = 0.12 * self.size
+        across = np.abs((points - middle) @ np.column_stack([right, np.cross(away, right)])).max(axis=1) + margin
+        distance = float((across / math.tan(0.5 * FIELD_OF_VIEW) + (points - middle) @ away).max())
         target = self.offset + middle
-        return target + radius / math.sin(0.5 * FIELD_OF_VIEW) * away / np.linalg.norm(away), target
+        return target + distance * away, target
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""

@@ -28,7 +28,8 @@ CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientR
 
 
 def address_of(viewer) -> str:
-    assert viewer.wait_for_output("showing", 60.0), viewer.output()
+    for words in ("showing", "in a browser"):
+        assert viewer.wait_for_output(words, 60.0), viewer.output()
     return re.search(r"open (http\S+) in a browser", viewer.output())[1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -21,6 +22,7 @@ class LinkOracle:
     """
 
     def __init__(self, model: RobotModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+        pytest.importorskip("pinocchio")
         self.model = model
         self.bridge = PinocchioBridge(model, rd.to_urdf(model))
         self.pin: Any = self.bridge.pin

@@ -183,6 +183,10 @@ def test_files_that_cannot_be_read(tmp_path):
     binary.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(rd.ArgumentError, match="cannot be read"):
         read_csv(binary, MODEL)
+
+
+def test_bags_that_cannot_be_read(tmp_path):
+    pytest.importorskip("rosbags")
     with pytest.raises(rd.ArgumentError, match="no such file"):
         read_bag(tmp_path / "nothing.mcap", MODEL)
     broken = tmp_path / "broken.mcap"

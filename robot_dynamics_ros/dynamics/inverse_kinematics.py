@@ -60,7 +60,7 @@ def inverse_kinematics(
     tool: Any = None,
     orientation: bool = True,
     limits: bool = True,
-    starts: int = 41,
+    starts: int = 81,
     iterations: int = 200,
     position_tolerance: float = 1e-6,
     rotation_tolerance: float = 1e-6,

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -99,6 +99,7 @@ def test_the_tool_is_placed_rather_than_the_link():
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1))
+@example(7908)  # the elbow is nearly straight: most guesses end where it is straight
 def test_half_turns_and_shapes(seed):
     """Orientations half a turn away have no single way back; batches keep their shape."""
     rng = np.random.default_rng(seed)

@@ -222,10 +222,11 @@ class Viewer:
         source = self.robots[robot].source
         if not isinstance(source, PoseSource):
             raise RobotDynamicsError("this robot follows something else", where="show", remedy="Open a view of a pose.")
-        source.set(q, v, a, external)
-        sliders = self.robots[robot].sliders
-        if sliders is not None:
-            sliders.follow(np.asarray(q, dtype=float))
+        with self._lock:  # sliders that are halfway there would be taken for a person's wish
+            source.set(q, v, a, external)
+            sliders = self.robots[robot].sliders
+            if sliders is not None:
+                sliders.follow(np.asarray(q, dtype=float))
 
     def wait(self, seconds: float | None = None) -> None:
         """Go on until :meth:`close`, Ctrl-C or the time is up."""

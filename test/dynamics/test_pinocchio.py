@@ -56,7 +56,7 @@ def test_legged_robots_on_a_floating_base(path):
     compare(load(path, floating_base=True).with_backend("numpy"), path.read_text(), seed=2, floating_base=True)
 
 
-@pytest.mark.parametrize("first", range(0, 120, 10))
+@pytest.mark.parametrize("first", range(0, 80, 10))
 def test_random_trees(first):
     for seed in range(first, first + 10):
         model = of(

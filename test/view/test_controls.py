@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -137,3 +138,20 @@ def test_a_bag_becomes_a_page_and_pictures_become_films(tmp_path, capsys):
         with need_imageio().get_reader(film) as reader:
             levels = [np.asarray(frame)[..., :3].mean() for frame in reader]
         np.testing.assert_allclose(levels, (40.0, 120.0, 200.0), atol=6.0)
+
+
+def test_what_is_shown_is_not_taken_back_by_sliders_that_are_halfway_there(monkeypatch):
+    with rd.view(rd.limb(2), [0.0, 0.0], port=0) as viewer:
+        sliders = viewer.robots[0].sliders
+        follow, update = sliders.follow, threading.Thread(target=viewer.update)
+
+        def slowly(q):
+            sliders._axes[0].show(sliders._handles[0], q[0])
+            update.start()
+            update.join(0.3)
+            follow(q)
+
+        monkeypatch.setattr(sliders, "follow", slowly)
+        viewer.show([1.2, 0.4])
+        update.join(10.0)
+        np.testing.assert_array_equal(viewer.robots[0].source.state().q, [1.2, 0.4])

@@ -52,9 +52,8 @@ def write_steps(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any
     order = reachable(outputs)
     uses: dict[int, int] = {}
     for node in order:
-        for operand in (node.a, node.b):
-            if isinstance(operand, Expr):
-                uses[operand.id] = uses.get(operand.id, 0) + 1
+        for operand in node.operands:
+            uses[operand.id] = uses.get(operand.id, 0) + 1
     for node in outputs:
         uses[node.id] = uses.get(node.id, 0) + 1
     steps: list[tuple[Any, Any]] = []

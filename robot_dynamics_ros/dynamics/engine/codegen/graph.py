@@ -25,6 +25,13 @@ class Expr:
     def __repr__(self) -> str:
         return f"Expr({self.op}, #{self.id})"
 
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The nodes that it is computed from: none, one or two."""
+        if self.op in ("const", "leaf"):
+            return ()
+        return (self.a,) if self.b is None else (self.a, self.b)
+
     def __bool__(self) -> bool:
         raise TypeError("a traced value has no truth: an algorithm may not branch on numbers")
 
@@ -242,10 +249,7 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
             continue
         seen.add(node.id)
         found.append(node)
-        if node.op not in ("const", "leaf"):
-            stack.append(node.a)
-            if node.b is not None:
-                stack.append(node.b)
+        stack.extend(node.operands)
     found.sort(key=lambda n: n.id)
     return found
 

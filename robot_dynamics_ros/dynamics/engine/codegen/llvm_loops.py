@@ -341,6 +341,6 @@ def _depending_on_ancestor(nodes: Sequence[Expr]) -> set[int]:
             last = location[-1]
             if last == "j" or (isinstance(last, tuple) and last[0] == "j"):
                 found.add(node.id)
-        elif any(isinstance(x, Expr) and x.id in found for x in (node.a, node.b)):
+        elif any(x.id in found for x in node.operands):
             found.add(node.id)
     return found

@@ -22,31 +22,21 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
     for node in outputs:
         uses[node.id] = 2
     for node in order:
-        if node.op not in ("const", "leaf"):
-            uses[node.a.id] += 1
-            if node.b is not None:
-                uses[node.b.id] += 1
+        for operand in node.operands:
+            uses[operand.id] += 1
     depth: dict[int, int] = {}  # of what has no name
     for node in order:
-        if node.op == "const":
-            continue
-        below = -1 if node.op == "leaf" else depth.get(node.a.id, -1)
-        if node.op != "leaf" and node.b is not None:
-            below = max(below, depth.get(node.b.id, -1))
-        if uses[node.id] == 1 and below + 1 < _DEEPEST:
-            depth[node.id] = below + 1
+        own = 1 + max((depth.get(operand.id, -1) for operand in node.operands), default=-1)
+        if node.op != "const" and uses[node.id] == 1 and own < _DEEPEST:
+            depth[node.id] = own
     owner: dict[int, int] = {}  # the named node in whose statement a node is computed
     last: dict[int, int] = {}
     for node in reversed(order):
-        if node.op == "const":
-            continue
         at = owner.setdefault(node.id, node.id)
-        for operand in () if node.op == "leaf" else (node.a, node.b):
-            if operand is None or operand.op == "const":
-                continue
+        for operand in node.operands:
             if operand.id in depth:
                 owner[operand.id] = at
-            else:
+            elif operand.op != "const":
                 last[operand.id] = max(at, last.get(operand.id, -1))
     named: dict[int, list[int]] = {node.id: [] for node in order if node.op != "const" and node.id not in depth}
     for node in outputs:

@@ -63,7 +63,6 @@ class ApartActionServer(ActionServer):
     ) -> None:
         super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
         self._requests, self._long, self._read = requests, long, read
-        self._spun_node = node
         self._taker = WaitingThread(
             node,
             f"requests of {action_name}",
@@ -94,7 +93,7 @@ class ApartActionServer(ActionServer):
         except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
             taken = {"error": error}
         while taken and not closed():
-            executor = self._spun_node.executor
+            executor = self._node.executor
             if executor is not None:
                 executor.create_task(self._answer_all, taken)
                 time.sleep(_PACE)

@@ -55,19 +55,16 @@ class ClientLibrary:
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
         self._free = rcutils.rcutils_uint8_array_fini
         self._free.argtypes = [pointer]
-        self._forget_error = rcutils.rcutils_reset_error
-        self._forget_error.restype, self._forget_error.argtypes = None, []
-
-    def forget_error(self) -> None:
-        """After a C function that has failed, so that the next failure of this thread is not taken for a second one."""
-        self._forget_error()
+        #: after a C function that has failed, so that the next failure of this thread is not taken for a second one
+        self.forget_error = rcutils.rcutils_reset_error
+        self.forget_error.restype, self.forget_error.argtypes = None, []
 
     def take(self, subscription: int) -> Any:
         """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
         given back with the last view of it."""
         message = SerializedMessage(allocator=self._allocator())
         if self._take(subscription, message, None, None) or not message.length:
-            self._forget_error()
+            self.forget_error()
             self._free(message)
             return None
         return self._view(message)
@@ -85,7 +82,7 @@ class ClientLibrary:
         """
         serialized = SerializedMessage(allocator=self._allocator())
         if self._serialize(message, message_type.support, serialized):
-            self._forget_error()
+            self.forget_error()
             self._free(serialized)
             raise ValueError("the middleware cannot serialize this message")
         return self._view(serialized)
@@ -98,7 +95,7 @@ class ClientLibrary:
     def publish(self, publisher: int, message: SerializedMessage) -> None:
         """Publish with the ``rcl_publisher_t`` at that address; what cannot be published is lost, as it is in the middleware."""
         if self._publish(publisher, message, None):
-            self._forget_error()
+            self.forget_error()
 
 
 class MessageType:
@@ -163,8 +160,10 @@ class GoalRequests:
     """
 
     def __init__(self, action_type: Any) -> None:
-        self._library = ClientLibrary()
-        actions = ctypes.CDLL("librcl_action.so")
+        library = client_library()
+        if library is None:
+            raise OSError("the client library is not found")
+        self._library, actions = library, ctypes.CDLL("librcl_action.so")
         service = action_type.Impl.SendGoalService
         self.request, self._response = MessageType(service.Request), MessageType(service.Response)
         self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response

@@ -173,7 +173,6 @@ class Kernels:
     mass_matrix: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
     generalized_momentum: Callable[..., Any]
-
     loaded_inverse_dynamics: Callable[..., Any]
 
     def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:

@@ -31,11 +31,9 @@ from robot_dynamics_ros.ros.controller.trajectory_action import (
 )
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
     LONG,
-    LongGoal,
-    ReadTrajectory,
+    ActionGoal,
     point_from_message,
     trajectory_from_bytes,
-    trajectory_from_message,
 )
 from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
@@ -372,18 +370,16 @@ class ControllerNode(LifecycleNode):
         else:
             self._say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
 
-    def _begin_goal(self, request: Any, done: Callable[[Goal | Exception], None]) -> None:
+    def _begin_goal(self, wanted: ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
         loop = self.loop
         if loop is None or not loop.running:
             done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
             return
-        tolerances = goal_tolerances(request, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
-        wanted, allow = request.trajectory, self.parameters["allow_nonzero_velocity_at_trajectory_end"]
+        tolerances = goal_tolerances(wanted, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
+        allow = self.parameters["allow_nonzero_velocity_at_trajectory_end"]
 
         def make() -> Trajectory:
-            if isinstance(wanted, ReadTrajectory):
-                return wanted.checked(allow_nonzero_end_velocity=allow)
-            return trajectory_from_message(wanted, allow_nonzero_end_velocity=allow)
+            return wanted.checked(allow_nonzero_end_velocity=allow)
 
         def finished(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             if isinstance(outcome, Goal):
@@ -392,11 +388,7 @@ class ControllerNode(LifecycleNode):
                 self.rejections.report("trajectory", f"goal refused: {outcome}")
             done(outcome)
 
-        if isinstance(request, LongGoal):
-            size = request.size
-        else:
-            size = len(wanted.points) * 24 * (1 + len(wanted.joint_names))
-        self._follow(loop, size, make, finished, tolerances)
+        self._follow(loop, wanted.size, make, finished, tolerances)
 
     def _hold_for_action(self) -> None:
         if self.loop is not None and self.loop.running:

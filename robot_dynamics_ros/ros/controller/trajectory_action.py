@@ -21,15 +21,20 @@ from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, Result
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.controller.trajectory_messages import LONG, LongGoal, to_nanoseconds
+from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    LONG,
+    ActionGoal,
+    LongGoal,
+    MessageGoal,
+    to_nanoseconds,
+)
 from robot_dynamics_ros.ros.transport.action_server import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 __all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
 
-_RESULT_KEPT = (
-    10  # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
-)
+# s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
+_RESULT_KEPT = 10
 
 
 def load_action_type() -> Any:
@@ -48,11 +53,9 @@ def _server(action_type: Any) -> Callable[..., Any]:
     return apart_action_server(action_type, LONG, read)
 
 
-def _due(goal: Any) -> Any:
-    """When the points of a goal are due, ns from its start."""
-    if isinstance(goal, LongGoal):
-        return goal.trajectory.times
-    return [to_nanoseconds(point.time_from_start) for point in goal.trajectory.points]
+def _goal_of(request: Any) -> ActionGoal:
+    """The goal that the server hands over, as a message or in the form of long ones."""
+    return request if isinstance(request, ActionGoal) else MessageGoal(request)
 
 
 def _by_joint(entries: Sequence[Any]) -> dict[str, JointTolerance]:
@@ -98,7 +101,7 @@ class FollowJointTrajectory:
     Args:
         node: the node.
         action_type: see :func:`load_action_type`.
-        begin: starts an action's goal, a message or a :class:`LongGoal`, and calls the function given with it, at once or later, with the goal or
+        begin: starts an action's goal, and calls the function given with it, at once or later, with the goal or
             with the exception that says why it cannot be followed.
         ready: whether goals can be taken now; says why not to the log.
         hold: brings the arm to a stop, which cancels its goals.
@@ -112,7 +115,7 @@ class FollowJointTrajectory:
         node: Node,
         action_type: Any,
         *,
-        begin: Callable[[Any, Callable[[Goal | Exception], None]], None],
+        begin: Callable[[ActionGoal, Callable[[Goal | Exception], None]], None],
         ready: Callable[[], bool],
         hold: Callable[[], None],
         feedback: Callable[[Any], Any],
@@ -149,7 +152,7 @@ class FollowJointTrajectory:
         self._server.destroy()
 
     def _on_goal(self, request: Any) -> GoalResponse:
-        if not isinstance(request, LongGoal) and not request.trajectory.points:
+        if not _goal_of(request).size:
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
@@ -173,8 +176,8 @@ class FollowJointTrajectory:
             goal = Goal(0, 0, None)
             goal.finish(GoalStatus.CANCELED)
             return self._end(handle, goal)
-        begun: Future = Future()
-        self._begin(handle.request, begun.set_result)
+        wanted, begun = _goal_of(handle.request), Future()
+        self._begin(wanted, begun.set_result)
         outcome_of_begin = begun.result() if begun.done() else await begun
         if isinstance(outcome_of_begin, Exception):
             error, goal = outcome_of_begin, Goal(0, 0, None)
@@ -182,7 +185,7 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future(), _due(handle.request))
+        pursuit = _Pursuit(handle, goal, Future(), wanted.times)
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done

@@ -16,7 +16,9 @@ from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
 __all__ = [
     "LONG",
+    "ActionGoal",
     "LongGoal",
+    "MessageGoal",
     "ReadTrajectory",
     "point_from_message",
     "read_trajectory",
@@ -157,21 +159,83 @@ def read_trajectory(raw: bytes, offset: int = HEADER) -> ReadTrajectory:
     return ReadTrajectory(stamp, names, times, fields, given, reader.offset, wrong)
 
 
-class LongGoal:
+class ActionGoal:
+    """A goal of the action, however its trajectory has come.
+
+    Attributes:
+        path_tolerance, goal_tolerance, goal_time_tolerance: those of the message.
+    """
+
+    def __init__(self, message: Any) -> None:
+        self.path_tolerance = message.path_tolerance
+        self.goal_tolerance = message.goal_tolerance
+        self.goal_time_tolerance = message.goal_time_tolerance
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has; 0 without points."""
+        raise NotImplementedError
+
+    @property
+    def times(self) -> Any:
+        """When its points are due, ns from its start, in order."""
+        raise NotImplementedError
+
+    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+        """The trajectory.
+
+        Raises:
+            TrajectoryRejected: it cannot be followed as it is.
+        """
+        raise NotImplementedError
+
+
+class MessageGoal(ActionGoal):
+    """A goal that is a message."""
+
+    def __init__(self, message: Any) -> None:
+        super().__init__(message)
+        self._trajectory: JointTrajectory = message.trajectory
+
+    @property
+    def size(self) -> int:
+        """See :class:`ActionGoal`."""
+        return len(self._trajectory.points) * 24 * (1 + len(self._trajectory.joint_names))
+
+    @property
+    def times(self) -> list[int]:
+        """See :class:`ActionGoal`."""
+        return [to_nanoseconds(point.time_from_start) for point in self._trajectory.points]
+
+    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+        """See :class:`ActionGoal`."""
+        return trajectory_from_message(self._trajectory, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
+
+
+class LongGoal(ActionGoal):
     """A goal whose trajectory was read from the serialized request, without an object for each point.
 
     Attributes:
         trajectory: as it was read.
-        size: of the request, bytes.
-
-    The tolerances are those of the message.
     """
 
     def __init__(self, message: Any, trajectory: ReadTrajectory, size: int) -> None:
-        self.trajectory, self.size = trajectory, size
-        self.path_tolerance = message.path_tolerance
-        self.goal_tolerance = message.goal_tolerance
-        self.goal_time_tolerance = message.goal_time_tolerance
+        super().__init__(message)
+        self.trajectory, self._size = trajectory, size
+
+    @property
+    def size(self) -> int:
+        """Of the request, bytes."""
+        return self._size
+
+    @property
+    def times(self) -> np.ndarray:
+        """See :class:`ActionGoal`."""
+        return self.trajectory.times
+
+    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+        """See :class:`ActionGoal`."""
+        return self.trajectory.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     @classmethod
     def read(cls, request_type: Any, raw: bytes) -> tuple[Any, LongGoal]:

@@ -17,17 +17,45 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
-from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector, entry_of, make_routines
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Memory,
+    Vector,
+    entry_of,
+    integers,
+    make_routines,
+    numbers,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["CollisionMonitor", "MomentumObserver"]
 
 
-_VECTORS = "effort gain integral momentum known before v tau viscous coulomb breakaway stribeck_speed smoothing offset"
+class ObserverMemory(Declared):
+    """What the observer works on."""
+
+    nv: int
+    effort: Vector = numbers("nv", unit="N m or N", meaning="estimated external effort")
+    gain: Vector = numbers("nv", unit="1/s", meaning="gain of the observer")
+    integral: Vector = numbers("nv", unit="N m s or N s", meaning="integral of known and estimated efforts")
+    momentum: Vector = numbers("nv", unit="N m s or N s", meaning="generalized momentum")
+    known: Vector = numbers("nv", unit="N m or N", meaning="efforts that the model explains, without the motors'")
+    before: Vector = numbers("nv", unit="N m or N", meaning="known efforts, friction included, one step before")
+    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
+    tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
+    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction")
+    coulomb: Vector = numbers("nv", unit="N m or N", meaning="Coulomb friction")
+    breakaway: Vector = numbers("nv", unit="N m or N", meaning="static friction")
+    stribeck_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed of the Stribeck curve")
+    smoothing: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed below which Coulomb friction is smoothed")
+    offset: Vector = numbers("nv", unit="N m or N", meaning="constant effort")
+    rubs: Integers = integers(1, meaning="1 where friction is known")
+    started: Integers = integers(1, meaning="1 after the first step")
 
 
-def observe(p: Any, x: Vector) -> int:
+def observe(p: ObserverMemory, x: Vector) -> int:
     """One step of the observer for the momentum ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g.
 
     Args:
@@ -77,13 +105,7 @@ class MomentumObserver:
         n = model.nv
         gains = per_joint(gain, n, "observer gain", positive=True)
         compiled = backend_of(model) in ("native", "loops")
-        self._memory = memory = Memory(
-            {"nv": n},
-            dict.fromkeys(_VECTORS.split(), (n,)),
-            dict.fromkeys(("rubs", "started"), (1,)),
-            {},
-            compiled=compiled,
-        )
+        self._memory = memory = Memory(ObserverMemory, {"nv": n}, compiled=compiled)
         self.gain, self.effort = memory["gain"], memory["effort"]
         self.gain[:] = gains
         self.friction = friction

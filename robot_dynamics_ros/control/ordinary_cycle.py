@@ -6,8 +6,8 @@ They are translated to machine code, see :mod:`~robot_dynamics_ros.control.compi
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from robot_dynamics_ros.control.cycle_memory import CycleMemory
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 __all__ = ["ordinary_cycle"]
@@ -17,7 +17,7 @@ FAR = 100.0
 """Errors of continuous joints, rad, from which on counting whole turns is left to the statements."""
 
 
-def ordinary_cycle(p: Any, x: Vector) -> int:
+def ordinary_cycle(p: CycleMemory, x: Vector) -> int:
     """One cycle for the state ``p.q``, ``p.v``; ``p.status``, and what is returned, is 0 if it is done, 1 if it was left as it was.
 
     Args:
@@ -63,7 +63,7 @@ def ordinary_cycle(p: Any, x: Vector) -> int:
     return 0
 
 
-def follow(p: Any, t: float) -> bool:
+def follow(p: CycleMemory, t: float) -> bool:
     """Reference and errors, ``t`` s after the start of the piece; see :class:`Path` and ``Workspace.compute_errors``.
 
     False if a continuous joint is many turns away.
@@ -96,7 +96,7 @@ def follow(p: Any, t: float) -> bool:
     return True
 
 
-def evaluate_law(p: Any, wrenches: float) -> None:
+def evaluate_law(p: CycleMemory, wrenches: float) -> None:
     """``p.asked``: what the law asks for, see :class:`LawCode`; with it the wrenches if the law's own pass gives them."""
     if p.uses_gravity[0] == 1:
         p.gravity_forces(p.q, p.gravity)

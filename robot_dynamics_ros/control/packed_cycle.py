@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle_memory import CycleMemory
 from robot_dynamics_ros.control.ordinary_cycle import ordinary_cycle
 from robot_dynamics_ros.control.reference.path import Path
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
@@ -30,7 +31,7 @@ HEAD = 2
 NEVER = 2**62
 
 
-def packed_cycle(p: Any, message: Packed, plan: Integers, answer: Packed) -> int:
+def packed_cycle(p: CycleMemory, message: Packed, plan: Integers, answer: Packed) -> int:
     """One cycle for the state in ``message``; 0 if everything was left as it was, else 1, or 2 if efforts of all joints came too.
 
     Args:
@@ -91,7 +92,7 @@ ORDINARY_NUMBERS = 3
 """How many numbers ``ordinary_cycle`` takes besides the memory."""
 
 
-def cycle_routines(memory: Memory) -> Any:
+def cycle_routines(memory: Memory[CycleMemory]) -> Any:
     """Both cycles, compiled in one piece: the packed one has the ordinary one in it."""
     functions = (ordinary_cycle, packed_cycle)
     return make_routines(memory, functions, compiled=True, entry="ordinary_cycle", entry_size=ORDINARY_NUMBERS)
@@ -145,7 +146,7 @@ class PackedAnswer:
         self.numbers, self.joints, self.stamped = numbers, [int(k) for k in joints], stamped
 
 
-def _compiled_call(memory: Memory, answer: PackedAnswer) -> Callable[[bytes, PackedState], int]:
+def _compiled_call(memory: Memory[CycleMemory], answer: PackedAnswer) -> Callable[[bytes, PackedState], int]:
     routine = cycle_routines(memory).held("packed_cycle")
     block, out = memory.block.ctypes.data, answer.address
 
@@ -155,7 +156,7 @@ def _compiled_call(memory: Memory, answer: PackedAnswer) -> Callable[[bytes, Pac
     return call
 
 
-def _interpreted_call(memory: Memory, answer: PackedAnswer) -> Callable[[bytes, PackedState], int]:
+def _interpreted_call(memory: Memory[CycleMemory], answer: PackedAnswer) -> Callable[[bytes, PackedState], int]:
     def call(message: bytes, state: PackedState) -> int:
         return packed_cycle(memory.python, message, state.plan.data, answer.buffer.data)
 
@@ -177,7 +178,7 @@ class PackedCycle:
         applied: (n,) the effort of the cycle before.
     """
 
-    def __init__(self, memory: Memory, answer: PackedAnswer, *, compiled: bool = True) -> None:
+    def __init__(self, memory: Memory[CycleMemory], answer: PackedAnswer, *, compiled: bool = True) -> None:
         m = memory.python
         self._last, self._timeout, self._until, self._knot = m.last, m.timeout, m.until, m.knot
         self._leap, self._times = m.leap, m.times

@@ -9,8 +9,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.simulation.effects.complementarity import complementarity_arrays
-from robot_dynamics_ros.simulation.effects.loops import loop_arrays
+from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.simulation.system import JointSystem
@@ -34,7 +33,9 @@ def plant_kernels(system: JointSystem) -> dict[str, Evaluator | tuple[Evaluator,
     return kernels
 
 
-def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool, compiled: bool) -> Memory:
+def plant_memory(
+    system: JointSystem, kernels: dict[str, Any], *, midpoint: bool, compiled: bool
+) -> Memory[PlantMemory]:
     """The memory of one plant, filled with its parameters."""
     nq, nv, nz, nc = system.nq, system.nv, system.nz, len(system.contacts)
     floating = system.coordinates.floating
@@ -55,72 +56,14 @@ def plant_memory(system: JointSystem, kernels: dict[str, Any], *, midpoint: bool
         "has_rigid_stops": system.rigid_stops.any,
         "has_loops": rows > 0,
         "rows": rows,
+        "bodies": system.model.nb,
     }
-    vectors = [
-        "command",
-        "held",
-        "tau",
-        "user",
-        "slip",
-        "viscous",
-        "coulomb",
-        "rise",
-        "stribeck_velocity",
-        "lower",
-        "upper",
-        "tolerance",
-        "restitution",
-        "velocity_limit",
-        "effort_limit",
-        "limit_lower",
-        "limit_upper",
-        "spring_p",
-        "spring_d",
-        "spring_rest",
-        "spring_rate",
-        "spring_constant",
-        "stop_lower",
-        "stop_upper",
-        "stop_stiffness",
-        "stop_damping",
-        "v1",
-        "v0",
-        "previous",
-        "previous0",
-        "position",
-        "damping",
-        "stiffness",
-        "stiff",
-        "middle",
-        "effort",
-        "bias",
-        "bound",
-        "contact_along",
-    ]
-    motor = "z z1 z0 motor_R motor_L motor_kt motor_ke max_voltage max_current new_current mean_current motor_damping"
-    contact = (
-        "contact_radius contact_stiffness contact_exponent contact_dissipation contact_friction contact_slip_velocity "
-        "contact_depth contact_sliding"
-    )
-    arrays, integers = (a | b for a, b in zip(complementarity_arrays(nv), loop_arrays(nv, rows), strict=True))
-    arrays |= dict.fromkeys(("q", "q1", "q0", "at", "q_back"), (nq,)) | dict.fromkeys(vectors, (nv,))
-    arrays |= dict.fromkeys(motor.split(), (nz,)) | dict.fromkeys(contact.split(), (nc,))
-    arrays |= dict.fromkeys(
-        ("contact_offset", "contact_plane", "contact_normal", "contact_arm", "contact_force"), (nc, 3)
-    )
-    square = (nv, nv) if nc else (0, nv)
-    arrays |= {"contact_jacobian": (3 * nc, nv), "K": square, "D": square, "jacobian": (6, nv), "pose": (4, 4)}
-    arrays |= {"external": (system.model.nb, 6), "contact_slip": (3,), "link_origin": (3,), "flight": (3,)}
-    arrays |= dict.fromkeys(("h", "max_speed", "rest_velocity", "stribeck_exponent"), (1,))
-    integers |= {"dry": (nv,), "limit": (nv,), "q_of_v": (nv,), "motor_index": (nz,)}
-    integers |= {"floating_q": (len(floating),), "floating_v": (len(floating),), "alternating": (2,)}
-    integers |= dict.fromkeys(("status", "steps", "substeps", "failed", "trusted"), (1,))
-    memory = Memory(constants, arrays, integers, kernels, compiled=compiled)
+    memory = Memory(PlantMemory, constants, kernels, compiled=compiled)
     _fill(memory, system)
     return memory
 
 
-def _fill(memory: Memory, system: JointSystem) -> None:
+def _fill(memory: Memory[PlantMemory], system: JointSystem) -> None:
     def put(**values: Any) -> None:
         for name, value in values.items():
             memory[name][...] = value

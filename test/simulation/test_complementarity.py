@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.simulation.effects.complementarity import (
     Complementarity,
-    complementarity_arrays,
+    ComplementarityMemory,
     solve_complementarity,
 )
 
@@ -22,7 +22,7 @@ COMPILED = "native" in rd.available_backends()
 
 @lru_cache
 def solver(n, compiled):
-    memory = Memory({"nv": n, "has_loops": False}, *complementarity_arrays(n), {}, compiled=compiled)
+    memory = Memory(ComplementarityMemory, {"nv": n, "has_loops": False, "rows": 0}, compiled=compiled)
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
     return Complementarity(memory, routines["solve_complementarity"])
 

@@ -1,6 +1,7 @@
-"""Functions with loops and branches, on a memory of named arrays: compiled where there is a compiler, else run as written.
+"""Functions with loops and branches, on declared memory: compiled where there is a compiler, else run as written.
 
-See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source` for the subset of Python in which they are written.
+See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source` for the subset of Python in which they are
+written, and :mod:`~robot_dynamics_ros.dynamics.engine.declared` for the declarations.
 """
 
 from __future__ import annotations
@@ -8,23 +9,55 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen.routine_source import Kernel, MemoryLayout, Slot, routine_module
+from robot_dynamics_ros.dynamics.engine.codegen.routine_source import CallSlot, MemoryLayout, Slot, routine_module
+from robot_dynamics_ros.dynamics.engine.declared import (
+    Constant,
+    Declared,
+    Integers,
+    Kernel,
+    Kernels,
+    Matrix,
+    Vector,
+    annotation_name,
+    constant,
+    fields,
+    integers,
+    kernel,
+    kernels,
+    numbers,
+    row,
+    shape_of,
+)
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Integers", "InterpretedRoutines", "Matrix", "Memory", "Routines", "Vector", "entry_of", "make_routines"]
-
-Vector: TypeAlias = Any
-Matrix: TypeAlias = Any
-Integers: TypeAlias = Any
-"""Parameters of routines: arrays of doubles in one and two dimensions, and of integers."""
+__all__ = [
+    "Constant",
+    "Declared",
+    "Integers",
+    "InterpretedRoutines",
+    "Kernel",
+    "Kernels",
+    "Matrix",
+    "Memory",
+    "Routines",
+    "Vector",
+    "constant",
+    "entry_of",
+    "integers",
+    "kernel",
+    "kernels",
+    "make_routines",
+    "numbers",
+    "row",
+]
 
 
 class Callee(Protocol):
@@ -34,83 +67,100 @@ class Callee(Protocol):
         """Its address, and arrays to hand on after its arguments."""
 
 
+Function: TypeAlias = Evaluator | Callee | Callable[..., object]
+"""What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs first, where nothing is compiled."""
+D = TypeVar("D", bound=Declared)
 _ALIGNMENT = 8  # numbers: 64 bytes
 _LONG = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
 _lock = threading.Lock()
 
 
-class Memory:
-    """Named arrays in one block, constants, and the kernels of one robot that routines call.
+class Memory(Generic[D]):
+    """What a class declares, in one block: arrays, constants, and the kernels that routines call.
 
     Attributes:
         block: (size,) all of it.
         python: the same as the routines see it when Python runs them.
+        layout: where the block has what.
+        declared: the class.
 
     Args:
-        constants: numbers that compiled routines have built in.
-        arrays: name → shape of an array of doubles; zero at first.
-        integers: name → shape of an array of integers; zero at first.
-        kernels: name → function of a robot, called with its inputs and outputs; or several, of which the first argument
-            of a call chooses one; or ``None`` for one that :meth:`exchange` will give.
+        declared: names, shapes, units and meaning.
+        constants: name → value of each constant that the class declares.
+        kernels: name → function of a robot, called with its inputs and outputs; or several, of which the first argument of a call
+            chooses one.  Those that are left out, or ``None``, are given by :meth:`exchange` before they are called.
         compiled: whether compiled code will use it; needs kernels of a compiling backend.
+
+    Raises:
+        TypeError: a constant or a kernel that the class does not declare, or a constant without value.
     """
 
     def __init__(
         self,
-        constants: Mapping[str, int | float | bool],
-        arrays: Mapping[str, tuple[int, ...]],
-        integers: Mapping[str, tuple[int, ...]],
-        kernels: Mapping[str, Evaluator | Sequence[Evaluator] | None],
+        declared: type[D],
+        constants: Mapping[str, Constant],
+        kernels: Mapping[str, Function | Sequence[Evaluator] | None] | None = None,
         *,
         compiled: bool,
     ) -> None:
+        self.declared, self._compiled = declared, compiled
+        declarations = fields(declared)
+        kernels = dict(kernels or {})
+        _check_names(declared, constants, kernels)
         slots: dict[str, Slot] = {}
-        called: dict[str, Kernel] = {}
+        called: dict[str, CallSlot] = {}
         self._kept: list[Any] = [kernels]
         pointers: list[int] = []
-        if compiled:
-            for name, given in kernels.items():
-                several = isinstance(given, Sequence)
-                callees = [_callee(x) for x in (given if isinstance(given, Sequence) else [given])]
+        for name, field in declarations.items() if compiled else ():
+            if field.kind in ("kernel", "kernels"):
+                function = kernels.get(name)
+                several = field.kind == "kernels"
+                callees = [_callee(x) for x in (function if isinstance(function, Sequence) else [function])]
                 wide = max((len(further) for _, further in callees), default=0)
-                called[name] = Kernel(len(pointers), wide, len(callees) if several else -1)
+                called[name] = CallSlot(len(pointers), wide, len(callees) if several else -1)
                 for address, further in callees:
                     room = [0] * (wide - len(further))
                     pointers += [address, *(x.ctypes.data for x in further), *room]
                 self._kept.append(callees)
         at = -(-len(pointers) // _ALIGNMENT) * _ALIGNMENT
-        for shapes, whole in ((arrays, False), (integers, True)):
-            for name, shape in shapes.items():
-                slots[name] = Slot(at, shape, whole)
-                at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
+        for kind in ("numbers", "integers"):
+            for name, field in declarations.items():
+                if field.kind == kind:
+                    slots[name] = Slot(at, shape_of(field, constants), kind == "integers")
+                    at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
         self.layout = MemoryLayout(tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
         self.block: Array = _aligned(at)
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
+        self.python = declared()
+        interpreted = {name: _interpreted(function) for name, function in kernels.items() if function is not None}
         views = {name: array.data for name, array in self._arrays.items()}
-        interpreted = {name: _interpreted(given) for name, given in kernels.items() if given is not None}
-        self.python = SimpleNamespace(**dict(constants), **views, **interpreted)
+        for name, value in (*constants.items(), *views.items(), *interpreted.items()):
+            setattr(self.python, name, value)
         self._exchanged: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Array:
         """The array of that name: a view."""
         return self._arrays[name]
 
-    def exchange(self, name: str, given: Evaluator | Callee) -> bool:
-        """Have compiled routines call another function under this name from now on; its arguments must be the same.
+    def exchange(self, name: str, function: Function) -> bool:
+        """Have routines call another function under this name from now on; its arguments must be the same.
 
         Returns:
             False, and nothing is changed, where there is no room for what this one needs besides its arguments.
         """
-        kernel = dict(self.layout.kernels)[name]
-        address, further = callee = _callee(given)
-        if len(further) > kernel.further:
+        if not self._compiled:
+            setattr(self.python, name, _interpreted(function))
+            return True
+        slot = dict(self.layout.kernels)[name]
+        address, further = callee = _callee(function)
+        if len(further) > slot.further:
             return False
-        words = self.block[kernel.offset : kernel.offset + kernel.further + 1].view(np.uint64)
+        words = self.block[slot.offset : slot.offset + slot.further + 1].view(np.uint64)
         words[0] = address
         words[1 : 1 + len(further)] = [x.ctypes.data for x in further]
-        self._exchanged[name] = (given, callee)
+        self._exchanged[name] = (function, callee)
         return True
 
     def _view(self, slot: Slot) -> Array:
@@ -118,10 +168,22 @@ class Memory:
         return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)  # type: ignore[return-value]
 
 
-def _callee(given: Evaluator | Callee | None) -> tuple[int, list[np.ndarray]]:
-    if given is None:
+def _check_names(declared: type[Declared], constants: Mapping[str, Constant], kernels: Mapping[str, object]) -> None:
+    declarations = fields(declared)
+    needed = {name for name, field in declarations.items() if field.kind == "constant"}
+    callable_ = {name for name, field in declarations.items() if field.kind in ("kernel", "kernels")}
+    for words, names in (
+        ("has no value for", needed - set(constants)),
+        ("does not declare", (set(constants) - needed) | (set(kernels) - callable_)),
+    ):
+        if names:
+            raise TypeError(f"{declared.__name__} {words} {', '.join(sorted(names))}")
+
+
+def _callee(function: Function | None) -> tuple[int, list[np.ndarray]]:
+    if function is None:
         return 0, []
-    return given.engine.callee() if isinstance(given, Evaluator) else given.callee()  # type: ignore[attr-defined]
+    return function.engine.callee() if isinstance(function, Evaluator) else function.callee()  # type: ignore
 
 
 def _aligned(size: int) -> Array:
@@ -130,16 +192,22 @@ def _aligned(size: int) -> Array:
     return room[start : start + size]
 
 
-def _interpreted(given: Evaluator | Sequence[Evaluator]) -> Callable[..., None]:
-    if not isinstance(given, Evaluator):
-        several = [_interpreted(evaluator) for evaluator in given]
+def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None]:
+    if isinstance(function, Sequence):
+        several = [_interpreted(evaluator) for evaluator in function]
         return lambda k, *views: several[k](*views)
-    evaluator = given
-    count = len(evaluator.signature.inputs)
+    if isinstance(function, Evaluator):
+        single, count = function.engine.single, len(function.signature.inputs)
+
+        def evaluate(*views: memoryview) -> None:
+            arrays = [np.asarray(x) for x in views]
+            single(arrays[:count], arrays[count:])
+
+        return evaluate
+    plain: Any = function
 
     def call(*views: memoryview) -> None:
-        arrays = [np.asarray(x) for x in views]
-        evaluator.engine.single(arrays[:count], arrays[count:])
+        plain(*(np.asarray(x) for x in views))
 
     return call
 
@@ -188,9 +256,9 @@ class Routines:
         """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
 
     def _bound(self, function: Callable[..., Any], prototype: Any = ctypes.CFUNCTYPE) -> Any:
-        words = function.__annotations__
-        kinds = [_C_TYPES[words[name]] for name in list(words)[1:] if name != "return"]
-        returns = _C_TYPES.get(function.__annotations__.get("return", "None"))
+        words = {name: annotation_name(x) for name, x in inspect.get_annotations(function).items()}
+        returns = _C_TYPES.get(words.pop("return", "None"))
+        kinds = [_C_TYPES[word] for word in list(words.values())[1:]]
         return prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
 
     def held(self, name: str) -> Any:
@@ -201,7 +269,7 @@ class Routines:
     def __getitem__(self, name: str) -> Any:
         function = self._functions[name]
 
-        def run(memory: Memory, *arguments: Any) -> Any:
+        def run(memory: Memory[Any], *arguments: Any) -> Any:
             handed = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
             return function(memory.block.ctypes.data, *handed)
 
@@ -218,7 +286,7 @@ class InterpretedRoutines:
     def __getitem__(self, name: str) -> Any:
         function = self._functions[name]
 
-        def run(memory: Memory, *arguments: Any) -> Any:
+        def run(memory: Memory[Any], *arguments: Any) -> Any:
             return function(memory.python, *(x.data if isinstance(x, np.ndarray) else x for x in arguments))
 
         return run
@@ -239,7 +307,7 @@ def _unusual(*_: Any) -> None:
     """Whom compiled entries ask when an argument is not a plain array: the caller handles it."""
 
 
-def entry_of(routines: Routines | InterpretedRoutines, memory: Memory, name: str, vector: Array) -> Any:
+def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Any], name: str, vector: Array) -> Any:
     """``entry(vector, memory.block)`` for the routine of that name, as fast as this Python allows.
 
     Runs it once: where there is no compiler, or Python's objects are laid out otherwise, the routine is called the long way.
@@ -251,7 +319,7 @@ def entry_of(routines: Routines | InterpretedRoutines, memory: Memory, name: str
 
 
 def make_routines(
-    memory: Memory,
+    memory: Memory[Any],
     functions: tuple[Callable[..., Any], ...],
     *,
     compiled: bool,

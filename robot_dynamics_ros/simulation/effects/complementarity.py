@@ -19,17 +19,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, sqrt
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Matrix,
+    Memory,
+    Vector,
+    constant,
+    integers,
+    numbers,
+)
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
 __all__ = [
     "Complementarity",
-    "complementarity_arrays",
+    "ComplementarityMemory",
     "factor_loops",
     "factor_mass",
     "solve_complementarity",
@@ -42,7 +51,47 @@ __all__ = [
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 
 
-def factor_mass(p: Any) -> int:
+class ComplementarityMemory(Declared):
+    """The problem and its solution, for a robot that may have closed loops."""
+
+    nv: int
+    has_loops: bool = constant(bool, "whether closed loops bind the joints")
+    rows: int = constant(int, "rows of the constraints of closed loops")
+    M: Matrix = numbers("nv", "nv", meaning="mass matrix, with what is implicit in the step")
+    U: Matrix = numbers("nv", "nv", meaning="its factor")
+    pivot: Vector = numbers("nv", meaning="inverse of the factor's diagonal")
+    f: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all that is known")
+    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity")
+    target: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at which a held row is held")
+    lo: Vector = numbers("nv", unit="N m s or N s", meaning="least impulse of friction and stop")
+    hi: Vector = numbers("nv", unit="N m s or N s", meaning="largest impulse of friction and stop")
+    u: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity")
+    x: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of friction and stop")
+    work: Vector = numbers("nv", meaning="right-hand side for the rows that move")
+    side: Integers = integers("nv", meaning="side of each row: LOW, HELD, HIGH or FREE")
+    wrong: Integers = integers("nv", meaning="side that a row should be on, FREE where it is right")
+    part: Integers = integers("nv", meaning="numbers of the rows that move")
+    whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
+    loop_K: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="constraint rows, those of stops after them")
+    loop_Y: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="inverse mass matrix times the rows, transposed")
+    loop_A: Matrix = numbers(
+        "rows + nv if rows else 0", "rows + nv if rows else 0", meaning="its product with the rows"
+    )
+    loop_W: Matrix = numbers("nv if rows else 0", "nv", meaning="velocities per impulse at each joint")
+    loop_x: Vector = numbers("rows + nv if rows else 0", meaning="right-hand side of the rows")
+    loop_row: Vector = numbers("nv if rows else 0", meaning="one row")
+    loop_free: Vector = numbers(
+        "nv if rows else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
+    )
+    loop_order: Integers = integers("rows + nv if rows else 0", meaning="order of the pivots")
+    loop_rank: Integers = integers(1, meaning="rank of the rows")
+    loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
+
+
+M = TypeVar("M", bound=ComplementarityMemory)
+
+
+def factor_mass(p: ComplementarityMemory) -> int:
     """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not positive definite."""
     p.whole[0] = 1
     for i in range(p.nv):
@@ -51,12 +100,12 @@ def factor_mass(p: Any) -> int:
     return _eliminate(p, p.nv)
 
 
-def solve_mass(p: Any, b: Vector) -> None:
+def solve_mass(p: ComplementarityMemory, b: Vector) -> None:
     """M⁻¹ b in place of ``b``, (nv,)."""
     _substitute(p, p.nv, b)
 
 
-def _factor_part(p: Any, n: int) -> int:
+def _factor_part(p: ComplementarityMemory, n: int) -> int:
     """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
     p.whole[0] = 0
     for i in range(n):
@@ -66,7 +115,7 @@ def _factor_part(p: Any, n: int) -> int:
     return _eliminate(p, n)
 
 
-def _eliminate(p: Any, n: int) -> int:
+def _eliminate(p: ComplementarityMemory, n: int) -> int:
     """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``."""
     for k in range(n):
         if not p.U[k, k] > 0.0:
@@ -79,7 +128,7 @@ def _eliminate(p: Any, n: int) -> int:
     return 1
 
 
-def _substitute(p: Any, n: int, b: Vector) -> None:
+def _substitute(p: ComplementarityMemory, n: int, b: Vector) -> None:
     for k in range(n):
         ratio = b[k] * p.pivot[k]
         for i in range(k + 1, n):
@@ -91,7 +140,7 @@ def _substitute(p: Any, n: int, b: Vector) -> None:
         b[k] = rest * p.pivot[k]
 
 
-def factor_loops(p: Any, n: int, least: float) -> None:
+def factor_loops(p: ComplementarityMemory, n: int, least: float) -> None:
     """L Lᵀ of the first ``n`` rows of ``p.loop_A``, the largest pivots first, down to ``least`` of the largest.
 
     L takes the place of A: row and column ``p.loop_order[k]`` are its k-th.
@@ -123,7 +172,7 @@ def factor_loops(p: Any, n: int, least: float) -> None:
                 p.loop_A[s, p.loop_order[j]] -= p.loop_A[s, r] * p.loop_A[p.loop_order[j], r]
 
 
-def solve_loops(p: Any, n: int) -> None:
+def solve_loops(p: ComplementarityMemory, n: int) -> None:
     """A⁺ ``p.loop_x`` in its place: of rows that depend on others, zero."""
     for k in range(p.loop_rank[0], n):
         p.loop_x[p.loop_order[k]] = 0.0
@@ -141,7 +190,7 @@ def solve_loops(p: Any, n: int) -> None:
         p.loop_x[r] = rest / p.loop_A[r, r]
 
 
-def _mobility(p: Any) -> None:
+def _mobility(p: ComplementarityMemory) -> None:
     """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse at each joint of a robot with loops."""
     p.loop_ready[0] = 1
     for i in range(p.nv):
@@ -159,7 +208,7 @@ def _mobility(p: Any) -> None:
             p.loop_W[i, j] = total
 
 
-def _velocities_with_loops(p: Any) -> int:
+def _velocities_with_loops(p: ComplementarityMemory) -> int:
     """The same as :func:`_velocities` for a robot with loops, which moves by ``p.loop_free`` if no row acts.
 
     Rows that hold each other through the loops share what they bear: a small ridge picks that one of all solutions.
@@ -207,7 +256,7 @@ def _velocities_with_loops(p: Any) -> int:
     return 1
 
 
-def _velocities(p: Any) -> int:
+def _velocities(p: ComplementarityMemory) -> int:
     """``p.u`` for the present sides, and ``p.x`` where it is given by them."""
     if p.has_loops:
         return _velocities_with_loops(p)
@@ -245,7 +294,7 @@ def _velocities(p: Any) -> int:
     return 1
 
 
-def _wrong_rows(p: Any) -> int:
+def _wrong_rows(p: ComplementarityMemory) -> int:
     """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
     scale = 1.0
     slack = 1e-13
@@ -276,7 +325,7 @@ def _wrong_rows(p: Any) -> int:
     return count
 
 
-def solve_complementarity(p: Any) -> int:
+def solve_complementarity(p: ComplementarityMemory) -> int:
     """Solve it; 0 if that is not possible, because M is not positive definite.
 
     Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD, HIGH, or FREE in rows that nothing
@@ -311,22 +360,15 @@ def solve_complementarity(p: Any) -> int:
     return 0
 
 
-def complementarity_arrays(nv: int) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    """The arrays of doubles, and those of integers, that the routines here need in the memory."""
-    vectors = ("pivot", "f", "v", "target", "lo", "hi", "u", "x", "work")
-    integers: dict[str, tuple[int, ...]] = {name: (nv,) for name in ("side", "wrong", "part")}
-    return {"M": (nv, nv), "U": (nv, nv), **{name: (nv,) for name in vectors}}, {**integers, "whole": (1,)}
-
-
-class Complementarity:
+class Complementarity(Generic[M]):
     """The problem on its own.
 
     Args:
-        memory: has :func:`complementarity_arrays`.
+        memory: of a robot.
         solve: runs :func:`solve_complementarity` on it.
     """
 
-    def __init__(self, memory: Memory, solve: Callable[[Memory], int]) -> None:
+    def __init__(self, memory: Memory[M], solve: Callable[[Memory[M]], int]) -> None:
         self.memory, self._solve = memory, solve
 
     def solve(

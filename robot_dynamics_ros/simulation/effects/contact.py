@@ -14,18 +14,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import pow as power
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.routines import Vector
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Kernels, Matrix, Vector, constant, kernels, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 
-__all__ = ["GroundContact"]
+__all__ = [
+    "ContactMemory",
+    "GroundContact",
+    "add_contact_efforts",
+    "contact_force",
+    "linearize_contacts",
+    "place_contacts",
+]
 
 
-def place_contacts(p: Any, q: Vector) -> None:
+class ContactMemory(Declared):
+    """Spheres on planes."""
+
+    nv: int
+    contacts: int = constant(int, "number of contacts")
+    contact_offset: Matrix = numbers("contacts", 3, unit="m", meaning="centre of the sphere in the link's frame")
+    contact_plane: Matrix = numbers("contacts", 3, unit="m", meaning="a point of the ground")
+    contact_normal: Matrix = numbers("contacts", 3, meaning="direction out of the ground")
+    contact_radius: Vector = numbers("contacts", unit="m", meaning="radius of the sphere")
+    contact_stiffness: Vector = numbers("contacts", unit="N/m^e", meaning="stiffness")
+    contact_exponent: Vector = numbers("contacts", meaning="exponent e of the penetration")
+    contact_dissipation: Vector = numbers("contacts", unit="s/m", meaning="dissipation")
+    contact_friction: Vector = numbers("contacts", meaning="coefficient of friction")
+    contact_slip_velocity: Vector = numbers("contacts", unit="m/s", meaning="speed below which friction is smoothed")
+    contact_depth: Vector = numbers("contacts", unit="m", meaning="penetration")
+    contact_sliding: Vector = numbers("contacts", unit="N s/m", meaning="tangential force per slip")
+    contact_arm: Matrix = numbers("contacts", 3, unit="m", meaning="from the link's origin to the contact point")
+    contact_force: Matrix = numbers("contacts", 3, unit="N", meaning="force of the ground on the link")
+    contact_jacobian: Matrix = numbers("3 * contacts", "nv", meaning="Jacobian of the contact points")
+    contact_along: Vector = numbers("nv", unit="m", meaning="row of the Jacobian along the normal")
+    contact_slip: Vector = numbers(3, unit="m/s", meaning="velocity of a contact point along the ground")
+    K: Matrix = numbers("nv if contacts else 0", "nv", meaning="stiffness of the contacts at the joints")
+    D: Matrix = numbers("nv if contacts else 0", "nv", meaning="damping of the contacts at the joints")
+    jacobian: Matrix = numbers(6, "nv", meaning="of a link")
+    pose: Matrix = numbers(4, 4, meaning="of a link")
+    link_origin: Vector = numbers(3, unit="m", meaning="origin of the link frame, where its Jacobian is taken")
+    link_pose: Kernels = kernels("q", "out pose", meaning="pose of the link of a contact")
+    link_jacobian: Kernels = kernels("q", "point", "out jacobian", meaning="its Jacobian in world axes")
+
+
+def place_contacts(p: ContactMemory, q: Vector) -> None:
     """Penetration, arm from the link's origin, and (3, nv) Jacobian of every contact point, in world axes.  A routine."""
     for k in range(p.contacts):
         p.link_pose(k, q, p.pose)
@@ -46,7 +82,7 @@ def place_contacts(p: Any, q: Vector) -> None:
                 p.contact_jacobian[3 * k + a, i] = p.jacobian[3 + a, i] + across
 
 
-def contact_force(p: Any, k: int, v: Vector) -> float:
+def contact_force(p: ContactMemory, k: int, v: Vector) -> float:
     """Normal force of contact ``k`` that is in the ground, N; its force in world axes goes to ``p.contact_force``.  A routine.
 
     μ f_n / √(|v_t|² + v_r²), by which the tangential force follows the slip, goes to ``p.contact_sliding``.
@@ -71,7 +107,7 @@ def contact_force(p: Any, k: int, v: Vector) -> float:
     return normal
 
 
-def add_contact_efforts(p: Any, v: Vector, tau: Vector) -> None:
+def add_contact_efforts(p: ContactMemory, v: Vector, tau: Vector) -> None:
     """Add Jᵀ f of all contacts, where :func:`place_contacts` found them, to ``tau``.  A routine."""
     for k in range(p.contacts):
         if p.contact_depth[k] > 0.0 and contact_force(p, k, v) > 0.0:
@@ -80,7 +116,7 @@ def add_contact_efforts(p: Any, v: Vector, tau: Vector) -> None:
                     tau[i] += p.contact_jacobian[3 * k + a, i] * p.contact_force[k, a]
 
 
-def linearize_contacts(p: Any, v: Vector) -> None:
+def linearize_contacts(p: ContactMemory, v: Vector) -> None:
     """−∂τ/∂q and −∂τ/∂v of all contacts, their stiff parts, in ``p.K`` and ``p.D``.  A routine."""
     for i in range(p.nv):
         for j in range(p.nv):

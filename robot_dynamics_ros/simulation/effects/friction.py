@@ -14,21 +14,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
 from math import pow as power
-from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, integers, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["FrictionTable", "JointFriction", "dry_friction", "friction_table"]
+__all__ = ["FrictionMemory", "FrictionTable", "JointFriction", "dry_friction", "friction_table"]
+
+
+class FrictionMemory(Declared):
+    """Friction of the joints."""
+
+    nv: int
+    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction d")
+    coulomb: Vector = numbers("nv", unit="N m or N", meaning="Coulomb friction F_c")
+    rise: Vector = numbers("nv", unit="N m or N", meaning="static friction above Coulomb's, F_s − F_c")
+    stribeck_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve")
+    stribeck_exponent: Vector = numbers(1, meaning="exponent δ of the Stribeck curve")
+    dry: Integers = integers("nv", meaning="1 where the joint has dry friction")
+
 
 Values = float | Array | Mapping[str, float]
 
 
-def dry_friction(p: Any, i: int, speed: float) -> float:
+def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
     """F(|v|) of joint ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
         return p.coulomb[i]

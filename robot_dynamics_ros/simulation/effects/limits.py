@@ -9,21 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = ["CompliantStops", "RigidStopTable", "RigidStops", "StopTable", "limited_effort", "stop_effort"]
+__all__ = [
+    "CompliantStops",
+    "LimitMemory",
+    "RigidStopTable",
+    "RigidStops",
+    "StopTable",
+    "limited_effort",
+    "stop_effort",
+]
+
+
+class LimitMemory(Declared):
+    """Limits of drives and compliant stops."""
+
+    nv: int
+    effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort of the drive")
+    velocity_limit: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="speed above which the drive does not accelerate"
+    )
+    limit_lower: Vector = numbers("nv", unit="rad or m", meaning="position below which the drive does not push further")
+    limit_upper: Vector = numbers("nv", unit="rad or m", meaning="position above which the drive does not push further")
+    stop_lower: Vector = numbers("nv", unit="rad or m", meaning="compliant stop below")
+    stop_upper: Vector = numbers("nv", unit="rad or m", meaning="compliant stop above")
+    stop_stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness of the stops")
+    stop_damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping of the stops")
+
 
 Values = float | Array | Mapping[str, float]
 
 
-def limited_effort(p: Any, i: int, effort: float, position: float, speed: float) -> float:
+def limited_effort(p: LimitMemory, i: int, effort: float, position: float, speed: float) -> float:
     """The commanded effort of joint ``i`` that ros2_control's limiter lets through at a position and speed.  A routine."""
     low = -p.effort_limit[i]
     high = p.effort_limit[i]
@@ -34,7 +59,7 @@ def limited_effort(p: Any, i: int, effort: float, position: float, speed: float)
     return min(max(effort, low), high)
 
 
-def stop_effort(p: Any, i: int, position: float, speed: float) -> float:
+def stop_effort(p: LimitMemory, i: int, position: float, speed: float) -> float:
     """Effort of the compliant stops of joint ``i``.  A routine."""
     below = p.stop_lower[i] - position
     above = position - p.stop_upper[i]

@@ -11,22 +11,41 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 
 from __future__ import annotations
 
-from typing import Any
+from robot_dynamics_ros.dynamics.engine.routines import Integers, Kernel, Matrix, Vector, integers, kernel, numbers
+from robot_dynamics_ros.simulation.effects.complementarity import (
+    ComplementarityMemory,
+    factor_loops,
+    solve_loops,
+    solve_mass,
+)
 
-from robot_dynamics_ros.dynamics.engine.routines import Vector
-from robot_dynamics_ros.simulation.effects.complementarity import factor_loops, solve_loops, solve_mass
-
-__all__ = ["allow", "bind", "bind_with_stops", "loop_arrays", "take_off"]
+__all__ = ["LoopMemory", "allow", "bind", "bind_with_stops", "take_off"]
 
 
-def bind(p: Any, q: Vector) -> int:
+class LoopMemory(ComplementarityMemory):
+    """What closed loops need besides; empty without constraints."""
+
+    closing: Matrix = numbers("rows", "nv", meaning="K, rows of the constraints")
+    loop_gap: Vector = numbers("rows", unit="m or rad", meaning="φ, what the loops are open")
+    loop_rate: Vector = numbers("rows", meaning="rate of K times the velocity")
+    resting: Vector = numbers(
+        "nv if rows else 0", unit="N m or N", meaning="mean effort of friction and stops in the step"
+    )
+    limit: Integers = integers("nv", meaning="−1 or 1 where the lower or upper stop acts")
+    q_of_v: Integers = integers("nv", meaning="number of the joint's position in q; −1 for a floating joint")
+    lower: Vector = numbers("nv", unit="rad or m", meaning="rigid stop below")
+    upper: Vector = numbers("nv", unit="rad or m", meaning="rigid stop above")
+    constraint_terms: Kernel = kernel("q", "v", "out gap", "out K", "out rate")
+
+
+def bind(p: LoopMemory, q: Vector) -> int:
     """Y and the factors of A at ``q``; the number of rows.  φ is left in ``p.loop_x``."""
     _take_rows(p, q)
     _factor(p, p.rows)
     return p.rows
 
 
-def bind_with_stops(p: Any, q: Vector) -> int:
+def bind_with_stops(p: LoopMemory, q: Vector) -> int:
     """The same, each stop that a joint rests on being one more row."""
     _take_rows(p, q)
     n = p.rows
@@ -44,7 +63,7 @@ def bind_with_stops(p: Any, q: Vector) -> int:
     return n
 
 
-def _take_rows(p: Any, q: Vector) -> None:
+def _take_rows(p: LoopMemory, q: Vector) -> None:
     p.constraint_terms(q, p.v, p.loop_gap, p.closing, p.loop_rate)
     for r in range(p.rows):
         p.loop_x[r] = p.loop_gap[r]
@@ -52,7 +71,7 @@ def _take_rows(p: Any, q: Vector) -> None:
             p.loop_K[r, i] = p.closing[r, i]
 
 
-def _factor(p: Any, n: int) -> None:
+def _factor(p: LoopMemory, n: int) -> None:
     for r in range(n):
         for i in range(p.nv):
             p.loop_row[i] = p.loop_K[r, i]
@@ -69,7 +88,7 @@ def _factor(p: Any, n: int) -> None:
     factor_loops(p, n, 1e-10)
 
 
-def take_off(p: Any, n: int, out: Vector) -> None:
+def take_off(p: LoopMemory, n: int, out: Vector) -> None:
     """Y A⁺ ``p.loop_x`` taken off ``out``, (nv,)."""
     solve_loops(p, n)
     for r in range(n):
@@ -78,7 +97,7 @@ def take_off(p: Any, n: int, out: Vector) -> None:
             out[i] -= p.loop_Y[r, i] * x
 
 
-def allow(p: Any, n: int, v: Vector) -> None:
+def allow(p: LoopMemory, n: int, v: Vector) -> None:
     """P v in place of ``v``."""
     for r in range(n):
         total = 0.0
@@ -86,12 +105,3 @@ def allow(p: Any, n: int, v: Vector) -> None:
             total += p.loop_K[r, i] * v[i]
         p.loop_x[r] = total
     take_off(p, n, v)
-
-
-def loop_arrays(nv: int, rows: int) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    """The arrays of doubles, and those of integers, that loops need in the memory; empty ones without constraints."""
-    n, most = (nv, rows + nv) if rows else (0, 0)
-    arrays: dict[str, tuple[int, ...]] = {"closing": (rows, n), "loop_K": (most, n), "loop_Y": (most, n)}
-    arrays |= {"loop_A": (most, most), "loop_W": (n, n), "loop_x": (most,), "loop_gap": (rows,), "loop_rate": (rows,)}
-    arrays |= dict.fromkeys(("loop_row", "loop_free", "resting"), (n,))
-    return arrays, {"loop_order": (most,), "loop_rank": (1,), "loop_ready": (1,)}

@@ -6,12 +6,29 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 from __future__ import annotations
 
 from math import exp, expm1
-from typing import Any
 
-__all__ = ["motor_current", "motor_rate", "motor_step"]
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, constant, integers, numbers
+
+__all__ = ["MotorMemory", "motor_current", "motor_rate", "motor_step"]
 
 
-def motor_current(p: Any, m: int, voltage: float, speed: float, current: float) -> float:
+class MotorMemory(Declared):
+    """Direct-current motors."""
+
+    motors: int = constant(int, "number of motors")
+    motor_index: Integers = integers("motors", meaning="the motor's joint")
+    motor_R: Vector = numbers("motors", unit="Ω", meaning="resistance")
+    motor_L: Vector = numbers("motors", unit="H", meaning="inductance")
+    motor_kt: Vector = numbers("motors", unit="N m/A or N/A", meaning="effort at the joint per current")
+    motor_ke: Vector = numbers("motors", unit="V s/rad or V s/m", meaning="back-EMF per joint velocity")
+    max_voltage: Vector = numbers("motors", unit="V", meaning="largest voltage of the drive")
+    max_current: Vector = numbers("motors", unit="A", meaning="largest current of the drive")
+    new_current: Vector = numbers("motors", unit="A", meaning="current after the step, or its rate in A/s")
+    mean_current: Vector = numbers("motors", unit="A", meaning="mean current in the step")
+    motor_damping: Vector = numbers("motors", unit="N m s/rad or N s/m", meaning="damping by the back-EMF")
+
+
+def motor_current(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
     """Current of motor ``m`` now, A: its state, or (V − k_e N q̇)/R without inductance; within the drive's limit."""
     now = current
     if p.motor_L[m] == 0.0:
@@ -19,7 +36,7 @@ def motor_current(p: Any, m: int, voltage: float, speed: float, current: float) 
     return min(max(now, -p.max_current[m]), p.max_current[m])
 
 
-def motor_rate(p: Any, m: int, voltage: float, speed: float, current: float) -> float:
+def motor_rate(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
     """di/dt, A/s; zero where the drive holds the current at its limit, and without inductance."""
     if p.motor_L[m] == 0.0:
         return 0.0
@@ -29,7 +46,7 @@ def motor_rate(p: Any, m: int, voltage: float, speed: float, current: float) -> 
     return rate
 
 
-def motor_step(p: Any, m: int, voltage: float, speed: float, current: float, h: float) -> None:
+def motor_step(p: MotorMemory, m: int, voltage: float, speed: float, current: float, h: float) -> None:
     """Exact step of the electrical equation at constant speed.
 
     Leaves the new current, the mean current over the step, and −d(mean torque)/d(speed), the damping by the back-EMF,

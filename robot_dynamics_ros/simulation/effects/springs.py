@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
 
-__all__ = ["JointPD", "SpringTable", "spring_effort"]
+__all__ = ["JointPD", "SpringMemory", "SpringTable", "spring_effort"]
+
+
+class SpringMemory(Declared):
+    """Springs and dampers at the joints."""
+
+    nv: int
+    spring_p: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness")
+    spring_d: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping")
+    spring_rest: Vector = numbers("nv", unit="rad or m", meaning="position where the spring is relaxed")
+    spring_rate: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity without damping")
+    spring_constant: Vector = numbers("nv", unit="N m or N", meaning="constant effort")
+
 
 Values = float | Array | Mapping[str, float]
 
 
-def spring_effort(p: Any, i: int, position: float, speed: float) -> float:
+def spring_effort(p: SpringMemory, i: int, position: float, speed: float) -> float:
     """P (u_o − q) + D (v_o − q̇) + u_f of joint ``i``.  A routine."""
     pull = p.spring_p[i] * (p.spring_rest[i] - position) + p.spring_d[i] * (p.spring_rate[i] - speed)
     return pull + p.spring_constant[i]

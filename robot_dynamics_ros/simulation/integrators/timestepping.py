@@ -18,43 +18,109 @@ between events, without energy drift, and of order one at events.  (Stewart and 
 Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
 ch. 10.)
 
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
-:func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; they work on :class:`PlantMemory`.
 """
 
 from __future__ import annotations
 
 from math import cos, inf, sin, sqrt
-from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.routines import Vector
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Integers,
+    Kernel,
+    Matrix,
+    Vector,
+    constant,
+    integers,
+    kernel,
+    numbers,
+)
 from robot_dynamics_ros.simulation.effects.complementarity import (
     factor_mass,
     solve_complementarity,
     solve_mass,
 )
 from robot_dynamics_ros.simulation.effects.contact import (
+    ContactMemory,
     add_contact_efforts,
     contact_force,
     linearize_contacts,
     place_contacts,
 )
-from robot_dynamics_ros.simulation.effects.friction import dry_friction
-from robot_dynamics_ros.simulation.effects.limits import limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.loops import allow, bind, bind_with_stops, take_off
-from robot_dynamics_ros.simulation.effects.motors import motor_current, motor_rate, motor_step
-from robot_dynamics_ros.simulation.effects.springs import spring_effort
+from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
+from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
+from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, bind_with_stops, take_off
+from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
+from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 
-__all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL"]
+__all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL", "PlantMemory"]
 
 # what became of a step
 DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
 
 
+class PlantMemory(LoopMemory, ContactMemory, LimitMemory, SpringMemory, FrictionMemory, MotorMemory):
+    """State of time stepping, parameters of all that acts on the robot, and working space."""
+
+    nq: int
+    floating: int = constant(int, "number of floating joints")
+    bodies: int = constant(int, "number of bodies")
+    midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
+    limiter: bool = constant(bool, "whether drives limit commands")
+    has_motors: bool
+    has_contacts: bool
+    has_floating: bool
+    has_springs: bool
+    has_compliant_stops: bool
+    has_rigid_stops: bool
+    q: Vector = numbers("nq", unit="rad or m", meaning="position")
+    q1: Vector = numbers("nq", unit="rad or m", meaning="position after the step")
+    q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
+    at: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
+    q_back: Vector = numbers("nq", unit="rad or m", meaning="position brought back to the loops")
+    command: Vector = numbers("nv", unit="N m, N or V", meaning="command of this control period")
+    held: Vector = numbers("nv", unit="N m, N or V", meaning="what the drives let through of it")
+    tau: Vector = numbers("nv", unit="N m or N", meaning="effort of the motors")
+    user: Vector = numbers("nv", unit="N m or N", meaning="effort of the user's function")
+    slip: Vector = numbers("nv", meaning="sliding direction, −1, 0 or 1")
+    tolerance: Vector = numbers("nv", unit="rad or m", meaning="distance below which a joint touches its stop")
+    restitution: Vector = numbers("nv", meaning="speed after a rebound divided by that before")
+    rest_velocity: Vector = numbers(1, unit="rad/s or m/s", meaning="speed below which nothing rebounds")
+    v1: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity after the step")
+    v0: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of the control period")
+    previous: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity in the step before")
+    previous0: Vector = numbers("nv", unit="rad/s or m/s", meaning="the same at the start of the control period")
+    position: Vector = numbers("nv", unit="rad or m", meaning="position of each joint where forces are evaluated")
+    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step")
+    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness that is implicit in the step")
+    stiff: Vector = numbers("nv", meaning="1 where the stiffness is taken fully implicitly")
+    middle: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity in the middle of the step")
+    effort: Vector = numbers("nv", unit="N m or N", meaning="all smooth efforts less the bias")
+    bias: Vector = numbers("nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces")
+    bound: Vector = numbers("nv", unit="N m s or N s", meaning="largest impulse of dry friction")
+    z: Vector = numbers("motors", unit="A", meaning="motor currents")
+    z1: Vector = numbers("motors", unit="A", meaning="motor currents after the step")
+    z0: Vector = numbers("motors", unit="A", meaning="motor currents at the start of the control period")
+    external: Matrix = numbers("bodies", 6, meaning="external moment and force on each body, in its axes")
+    flight: Vector = numbers(3, meaning="a vector that is rotated")
+    h: Vector = numbers(1, unit="s", meaning="length of a step")
+    max_speed: Vector = numbers(1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged")
+    floating_q: Integers = integers("floating", meaning="where a floating joint's position begins in q")
+    floating_v: Integers = integers("floating", meaning="where its velocity begins in v")
+    alternating: Integers = integers(2, meaning="steps in a row that took back the one before; at the period's start")
+    status: Integers = integers(1, meaning="what became of the control period")
+    steps: Integers = integers(1, meaning="control periods done")
+    substeps: Integers = integers(1, meaning="steps in a control period")
+    failed: Integers = integers(1, meaning="number of the step that failed")
+    trusted: Integers = integers(1, meaning="1 if leaps are not looked for")
+    mass_matrix: Kernel = kernel("q", "out M")
+    bias_forces: Kernel = kernel("q", "v", "external", "out b")
+
+
 # -- one control period --------------------------------------------------------------------------------------------
 
 
-def step(p: Any, command: Vector) -> int:
+def step(p: PlantMemory, command: Vector) -> int:
     """Take a command and advance by one control period; what became of it is also left in ``p.status``."""
     p.status[0] = UNUSUAL
     for i in range(p.nv):
@@ -66,7 +132,7 @@ def step(p: Any, command: Vector) -> int:
     return advance(p)
 
 
-def run(p: Any, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
+def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
     """Many control periods; how many were done.
 
     Args:
@@ -89,7 +155,7 @@ def run(p: Any, steps: int, commands: Vector, stride: int, path: Vector, recorde
     return steps
 
 
-def hold(p: Any) -> None:
+def hold(p: PlantMemory) -> None:
     """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors give."""
     for i in range(p.nv):
         p.held[i] = p.command[i]
@@ -106,14 +172,14 @@ def hold(p: Any) -> None:
         motor_efforts(p)
 
 
-def motor_efforts(p: Any) -> None:
+def motor_efforts(p: PlantMemory) -> None:
     """``p.tau`` of the joints with motors."""
     for m in range(p.motors):
         i = p.motor_index[m]
         p.tau[i] = p.motor_kt[m] * motor_current(p, m, p.held[i], p.v[i], p.z[m])
 
 
-def advance(p: Any) -> int:
+def advance(p: PlantMemory) -> int:
     """Advance by one control period under what is held; if that fails, the state is as it was before."""
     _save(p)
     for k in range(p.substeps[0]):
@@ -133,7 +199,7 @@ def advance(p: Any) -> int:
     return DONE
 
 
-def take(p: Any) -> None:
+def take(p: PlantMemory) -> None:
     """Make the state at the end of a step the present one."""
     for i in range(p.nq):
         p.q[i] = p.q1[i]
@@ -144,7 +210,7 @@ def take(p: Any) -> None:
             p.z[m] = p.z1[m]
 
 
-def _save(p: Any) -> None:
+def _save(p: PlantMemory) -> None:
     for i in range(p.nq):
         p.q0[i] = p.q[i]
     for i in range(p.nv):
@@ -155,7 +221,7 @@ def _save(p: Any) -> None:
     p.alternating[1] = p.alternating[0]
 
 
-def _restore(p: Any) -> None:
+def _restore(p: PlantMemory) -> None:
     for i in range(p.nq):
         p.q[i] = p.q0[i]
     for i in range(p.nv):
@@ -166,7 +232,7 @@ def _restore(p: Any) -> None:
     p.alternating[0] = p.alternating[1]
 
 
-def check_progress(p: Any) -> int:
+def check_progress(p: PlantMemory) -> int:
     """Whether the step from ``p.v`` to ``p.v1`` makes sense: no speed beyond ``p.max_speed``, all finite, and no leap."""
     fastest = 0.0
     before = 0.0
@@ -204,7 +270,7 @@ def check_progress(p: Any) -> int:
 # -- one step ------------------------------------------------------------------------------------------------------
 
 
-def substep(p: Any, h: float) -> int:
+def substep(p: PlantMemory, h: float) -> int:
     """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if it cannot be resolved."""
     if prepare(p, h) == 0:
         return 0
@@ -213,7 +279,7 @@ def substep(p: Any, h: float) -> int:
     return finish(p, h)
 
 
-def prepare(p: Any, h: float) -> int:
+def prepare(p: PlantMemory, h: float) -> int:
     """``p.at``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
     if p.midpoint:
         move(p, p.q, p.v, 0.5 * h, p.at)
@@ -270,7 +336,7 @@ def prepare(p: Any, h: float) -> int:
     return factor_mass(p)
 
 
-def predict(p: Any, h: float) -> None:
+def predict(p: PlantMemory, h: float) -> None:
     """The velocity in the middle of the step, ``p.middle``."""
     smooth_efforts(p, p.v, h)
     for i in range(p.nv):
@@ -292,7 +358,7 @@ def predict(p: Any, h: float) -> None:
         allow(p, p.rows, p.middle)
 
 
-def finish(p: Any, h: float) -> int:
+def finish(p: PlantMemory, h: float) -> int:
     """The state at the end of the step; 0 if it cannot be resolved."""
     reach = h
     if p.midpoint:
@@ -344,7 +410,7 @@ def finish(p: Any, h: float) -> int:
     return 1
 
 
-def _free_motion(p: Any) -> None:
+def _free_motion(p: PlantMemory) -> None:
     """``p.loop_free``: the change of velocity with K (v + v₁) = 0, friction and stops left out."""
     for i in range(p.nv):
         p.loop_free[i] = p.f[i]
@@ -356,7 +422,7 @@ def _free_motion(p: Any) -> None:
         p.loop_free[i] -= 2.0 * p.v[i]
 
 
-def _bring_back(p: Any, h: float) -> int:
+def _bring_back(p: PlantMemory, h: float) -> int:
     """``p.q1`` and ``p.v1`` made the nearest state that loops, and the stops that joints rest on, allow.
 
     In the metric of the mass matrix at the end of the step: that in its middle makes errors more than twice as large.
@@ -387,7 +453,7 @@ def _bring_back(p: Any, h: float) -> int:
     return 1
 
 
-def smooth_efforts(p: Any, v: Vector, h: float) -> None:
+def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
     """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction and rigid stops, less the bias b(q, v).
 
     The motors' new currents are left in ``p.new_current``.
@@ -409,7 +475,7 @@ def smooth_efforts(p: Any, v: Vector, h: float) -> None:
         add_contact_efforts(p, v, p.effort)
 
 
-def resolve(p: Any, reach: float) -> int:
+def resolve(p: PlantMemory, reach: float) -> int:
     """The complementarity problem of friction and stops; 0 if it has no solution.
 
     ``p.limit`` is −1 or +1 for joints whose lower or upper stop acts.  ``reach`` is the time for which the new velocity moves
@@ -446,7 +512,7 @@ def resolve(p: Any, reach: float) -> int:
     return 1
 
 
-def _add_stop(p: Any, i: int, side: int, reach: float) -> None:
+def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     """Make joint i's friction row one of friction and stop together."""
     p.limit[i] = side
     p.side[i] = 0
@@ -484,7 +550,7 @@ def _add_stop(p: Any, i: int, side: int, reach: float) -> None:
 # -- configurations ------------------------------------------------------------------------------------------------
 
 
-def move(p: Any, q: Vector, v: Vector, h: float, out: Vector) -> None:
+def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
     """q ⊕ h v: a sum, and the exponential of rigid motions for floating joints."""
     for i in range(p.nv):
         k = p.q_of_v[i]
@@ -495,7 +561,7 @@ def move(p: Any, q: Vector, v: Vector, h: float, out: Vector) -> None:
             _move_floating(p, q, v, h, out, p.floating_q[f], p.floating_v[f])
 
 
-def _move_floating(p: Any, q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
+def _move_floating(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
     a = h * v[i]
     b = h * v[i + 1]
     c = h * v[i + 2]
@@ -544,7 +610,7 @@ def _move_floating(p: Any, q: Vector, v: Vector, h: float, out: Vector, k: int, 
     out[k + 6] = nw * scale
 
 
-def _fly(p: Any, h: float) -> None:
+def _fly(p: PlantMemory, h: float) -> None:
     """Let the origin of a floating body move in the axes of its joint frame.
 
     A body's linear velocity is given in axes that turn with it.  Stepping those components as they are would let a spinning
@@ -567,7 +633,7 @@ def _fly(p: Any, h: float) -> None:
             p.v1[i + 3 + a] = p.flight[a]
 
 
-def _rotate(p: Any, q: Vector, k: int, sense: float) -> None:
+def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
     """Rotate ``p.flight`` by the unit quaternion at ``q[k]``, or back with ``sense`` −1."""
     x = sense * q[k]
     y = sense * q[k + 1]
@@ -587,7 +653,7 @@ def _rotate(p: Any, q: Vector, k: int, sense: float) -> None:
 # -- what acts between events ----------------------------------------------------------------------------------------
 
 
-def applied_efforts(p: Any) -> None:
+def applied_efforts(p: PlantMemory) -> None:
     """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.at``, ``p.middle`` and currents ``p.z1``.
 
     Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
@@ -615,21 +681,21 @@ def applied_efforts(p: Any) -> None:
         add_contact_efforts(p, p.middle, p.effort)
 
 
-def current_rates(p: Any) -> None:
+def current_rates(p: PlantMemory) -> None:
     """di/dt of the motors in ``p.new_current``, arguments as for :func:`applied_efforts`."""
     for m in range(p.motors):
         i = p.motor_index[m]
         p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
 
 
-def motor_currents(p: Any) -> None:
+def motor_currents(p: PlantMemory) -> None:
     """The motors' currents now in ``p.mean_current``."""
     for m in range(p.motors):
         i = p.motor_index[m]
         p.mean_current[m] = motor_current(p, m, p.held[i], p.v[i], p.z[m])
 
 
-def contact_forces(p: Any) -> None:
+def contact_forces(p: PlantMemory) -> None:
     """The forces of all contacts at ``p.at`` and ``p.middle``."""
     if p.has_contacts:
         place_contacts(p, p.at)

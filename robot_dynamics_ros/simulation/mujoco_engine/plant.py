@@ -6,19 +6,19 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import Constraints, kernel, kinetic_energy, mass_matrix, potential_energy
+from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
 from robot_dynamics_ros.simulation.effects.friction import JointFriction, friction_table
-from robot_dynamics_ros.simulation.effects.limits import limited_effort
+from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
 from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     PREFIX,
@@ -144,12 +144,10 @@ class MujocoPlant:
         bounds = position_bounds(model)
         self._arguments = PlantArguments(model, coordinates, bounds if stops is not None else None)
         self._positions = coordinates.positions
-        self._limits = SimpleNamespace(
-            limit_lower=bounds[0],
-            limit_upper=bounds[1],
-            velocity_limit=model.velocity_limit,
-            effort_limit=model.effort_limit,
-        )
+        limits = Memory(LimitMemory, {"nv": model.nv}, compiled=False)
+        limits["limit_lower"][:], limits["limit_upper"][:] = bounds[:2]
+        limits["velocity_limit"][:], limits["effort_limit"][:] = model.velocity_limit, model.effort_limit
+        self._limits = limits.python
         self._start_q = self._arguments.default_start() if q0 is None else self._arguments.configuration(q0)
         self._start_v = np.zeros(model.nv) if v0 is None else self._arguments.velocity("v0", v0)
         self.substeps = self._enough_substeps() if substeps is None else int(substeps)

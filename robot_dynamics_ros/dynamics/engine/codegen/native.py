@@ -39,6 +39,7 @@ from robot_dynamics_ros.errors import BackendError
 __all__ = ["NativeLibrary", "Router", "compile_module", "entry_supported", "processor", "target_key", "vector_width"]
 
 _lock = threading.Lock()
+MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
 PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
                   "PyObject_VectorcallDict")  # fmt: skip
 OPAQUE_POINTERS = 16
@@ -58,7 +59,7 @@ def _llvm() -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         library = ctypes.CDLL(ctypes.util.find_library("m") or None)
-        for name in ("sin", "cos", "exp", "expm1", "tanh", "pow"):
+        for name in MATHEMATICS:
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
         for name in ("sem_wait", "sem_post"):
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value)

@@ -4,15 +4,20 @@ A traced algorithm (:mod:`~robot_dynamics_ros.dynamics.engine.trace`) is a strai
 holds, such as a complementarity problem, is written as a function of a small subset of Python instead, and that one text
 is either run by Python or translated here.  The subset:
 
-- the first parameter, ``p``, is the memory (:class:`~robot_dynamics_ros.dynamics.engine.routines.Memory`): ``p.name[i]`` and
-  ``p.name[i, j]`` are numbers in its arrays, ``p.name`` alone is one of its constants or an array handed to a function, and
-  ``p.name(arrays)`` calls one of its kernels, ``p.name(k, arrays)`` the k-th of several of one name;
-- further parameters are annotated ``int``, ``float``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
+- the first parameter, usually ``p``, is the memory, annotated with the class that declares it
+  (:class:`~robot_dynamics_ros.dynamics.engine.declared.Declared`): ``p.name[i]`` and ``p.name[i, j]`` are numbers in its arrays,
+  ``p.name`` alone is one of its constants or an array handed to a function, and ``p.name(arrays)`` calls one of its kernels,
+  ``p.name(k, arrays)`` the k-th of several of one name; a function of numbers alone needs no memory;
+- further parameters are annotated ``int``, ``float``, ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
+  what is returned is a number, a truth value or nothing;
 - ``if`` of a constant of the memory, or ``if not``, leaves out what is not taken, before anything in it is looked up;
 - ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names and array entries, arithmetic,
-  comparisons, ``and``, ``or``, ``not``, conditional expressions, ``abs``, ``min`` and ``max`` of two, ``float``, ``math``'s ``sqrt``, ``exp``, ``expm1``,
-  ``tanh``, ``pow``, ``sin``, ``cos``, ``&`` of integers, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and
-  calls of other such functions.
+  comparisons, ``and``, ``or``, ``not``, conditional expressions; ``//`` and ``%`` of integers that are not negative, ``&``, ``|``, ``^``;
+- ``abs``, ``min``, ``max``, ``float``, ``int`` of a number that fits; ``math``'s ``sqrt``, ``exp``, ``expm1``, ``log``, ``tanh``, ``pow``, ``sin``, ``cos``, ``tan``,
+  ``atan2``, ``fmod``, ``remainder``, ``copysign``, ``floor``, ``ceil``, ``isfinite``, ``isnan``, by name or as ``math.name``;
+- numbers of the module in which the routine stands, or of another (``math.pi``), members of an ``IntEnum``;
+- :func:`~robot_dynamics_ros.dynamics.engine.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
+  such functions, of any module.
 
 Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
 infinity where Python raises, so nothing here may divide by zero.
@@ -21,33 +26,45 @@ infinity where Python raises, so nothing here may divide by zero.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeGuard
 
+from robot_dynamics_ros.dynamics.engine import declared
 from robot_dynamics_ros.dynamics.engine.codegen import packed
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 
-__all__ = ["Kernel", "MemoryLayout", "Slot", "routine_module"]
+__all__ = ["CallSlot", "MemoryLayout", "Slot", "routine_module"]
 
 _KINDS = {"float": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
           "Packed": "packed"}  # fmt: skip
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "vector": "ptr", "matrix": "ptr", "integers": "ptr", "packed": "ptr",
          "none": "void"}  # fmt: skip
-_INTRINSICS = {
+_MATHEMATICS = {
     math.sqrt: "llvm.sqrt.f64",
-    math.exp: "exp",
-    math.expm1: "expm1",
-    math.tanh: "tanh",
-    math.pow: "pow",
-    math.sin: "sin",
-    math.cos: "cos",
-}
+    math.copysign: "llvm.copysign.f64",
+    **{getattr(math, name): name for name in ("exp", "expm1", "log", "tanh", "pow", "sin", "cos", "tan", "atan2", "fmod",
+                                              "remainder")},
+}  # fmt: skip
+_TWO = ("pow", "atan2", "fmod", "remainder", "llvm.copysign.f64")
+_WHOLE = {math.floor: "llvm.floor.f64", math.ceil: "llvm.ceil.f64"}
 _PACKED = {packed.number: ("double", "f"), packed.word: ("i32", "i")}
 _PACKED_STORES = {packed.put_number: "double", packed.put_word: "i32"}
+_OF_INTEGERS = {
+    ast.FloorDiv: "sdiv",  # of those that are not negative
+    ast.Mod: "srem",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "ashr",
+}
+_BUILT_IN = ("min", "max", "abs", "float", "int")
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
 _INTEGER_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -76,7 +93,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class CallSlot:
     """Compiled functions of one name that routines may call.
 
     Attributes:
@@ -96,7 +113,7 @@ class MemoryLayout:
 
     constants: tuple[tuple[str, int | float | bool], ...]
     slots: tuple[tuple[str, Slot], ...]
-    kernels: tuple[tuple[str, Kernel], ...]
+    kernels: tuple[tuple[str, CallSlot], ...]
     size: int
 
 
@@ -105,33 +122,34 @@ def routine_module(layout: MemoryLayout, exported: Sequence[Callable[..., Any]])
 
     An exported function ``name`` takes a pointer to the memory, then its own parameters: i64, double, or pointers.
     """
-    module = _Module(layout, frozenset(function.__name__ for function in exported))
+    module = _Module(layout, exported)
     for function in exported:
         module.add(function)
     return module.text()
 
 
 class _Module:
-    def __init__(self, layout: MemoryLayout, exported: frozenset[str]) -> None:
-        self._exported = exported
+    def __init__(self, layout: MemoryLayout, exported: Sequence[Callable[..., Any]]) -> None:
         self.constants = dict(layout.constants)
         self.slots, self.kernels = dict(layout.slots), dict(layout.kernels)
         self.scopes = {name: k for k, name in enumerate(self.slots)}
-        self._texts: dict[str, str] = {}
-        self._heads: dict[str, tuple[list[str], str]] = {}
+        self._exported = {function: function.__name__ for function in exported}
+        self._texts: list[str] = []
+        self._heads: dict[Callable[..., Any], _Head] = {}
 
-    def add(self, function: Callable[..., Any]) -> tuple[list[str], str]:
-        """Translate a function once; the kinds of its parameters, and of what it returns."""
-        name = function.__name__
-        if name not in self._heads:
+    def add(self, function: Callable[..., Any]) -> _Head:
+        """Translate a function once."""
+        head = self._heads.get(function)
+        if head is None:
             node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
             assert isinstance(node, ast.FunctionDef)
-            kinds = [_kind_of(a.annotation) for a in node.args.args[1:]]
-            returns = _kind_of(node.returns) if node.returns is not None else "none"
-            self._heads[name] = kinds, returns
-            translated = _Function(self, node, kinds, returns, function.__globals__)
-            self._texts[name] = translated.text("" if name in self._exported else "internal ")
-        return self._heads[name]
+            named = self._exported.get(function, f"{function.__name__}.{len(self._heads)}")
+            kinds = [_kind_of(a.annotation) for a in node.args.args]
+            head = _Head(named, kinds, _kind_of(node.returns))
+            self._heads[function] = head
+            translated = _Function(self, node, head, function.__globals__)
+            self._texts.append(translated.text("" if function in self._exported else "internal "))
+        return head
 
     def aliasing(self, name: str) -> str:
         return f", !alias.scope !{10 + 2 * self.scopes[name]}, !noalias !{11 + 2 * self.scopes[name]}"
@@ -145,30 +163,36 @@ class _Module:
             others = ", ".join(f"!{first + m}" for m in range(count) if m != k)
             metadata.append(f"!{10 + 2 * k} = !{{!{first + k}}}")
             metadata.append(f"!{11 + 2 * k} = !{{{others}}}")
-        declared = [
-            *(
-                f"declare double @{name}(double)"
-                for name in ("exp", "expm1", "tanh", "sin", "cos", "llvm.sqrt.f64", "llvm.fabs.f64")
-            ),
-            "declare double @pow(double, double)",
+        known = [
+            f"declare double @{name}(double{', double' if name in _TWO else ''})"
+            for name in (*_MATHEMATICS.values(), *_WHOLE.values(), "llvm.fabs.f64")
         ]
-        return "\n".join([*declared, *self._texts.values(), *metadata])
+        return "\n".join([*known, *self._texts, *metadata])
+
+
+@dataclass(frozen=True)
+class _Head:
+    """Name, kinds of the parameters and of what is returned."""
+
+    name: str
+    kinds: list[str]
+    returns: str
 
 
 def _kind_of(annotation: Any) -> str:
     if annotation is None or (isinstance(annotation, ast.Constant) and annotation.value is None):
         return "none"
-    assert isinstance(annotation, ast.Name), ast.dump(annotation)
-    return _KINDS[annotation.id]
+    assert isinstance(annotation, (ast.Name, ast.Attribute)), ast.dump(annotation)
+    return _KINDS.get(annotation.id if isinstance(annotation, ast.Name) else annotation.attr, "memory")
 
 
 class _Function:
     """Translates one function."""
 
-    def __init__(
-        self, module: _Module, node: ast.FunctionDef, kinds: list[str], returns: str, scope: Mapping[str, Any]
-    ) -> None:
-        self.module, self.node, self.kinds, self.returns, self.scope = module, node, kinds, returns, scope
+    def __init__(self, module: _Module, node: ast.FunctionDef, head: _Head, scope: Mapping[str, Any]) -> None:
+        self.module, self.node, self.name, self.scope = module, node, head.name, scope
+        self.kinds, self.returns = head.kinds, head.returns
+        self.memory = ""
         self.head: list[str] = []
         self.lines: list[str] = []
         self.variables: dict[str, str] = {}  # name → kind
@@ -176,8 +200,10 @@ class _Function:
         self.loops: list[tuple[str, str]] = []
         self._count = 0
         self._ended = False
-        for argument, kind in zip(node.args.args[1:], kinds, strict=True):
-            if kind in ("f", "i", "b"):
+        for argument, kind in zip(node.args.args, self.kinds, strict=True):
+            if kind == "memory":
+                self.memory = argument.arg
+            elif kind in ("f", "i", "b"):
                 self._declare(argument.arg, kind)
                 self.emit(f"store {_LLVM[kind]} %arg_{argument.arg}, ptr %v_{argument.arg}")
             else:
@@ -185,16 +211,17 @@ class _Function:
         self.block(node.body)
 
     def text(self, linkage: str) -> str:
-        parameters = ["ptr %p"]
-        for argument, kind in zip(self.node.args.args[1:], self.kinds, strict=True):
-            parameters.append(f"{_LLVM[kind]} %arg_{argument.arg}")
+        parameters = []
+        for argument, kind in zip(self.node.args.args, self.kinds, strict=True):
+            parameters.append("ptr %p" if kind == "memory" else f"{_LLVM[kind]} %arg_{argument.arg}")
+        returns = ("zeroext " if self.returns == "b" else "") + _LLVM[self.returns]
         inlining = "" if linkage else "noinline "  # it exists anyway: copies of it only take the compiler's time
         lines = list(self.lines)
         if not self._ended:
             lines.append("  ret void" if self.returns == "none" else "  unreachable")
         return "\n".join(
             [
-                f"define {linkage}{_LLVM[self.returns]} @{self.node.name}({', '.join(parameters)}) nounwind {inlining}{{",
+                f"define {linkage}{returns} @{self.name}({', '.join(parameters)}) nounwind {inlining}{{",
                 "entry:",
                 *self.head,
                 *lines,
@@ -277,7 +304,7 @@ class _Function:
     def on_If(self, node: ast.If) -> None:
         negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
         test = node.test.operand if isinstance(node.test, ast.UnaryOp) and negated else node.test
-        if isinstance(test, ast.Attribute) and test.attr in self.module.constants:  # decided beforehand
+        if self.of_memory(test) and test.attr in self.module.constants:  # decided beforehand
             self.block(node.orelse if bool(self.module.constants[test.attr]) == negated else node.body)
             return
         then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
@@ -372,7 +399,17 @@ class _Function:
             return f"%arg_{node.id}", self.arrays[node.id]
         return _constant(self.scope[node.id])
 
+    def of_memory(self, node: ast.expr) -> TypeGuard[ast.Attribute]:
+        """Whether an expression is a name in the memory."""
+        return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.memory
+
+    def outside(self, node: ast.expr) -> Any:
+        """What a name means in the routine's module."""
+        return self.scope[node.id] if isinstance(node, ast.Name) else getattr(self.outside(node.value), node.attr)  # type: ignore
+
     def of_Attribute(self, node: ast.Attribute) -> Value:
+        if not self.of_memory(node):
+            return _constant(self.outside(node))
         if node.attr in self.module.constants:
             return _constant(self.module.constants[node.attr])
         return self.base(node)[:2]
@@ -393,15 +430,18 @@ class _Function:
         if kind == "matrix":
             assert isinstance(node.slice, ast.Tuple)
             row, column = (self.value(x)[0] for x in node.slice.elts)
-            width = self.module.constants["nv"]
-            if isinstance(node.value, ast.Attribute):
-                width = self.module.slots[node.value.attr].shape[1]
-            row = self.put(f"mul nsw i64 {row}, {width}")
+            row = self.put(f"mul nsw i64 {row}, {self.width(node.value)}")
             index = self.put(f"add nsw i64 {row}, {column}")
         else:
             index = self.value(node.slice)[0]
         entry = "i" if kind == "integers" else "f"
         return self.put(f"getelementptr inbounds {_LLVM[entry]}, ptr {base}, i64 {index}"), entry, aliasing
+
+    def width(self, matrix: ast.expr) -> int:
+        """The length of a matrix's rows."""
+        if self.of_memory(matrix):
+            return self.module.slots[matrix.attr].shape[1]
+        return int(self.module.constants["nv"])
 
     def of_Subscript(self, node: ast.Subscript) -> Value:
         address, kind, aliasing = self.address(node)
@@ -423,10 +463,9 @@ class _Function:
         if isinstance(op, ast.Div):
             a, b = self.converted(left, "f"), self.converted(right, "f")
             return self.put(f"fdiv double {a}, {b}"), "f"
-        if isinstance(op, ast.FloorDiv):  # of integers that are not negative
-            return self.put(f"sdiv i64 {left[0]}, {right[0]}"), "i"
-        if isinstance(op, ast.BitAnd):
-            return self.put(f"and i64 {left[0]}, {right[0]}"), "i"
+        if type(op) in _OF_INTEGERS:
+            a, b = self.converted(left, "i"), self.converted(right, "i")
+            return self.put(f"{_OF_INTEGERS[type(op)]} i64 {a}, {b}"), "i"
         word = _ARITHMETIC[type(op)]
         if left[1] == right[1] == "i":
             return self.put(f"{word} nsw i64 {left[0]}, {right[0]}"), "i"
@@ -434,8 +473,9 @@ class _Function:
         return self.put(f"f{word} contract double {a}, {b}"), "f"
 
     def of_Compare(self, node: ast.Compare) -> Value:
-        assert len(node.ops) == 1, "compare two at a time"
-        return self.compare(type(node.ops[0]), self.value(node.left), self.value(node.comparators[0])), "b"
+        sides = [self.value(x) for x in (node.left, *node.comparators)]
+        tests = [self.compare(type(op), *pair) for op, pair in zip(node.ops, pairwise(sides), strict=True)]
+        return functools.reduce(lambda a, b: self.put(f"and i1 {a}, {b}"), tests), "b"
 
     def compare(self, op: type[ast.cmpop], left: Value, right: Value) -> str:
         if "f" in (left[1], right[1]):
@@ -486,35 +526,61 @@ class _Function:
         return self.put(f"load {_LLVM[kind]}, ptr {result}"), kind
 
     def of_Call(self, node: ast.Call) -> Value:
-        if isinstance(node.func, ast.Attribute):
+        if self.of_memory(node.func):
             return self.kernel_call(node)
-        assert isinstance(node.func, ast.Name)
-        name = node.func.id
-        if name in ("min", "max"):
-            left, right = (self.value(a) for a in node.args)
-            kind = "f" if "f" in (left[1], right[1]) else "i"
-            a, b = self.converted(left, kind), self.converted(right, kind)
-            taken = self.compare(ast.Lt if name == "min" else ast.Gt, (b, kind), (a, kind))
-            return self.put(f"select i1 {taken}, {_LLVM[kind]} {b}, {_LLVM[kind]} {a}"), kind
-        if name == "abs":
-            return self.put(f"call double @llvm.fabs.f64(double {self.value(node.args[0])[0]})"), "f"
-        if name == "float":
-            return self.converted(self.value(node.args[0]), "f"), "f"
-        function = self.scope[name]
-        if function in _INTRINSICS:
+        if isinstance(node.func, ast.Name) and node.func.id in _BUILT_IN and node.func.id not in self.scope:
+            return self.built_in(node.func.id, [self.value(a) for a in node.args])
+        function = self.outside(node.func)
+        if function in _MATHEMATICS:
             words = ", ".join(f"double {self.converted(self.value(a), 'f')}" for a in node.args)
-            return self.put(f"call double @{_INTRINSICS[function]}({words})"), "f"
+            return self.put(f"call double @{_MATHEMATICS[function]}({words})"), "f"
+        if function in _WHOLE:
+            whole = self.put(f"call double @{_WHOLE[function]}(double {self.converted(self.value(node.args[0]), 'f')})")
+            return self.put(f"fptosi double {whole} to i64"), "i"
+        if function in (math.isfinite, math.isnan):
+            x = self.converted(self.value(node.args[0]), "f")
+            if function is math.isnan:
+                return self.put(f"fcmp uno double {x}, {x}"), "b"
+            return self.put(f"fcmp oeq double {self.put(f'fsub double {x}, {x}')}, {double(0.0)}"), "b"
+        if function is declared.row:
+            base, _, _ = self.base(node.args[0])
+            start = self.put(f"mul nsw i64 {self.value(node.args[1])[0]}, {self.width(node.args[0])}")
+            return self.put(f"getelementptr inbounds double, ptr {base}, i64 {start}"), "vector"
         if function in _PACKED or function in _PACKED_STORES:
             return self.packed_call(function, [self.value(a) for a in node.args])
-        kinds, returns = self.module.add(function)
-        handed = ["ptr %p"]
-        for argument, kind in zip(node.args[1:], kinds, strict=True):
-            handed.append(f"{_LLVM[kind]} {self.converted(self.value(argument), kind)}")
-        call = f"call {_LLVM[returns]} @{name}({', '.join(handed)})"
-        if returns == "none":
+        head = self.module.add(function)
+        handed = []
+        for argument, kind in zip(node.args, head.kinds, strict=True):
+            handed.append(
+                "ptr %p" if kind == "memory" else f"{_LLVM[kind]} {self.converted(self.value(argument), kind)}"
+            )
+        returns = ("zeroext " if head.returns == "b" else "") + _LLVM[head.returns]
+        call = f"call {returns} @{head.name}({', '.join(handed)})"
+        if head.returns == "none":
             self.emit(call)
             return "", "none"
-        return self.put(call), returns
+        return self.put(call), head.returns
+
+    def built_in(self, name: str, values: list[Value]) -> Value:
+        if name == "float":
+            return self.converted(values[0], "f"), "f"
+        if name == "int":
+            text, kind = values[0]
+            return (self.put(f"fptosi double {text} to i64") if kind == "f" else self.converted(values[0], "i")), "i"
+        if name == "abs":
+            text, kind = values[0]
+            if kind == "f":
+                return self.put(f"call double @llvm.fabs.f64(double {text})"), "f"
+            text = self.converted(values[0], "i")
+            values = [(text, "i"), (self.put(f"sub nsw i64 0, {text}"), "i")]
+        kind = "f" if "f" in [kind for _, kind in values] else "i"
+        test = ast.Lt if name == "min" else ast.Gt
+        best = self.converted(values[0], kind)
+        for value in values[1:]:
+            other = self.converted(value, kind)
+            better = self.compare(test, (other, kind), (best, kind))
+            best = self.put(f"select i1 {better}, {_LLVM[kind]} {other}, {_LLVM[kind]} {best}")
+        return best, kind
 
     def packed_call(self, function: Callable[..., Any], given: list[Value]) -> Value:
         """Read or write in a packed message, whose numbers stand at multiples of four bytes."""

@@ -58,7 +58,7 @@ def law_inputs(n: int) -> dict[str, tuple[int, ...]]:
 
 
 class CycleMemory(Declared):
-    """What the compiled cycle works on."""
+    """Memory of the compiled cycle."""
 
     nv: int
     joints: int = constant(int, "joints of the model, fixed ones included")

@@ -34,7 +34,7 @@ __all__ = ["CollisionMonitor", "MomentumObserver"]
 
 
 class ObserverMemory(Declared):
-    """What the observer works on."""
+    """Memory of the observer."""
 
     nv: int
     effort: Vector = numbers("nv", unit="N m or N", meaning="estimated external effort")

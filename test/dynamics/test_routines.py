@@ -16,8 +16,8 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle_memory import CycleMemory
 from robot_dynamics_ros.control.observer import ObserverMemory
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-from robot_dynamics_ros.dynamics.engine.declared import fields, shape_of
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,

@@ -1,7 +1,7 @@
 """Functions with loops and branches, on declared memory: compiled where there is a compiler, else run as written.
 
 See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source` for the subset of Python in which they are
-written, and :mod:`~robot_dynamics_ros.dynamics.engine.declared` for the declarations.
+written, and :mod:`~robot_dynamics_ros.dynamics.engine.codegen.declared` for the declarations.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen.routine_source import CallSlot, MemoryLayout, Slot, routine_module
-from robot_dynamics_ros.dynamics.engine.declared import (
+from robot_dynamics_ros.dynamics.engine.codegen.declared import (
     Constant,
     Declared,
     Integers,
@@ -35,6 +34,7 @@ from robot_dynamics_ros.dynamics.engine.declared import (
     row,
     shape_of,
 )
+from robot_dynamics_ros.dynamics.engine.codegen.routine_source import CallSlot, MemoryLayout, Slot, routine_module
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
 
@@ -77,7 +77,7 @@ _lock = threading.Lock()
 
 
 class Memory(Generic[D]):
-    """What a class declares, in one block: arrays, constants, and the kernels that routines call.
+    """All that a class declares, in one block: arrays, constants, and the kernels that routines call.
 
     Attributes:
         block: (size,) all of it.

@@ -23,7 +23,7 @@ __all__ = ["LoopMemory", "allow", "bind", "bind_with_stops", "take_off"]
 
 
 class LoopMemory(ComplementarityMemory):
-    """What closed loops need besides; empty without constraints."""
+    """The problem and the terms of closed loops, which are empty without constraints."""
 
     closing: Matrix = numbers("rows", "nv", meaning="K, rows of the constraints")
     loop_gap: Vector = numbers("rows", unit="m or rad", meaning="φ, what the loops are open")

@@ -5,7 +5,7 @@ holds, such as a complementarity problem, is written as a function of a small su
 is either run by Python or translated here.  The subset:
 
 - the first parameter, usually ``p``, is the memory, annotated with the class that declares it
-  (:class:`~robot_dynamics_ros.dynamics.engine.declared.Declared`): ``p.name[i]`` and ``p.name[i, j]`` are numbers in its arrays,
+  (:class:`~robot_dynamics_ros.dynamics.engine.codegen.declared.Declared`): ``p.name[i]`` and ``p.name[i, j]`` are numbers in its arrays,
   ``p.name`` alone is one of its constants or an array handed to a function, and ``p.name(arrays)`` calls one of its kernels,
   ``p.name(k, arrays)`` the k-th of several of one name; a function of numbers alone needs no memory;
 - further parameters are annotated ``int``, ``float``, ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
@@ -16,7 +16,7 @@ is either run by Python or translated here.  The subset:
 - ``abs``, ``min``, ``max``, ``float``, ``int`` of a number that fits; ``math``'s ``sqrt``, ``exp``, ``expm1``, ``log``, ``tanh``, ``pow``, ``sin``, ``cos``, ``tan``,
   ``atan2``, ``fmod``, ``remainder``, ``copysign``, ``floor``, ``ceil``, ``isfinite``, ``isnan``, by name or as ``math.name``;
 - numbers of the module in which the routine stands, or of another (``math.pi``), members of an ``IntEnum``;
-- :func:`~robot_dynamics_ros.dynamics.engine.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
+- :func:`~robot_dynamics_ros.dynamics.engine.codegen.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
   such functions, of any module.
 
 Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
@@ -35,8 +35,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeGuard
 
-from robot_dynamics_ros.dynamics.engine import declared
-from robot_dynamics_ros.dynamics.engine.codegen import packed
+from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 
 __all__ = ["CallSlot", "MemoryLayout", "Slot", "routine_module"]
@@ -404,7 +403,7 @@ class _Function:
         return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.memory
 
     def outside(self, node: ast.expr) -> Any:
-        """What a name means in the routine's module."""
+        """The object that a name means in the routine's module."""
         return self.scope[node.id] if isinstance(node, ast.Name) else getattr(self.outside(node.value), node.attr)  # type: ignore
 
     def of_Attribute(self, node: ast.Attribute) -> Value:

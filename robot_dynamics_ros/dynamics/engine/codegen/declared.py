@@ -1,4 +1,4 @@
-"""What routines work on, declared once as a class: names, shapes, units and meaning.
+"""Memory of routines, declared once as a class: names, shapes, units and meaning.
 
     class Oscillator(Declared):
         \"\"\"Masses on springs.\"\"\"

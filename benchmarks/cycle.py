@@ -1,8 +1,8 @@
-"""One control cycle of the library: in machine code, and statement by statement; joint wrenches in both.
+"""One control cycle of the library: compiled, and as written where there is no compiler; joint wrenches in both.
 
     python -m benchmarks.cycle
 
-Both work with the same compiled functions of the robot; what differs is all that stands between them.
+Besides the plain cycle, those that cut efforts, blend, or resist a known wrench.
 """
 
 from __future__ import annotations
@@ -35,46 +35,70 @@ def laws(model: RobotModel) -> dict[str, Law]:
     }
 
 
-def median(controller: JointController) -> float:
-    """µs a cycle, along a motion."""
+def median(controller: JointController, special: Callable[[JointController, int], None] | None = None) -> float:
+    """µs a cycle, along a motion; ``special`` is called before each cycle, untimed."""
     q = controller.model.initial_configuration()
+    cycles = CYCLES if controller.compiled else CYCLES // 20
     controller.activate(0, q, np.zeros(controller.model.nv))
     if controller.law.tracks:
         controller.accept_trajectory(
             rd.plan_move(controller.model, q, q + 0.02, duration=2.0 * CYCLES * PERIOD * 1e-9), 0
         )
-    v, taken = np.zeros(controller.model.nv), np.zeros(CYCLES)
-    for k in range(CYCLES):
+    v, taken = np.zeros(controller.model.nv), np.zeros(cycles)
+    for k in range(cycles):
+        if special is not None:
+            special(controller, (k + 1) * PERIOD)
         begin = time.perf_counter_ns()
         controller.update((k + 1) * PERIOD, q, v)
         taken[k] = time.perf_counter_ns() - begin
     return float(np.median(taken)) * 1e-3
 
 
+def push(controller: JointController, t: int) -> None:
+    """A known wrench, new in every cycle: it is resisted, and its first one is blended in."""
+    link = controller.model.link_names[-1]
+    controller.set_external_wrench(link, [0.1, 0.2, 0.3, 1.0, 2.0, 3.0], t)
+
+
+def special_cycles(model: RobotModel) -> dict[str, float]:
+    """µs of cycles in which something happens, every time."""
+    cut = JointController(model, guards=rd.GuardSettings(effort_scale=0.01))
+    blending = JointController(model, options=rd.ControllerOptions(blend_time=1e3))
+    blending.activate(0, model.initial_configuration(), np.zeros(model.nv))
+    blending.set_gains(kp=90.0)
+    return {
+        "plain": median(JointController(model)),
+        "efforts cut": median(cut),
+        "blending": median(blending, lambda c, t: c.set_gains(kp=90.0) if t == 2 * PERIOD else None),
+        "known wrench": median(JointController(model), push),
+    }
+
+
 def main() -> int:
     """Print the figures."""
-    ratios, found = {}, {}
+    ratios: dict[str, float] = {}
+    rows: dict[str, dict[str, float]] = {}
     print(f"µs a cycle, median of {CYCLES}, all joint wrenches with it\n")
-    print(f"{'robot':12}{'law':38}{'machine code':>14}{'statements':>12}{'ratio':>8}")
+    print(f"{'robot':12}{'law':38}{'compiled':>14}{'as written':>12}{'ratio':>8}")
     robots: dict[str, Callable[[], RobotModel]] = {
         "six_axis": lambda: rd.load_robot("six_axis"),
+        "seven_axis": lambda: rd.load_robot("seven_axis"),
         "chain of 30": lambda: rd.limb(30),
-        "chain of 200": lambda: rd.limb(200),
     }
     for robot, make in robots.items():
         model = make()
         for name, law in laws(model).items():
-            compiled, stated = (JointController(model, law) for _ in range(2))
-            stated._compiled = None
-            fast, slow = median(compiled), median(stated)
-            said = "" if compiled.compiled else "  (not compiled)"
-            print(f"{robot:12}{name:38}{fast:14.1f}{slow:12.1f}{slow / fast:8.1f}{said}", flush=True)
-            found[f"{robot}, {name}"] = {"machine code, µs": fast, "statements, µs": slow}
-            ratios[f"{robot}, {name}: statements over machine code"] = slow / fast
+            compiled, written = JointController(model, law), JointController(model.with_backend("numpy"), law)
+            fast, slow = median(compiled), median(written)
+            print(f"{robot:12}{name:38}{fast:14.1f}{slow:12.1f}{slow / fast:8.1f}", flush=True)
+            rows[f"{robot}, {name}"] = {"compiled, µs": fast, "as written, µs": slow}
+            ratios[f"{robot}, {name}: as written over compiled"] = slow / fast
             if robot != "six_axis":
                 break
+    special = special_cycles(rd.load_robot("six_axis"))
+    print("\nsix_axis, computed torque, µs: " + ", ".join(f"{name} {value:.1f}" for name, value in special.items()))
     keep("cycle", ratios)
-    write("cycle", {"cycles": found})
+    write("cycle", {"cycles": rows, "special": special})
     return 0
 
 

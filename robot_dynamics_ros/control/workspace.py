@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics_ros.control.cycle_memory import cycle_memory
+from robot_dynamics_ros.control.cycle.memory import cycle_memory
+from robot_dynamics_ros.control.cycle.reference import compute_errors
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels, check_controllable
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Workspace"]
@@ -25,7 +26,7 @@ class Workspace:
         wrenches: (joints, 6) [moment; force] of the joints for ``a``.
         wrenches_current: whether ``wrenches`` were computed in the present evaluation.
         want_wrenches: whether :meth:`inverse_dynamics` computes them on its way.
-        memory: the block that all these arrays lie in.
+        memory: the cycle's memory, in which all these arrays lie.
         compiled: whether compiled code can work on it.
     """
 
@@ -41,9 +42,6 @@ class Workspace:
         self.e, self.ed = self.error
         self.wrenches = memory["wrenches"]
         self._tau, self._g, self._M = np.zeros(n), np.zeros(n), np.zeros((n, n))
-        self._continuous = np.flatnonzero(
-            [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
-        )
         self.want_wrenches = False
         self.wrenches_current = False
 
@@ -56,17 +54,9 @@ class Workspace:
         """Load a state and a reference, each (n,), and compute the errors."""
         self.q[:], self.v[:] = q, v
         self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d
-        self.compute_errors()
-        return self
-
-    def compute_errors(self) -> None:
-        """Fill ``error`` from the state and the reference."""
-        np.subtract(self.q_d, self.q, out=self.e)
-        np.subtract(self.v_d, self.v, out=self.ed)
-        if len(self._continuous):
-            wrapped = np.remainder(self.e[self._continuous] + np.pi, 2.0 * np.pi) - np.pi
-            self.e[self._continuous] = wrapped
+        compute_errors(self.memory.python)
         self.wrenches_current = False
+        return self
 
     # -- the robot at the present state; results are overwritten by the next call --------------------------------
 

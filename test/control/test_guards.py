@@ -1,17 +1,28 @@
-"""Every guard, provoked."""
-
-from collections import Counter
+"""Arrival, integral, blending and limits: every step of the cycle that changes or drops something, provoked."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cycle_steps import limited, put
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.bumpless import Blend
-from robot_dynamics_ros.control.guards import Guards, allowed_velocity, clip_effort, clip_rate, motion_bounds
-from robot_dynamics_ros.control.integral import advance_integral
-from robot_dynamics_ros.control.watchdog import Arrival, Freshness, Watchdog
+from robot_dynamics_ros.control.cycle.added_efforts import blend
+from robot_dynamics_ros.control.cycle.arrival import arrive
+from robot_dynamics_ros.control.cycle.law import integrate
+from robot_dynamics_ros.control.cycle.limits import LIMITS, allowed_speed, limit, motion_bound
+from robot_dynamics_ros.control.cycle.verdicts import (
+    BACKWARDS,
+    DONE,
+    EFFORT_NOT_FINITE,
+    FIRST,
+    LATE,
+    NOT_FINITE,
+    RECOVERED,
+    RESUMED,
+    STILL,
+)
+from robot_dynamics_ros.control.guards import Guards
 
 
 @pytest.fixture(scope="module")
@@ -26,33 +37,42 @@ def test_the_smaller_effort_limit_counts_and_is_derated(arm):
     np.testing.assert_allclose(derated.effort_limit, [15, 12.5])
 
 
-def test_effort_is_clipped_and_counted():
-    tau = np.array([5.0, -7.0, 1.0])
-    np.testing.assert_array_equal(clip_effort(tau, np.array([4.0, 6.0, 2.0])), [True, True, False])
-    np.testing.assert_array_equal(tau, [4, -6, 1])
+def test_effort_is_limited_by_rate_and_size_and_counted(arm):
+    p, _ = limited(arm, rd.GuardSettings(effort_rate=[1000.0, np.inf]))
+    put(p, effort=[50.0, 99.0], dt=[0.001])
+    assert limit(p) == DONE
+    np.testing.assert_allclose(p.effort, [1.0, 25.0])
+    assert dict(zip(LIMITS, p.hits, strict=True)) == {
+        "position_zone": 0,
+        "velocity_limit": 0,
+        "effort_rate": 1,
+        "effort_limit": 1,
+    }
+    assert list(p.saturated) == [1, 1] and p.cut[0]
+    put(p, effort=[-1.5, -30.0], previous=[-1.0, 0.0])
+    assert limit(p) == DONE
+    np.testing.assert_allclose(p.effort, [-1.5, -25.0])
+    assert list(p.saturated) == [0, -1]
+    put(p, effort=[0.0, 0.0])
+    assert limit(p) == DONE and not p.cut[0] and list(p.saturated) == [0, 0]
 
 
-def test_rate_is_clipped():
-    tau = np.array([5.0, 1.0])
-    np.testing.assert_array_equal(clip_rate(tau, np.zeros(2), np.array([2.0, 2.0])), [True, False])
-    np.testing.assert_array_equal(tau, [2, 1])
+def test_a_fresh_start_has_no_rate(arm):
+    p, _ = limited(arm, rd.GuardSettings(effort_rate=1.0))
+    put(p, effort=[50.0, 20.0], dt=[0.0], fresh=[1])
+    assert limit(p) == DONE
+    np.testing.assert_array_equal(p.effort, [50.0, 20.0])
 
 
-def test_guards_count_joints_by_cause(arm):
-    guards = Guards(arm, rd.GuardSettings(effort_rate=[1000.0, np.inf]), Counter())
-    tau = np.array([50.0, 99.0])
-    assert guards.begin(tau)
-    guards.limit_effort(tau, np.zeros(2), 0.001)
-    guards.finish(tau)
-    np.testing.assert_allclose(tau, [1.0, 25.0])
-    assert guards.counts == {"effort_rate": 1, "effort_limit": 1}
-    np.testing.assert_array_equal(guards.saturated, [1, 1])
-    assert not guards.begin(np.array([np.nan, 0.0]))
-    assert guards.counts["non_finite_effort"] == 1
+@pytest.mark.parametrize("effort", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.inf], [1e300, 1e300]])
+def test_an_effort_that_is_not_finite_is_a_verdict(arm, effort):
+    p, _ = limited(arm)
+    assert limit(put(p, effort=effort)) == EFFORT_NOT_FINITE
 
 
-def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond():
-    one = np.ones(1)
+def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
+    p, _ = limited(arm)
+    put(p, velocity_limit=[2.0, 2.0], margin=[0.05, 0.05], zone_rate=[10.0], deceleration=[8.0, 8.0])
     for q, low, high in (
         (0.0, -2, 2),
         (0.96, -2, 0.4),
@@ -64,77 +84,68 @@ def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond():
         (0.85, -2, np.sqrt(0.25 + 2 * 8 * 0.1)),
         (0.5, -2, 2),
     ):
-        slowest, fastest = allowed_velocity(np.array([q]), -one, one, 2 * one, 0.05 * one, 10.0, 8 * one)
-        np.testing.assert_allclose([slowest[0], fastest[0]], [low, high], atol=1e-12)
+        slowest, fastest = -allowed_speed(p, 0, q + 1.0), allowed_speed(p, 0, 1.0 - q)
+        np.testing.assert_allclose([slowest, fastest], [low, high], atol=1e-12)
 
 
-@given(st.floats(-3, 3), st.floats(-50, 50), st.floats(0.1, 5))
-def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, bias, inertia):
-    low, high = motion_bounds(np.array([v]), -np.ones(1), np.ones(1), np.array([bias]), np.array([inertia]), 50.0)
-    assert low[0] <= high[0]
+@given(st.floats(-3, 3), st.floats(0.1, 5))
+def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, inertia):
+    p, _ = limited(rd.load_robot("two_link"))
+    put(p, inertia=[[inertia, 0.0], [0.0, 1.0]], dry=[0.0, 0.0], viscous=[0.0, 0.0])
+    low, high = -motion_bound(p, 0, -v, 1.0), motion_bound(p, 0, v, 1.0)
+    assert low <= high
     if abs(v) <= 1.0:
-        assert low[0] <= bias <= high[0]
+        assert low <= 0.0 <= high
     if v > 1.0:
-        assert high[0] < bias
+        assert high < 0.0
     if v < -1.0:
-        assert low[0] > bias
+        assert low > 0.0
 
 
 def test_limits_that_do_not_exist_bound_nothing():
-    model = rd.load_robot("pendulum").replace()
-    guards = Guards(model)
-    tau = np.array([1e3])
-    assert not guards.near_limits(np.array([1e3]), np.zeros(1))
-    guards.limit_motion(tau, np.array([1e3]), np.zeros(1), np.zeros(1), np.ones(1))
-    np.testing.assert_allclose(tau, 1e3)  # far below 20 rad/s × 50 / s
+    p, _ = limited(rd.load_robot("pendulum"))
+    p.effort_limit[0] = np.inf
+    assert limit(put(p, q=[1e3], v=[0.0], effort=[1e3])) == DONE
+    assert p.effort[0] == 1e3  # far below 20 rad/s × 50 / s
 
 
 def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm):
     q, v = np.array([0.3, 2.8]), np.zeros(2)
-    bias, inertia = rd.bias_forces(arm, q, v), np.ones(2)
-    guards, tau = Guards(arm), bias * (1 + 1e-12)
-    assert guards.near_limits(q, v)
-    guards.limit_motion(tau, q, v, bias, inertia)
-    assert not guards.counts
-    idle, tau = Guards(arm, idle=np.array([1])), bias + 9.0
-    assert not idle.near_limits(q, v)
-    idle.limit_motion(tau, q, v, bias, inertia)
-    np.testing.assert_array_equal(tau, bias + 9.0)
+    bias = rd.bias_forces(arm, q, v)
+    p, _ = limited(arm)
+    assert limit(put(p, q=q, v=v, effort=bias * (1 + 1e-12))) == DONE
+    assert list(p.near) == [0, 1] and not p.cut[0]
+    p, _ = limited(arm, idle=np.array([1]))
+    assert limit(put(p, q=q, v=v, effort=bias + 9.0)) == DONE
+    assert not any(p.near)
+    np.testing.assert_array_equal(p.effort, bias + 9.0)
 
 
 def test_driving_into_a_position_limit_is_stopped(arm):
-    """A law that pushes the elbow with full effort against its limit: the guard brings it to rest inside."""
-    guards, kernels = Guards(arm), rd.control.kernels.Kernels(arm)
-    q, v, dt = np.array([0.0, 2.0]), np.zeros(2), 1e-3
-    bias, M = np.zeros(2), np.zeros((2, 2))
+    """A law that pushes the elbow with full effort against its limit: the limits bring it to rest inside."""
+    p, _ = limited(arm)
+    q, v, dt, hits = np.array([0.0, 2.0]), np.zeros(2), 1e-3, 0
     for _ in range(2000):
-        kernels.bias_forces(q, v, bias)
-        kernels.mass_matrix(q, M)
-        tau = np.array([bias[0], 25.0])
-        if guards.near_limits(q, v):
-            guards.limit_motion(tau, q, v, bias, M.diagonal())
-        v = v + dt * rd.forward_dynamics(arm, q, v, tau)
+        assert limit(put(p, q=q, v=v, effort=[rd.bias_forces(arm, q, v)[0], 25.0])) == DONE
+        hits += p.hits[LIMITS.index("position_zone")]
+        v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
         q = q + dt * v
         assert q[1] < 2.8
     assert abs(v[1]) < 0.02
-    assert guards.counts["position_zone"] > 0
+    assert hits > 0
 
 
 def test_a_speed_above_the_limit_is_braked(arm):
-    guards, kernels = Guards(arm, rd.GuardSettings(velocity_scale=0.25)), rd.control.kernels.Kernels(arm)
-    q, v, dt = np.zeros(2), np.array([0.0, 1.0]), 1e-3
-    bias, M, top = np.zeros(2), np.zeros((2, 2)), 0.0
+    p, _ = limited(arm, rd.GuardSettings(velocity_scale=0.25))
+    q, v, dt, top, hits = np.zeros(2), np.array([0.0, 1.0]), 1e-3, 0.0, 0
     for _ in range(600):
-        kernels.bias_forces(q, v, bias)
-        kernels.mass_matrix(q, M)
-        tau = np.array([bias[0], bias[1] + 1.0])
-        if guards.near_limits(q, v):
-            guards.limit_motion(tau, q, v, bias, M.diagonal())
-        v = v + dt * rd.forward_dynamics(arm, q, v, tau)
+        assert limit(put(p, q=q, v=v, effort=[*rd.bias_forces(arm, q, v), 0.0, 1.0])) == DONE
+        hits += p.hits[LIMITS.index("velocity_limit")]
+        v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
         q = q + dt * v
         top = max(top, v[1])
     assert 1.9 < top < 2.1
-    assert guards.counts["velocity_limit"] > 0
+    assert hits > 0
 
 
 @pytest.mark.parametrize(
@@ -157,54 +168,59 @@ def test_nonsense_settings_are_refused(arm, bad):
         Guards(arm, rd.GuardSettings(**bad))
 
 
-def test_the_watchdog_tells_what_an_arrival_means():
-    dog = Watchdog(100)
-    assert dog.check(10**9) is Freshness.NONE
-    assert [dog.arrive(t) for t in (1000, 1050, 1050, 1049, 1100)] == [
-        Arrival.FIRST,
-        Arrival.NORMAL,
-        Arrival.STILL,
-        Arrival.LATE,
-        Arrival.NORMAL,
-    ]
-    assert dog.check(1200) is Freshness.FRESH
-    assert dog.check(1201) is Freshness.STALE
-    assert dog.arrive(1210) is Arrival.RECOVERED
-    assert dog.check(1220) is Freshness.FRESH
-    assert dog.arrive(1400) is Arrival.RECOVERED  # a gap that nobody watched
-    assert dog.arrive(500) is Arrival.BACKWARDS
-    assert dog.arrive(550) is Arrival.NORMAL
-    dog.reset()
-    assert dog.arrive(5) is Arrival.FIRST
+def arrivals(p, *stamps):
+    """What the cycle says of states with these stamps; it takes them as they come."""
+    verdicts = []
+    for t in stamps:
+        p.time[0] = t
+        verdicts.append(arrive(p))
+    return verdicts
+
+
+def test_arrivals_tell_what_a_stamp_means(arm):
+    p, _ = limited(arm)
+    put(p, timeout=[100], largest_jump=[np.inf])
+    assert arrivals(p, 1000, 1050, 1050, 1049, 1100) == [FIRST, DONE, STILL, LATE, DONE]
+    assert arrivals(p, 1200) == [DONE]
+    assert arrivals(p, 1301) == [RECOVERED]  # a gap that nobody watched
+    p.stale[0] = 1  # a gap that the watch has seen
+    assert arrivals(p, 1310, 1320) == [RECOVERED, DONE]
+    p.safe[0] = 1
+    assert arrivals(p, 1330) == [RESUMED]
+    p.safe[0] = 0
+    assert arrivals(p, 500, 550) == [BACKWARDS, DONE]
+    put(p, arrived=[[0.0, np.nan], [0.0, 0.0]])
+    assert arrivals(p, 560) == [NOT_FINITE]
+    put(p, arrived=[[0.0, 0.0], [np.inf, 0.0]])
+    assert arrivals(p, 560) == [NOT_FINITE]
+
+
+def test_a_time_out_must_be_positive(arm):
     with pytest.raises(rd.ArgumentError, match="state_timeout"):
-        Watchdog(0)
+        rd.ControllerOptions(state_timeout=0.0)
 
 
 def test_the_integral_stops_at_its_clamp_and_does_not_wind_up():
-    z, ki = np.zeros(3), np.array([2.0, 2.0, 0.0])
+    p, _ = limited(rd.load_robot("three_link"))
+    put(p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1])  # 4 and ∞ over a gain of 2; no gain
     for _ in range(100):
-        advance_integral(z, np.array([1.0, 1.0, 1.0]), 0.1, ki, np.array([4.0, np.inf, 1.0]), np.array([0, 1.0, 0]))
-    np.testing.assert_allclose(ki * z, [4.0, 0.0, 0.0])
-    np.testing.assert_allclose(z, [2.0, 0.0, 0.0])
-    advance_integral(z, np.array([-1.0, -1.0, 0.0]), 0.1, ki, np.full(3, 4.0), np.array([1.0, 1.0, 0]))
-    np.testing.assert_allclose(z, [1.9, -0.1, 0.0])  # unwinding is always allowed
+        integrate(put(p, error=[[1.0, 1.0, 1.0]], saturated=[0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(p.z, [2.0, 0.0, 0.0])
+    integrate(put(p, error=[[-1.0, -1.0, 0.0]], saturated=[1.0, 1.0, 0.0]))
+    np.testing.assert_allclose(p.z, [1.9, -0.1, 0.0])  # unwinding is always allowed
 
 
 def test_a_blend_starts_at_the_old_effort_and_ends_at_the_new():
-    blend, old, new = Blend(1, 1000), np.array([3.0]), np.array([7.0])
-    blend.start()
+    p, _ = limited(rd.load_robot("pendulum"))
+    put(p, blending=[1], blend_duration=[1000], previous=[3.0])
     seen = []
     for t in range(500, 1700, 100):
-        tau = new.copy()
-        blend.apply(t, tau, old)
-        seen.append(tau[0])
+        blend(put(p, effort=[7.0], time=[t]))
+        seen.append(p.effort[0])
     assert seen[0] == 3.0
     assert seen[5] == pytest.approx(5.0)
     assert seen[10] == seen[11] == 7.0
     assert (np.diff(seen) >= 0).all()
-    assert not blend.active
-    at_once = Blend(1, 0)
-    at_once.start()
-    tau = new.copy()
-    at_once.apply(0, tau, old)
-    assert tau[0] == 7.0
+    assert not p.blending[0]
+    blend(put(p, effort=[7.0], time=[0]))
+    assert p.effort[0] == 7.0

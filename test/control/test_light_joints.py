@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from support.cycle_steps import limited, put
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.guards import Guards, motion_bounds
+from robot_dynamics_ros.control.cycle.limits import limit, motion_bound
 from robot_dynamics_ros.simulation import Plant
 
 PERIOD = 0.002
@@ -65,29 +66,28 @@ def test_a_light_joint_with_friction_starts_while_another_is_at_its_speed_limit(
 
 
 def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
-    guards, q, v = Guards(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
+    (p, guards), q, v = limited(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
     v[0] = 0.99 * z1.velocity_limit[0]
-    assert guards.near_limits(q, v)
-    assert guards.near.tolist() == [True] + [False] * 6
+    limit(put(p, q=q, v=v))
+    assert list(p.near) == [1] + [0] * 6
     zone = z1.upper - 0.5 * guards.margin  # at rest, in the soft zone of every joint
     bias = rd.bias_forces(z1, zone, np.zeros(7))
-    inertia = np.diag(rd.mass_matrix(z1, zone))
     for sign in (1.0, -1.0):
-        tau = bias + sign * 1.001 * z1.friction
-        asked = tau.copy()
-        assert guards.near_limits(zone, np.zeros(7))
-        guards.limit_motion(tau, zone, np.zeros(7), bias, inertia)
-        np.testing.assert_array_equal(tau, asked)
+        asked = bias + sign * 1.001 * z1.friction
+        limit(put(p, q=zone, v=np.zeros(7), effort=asked))
+        assert list(p.near) == [1] * 7
+        np.testing.assert_array_equal(p.effort, asked)
 
 
-def test_friction_that_is_not_there_does_not_carry_a_joint_far_beyond_its_speed_limit(z1):
+def test_friction_that_is_not_there_does_not_carry_a_joint_far_beyond_its_speed_limit():
     """The model's friction is 1 N m, the plant has none, the law asks for all the effort there is."""
-    inertia, limit = np.array([3e-4]), np.array([3.0])
-    v = np.zeros(1)
+    p, _ = limited(rd.load_robot("pendulum"))
+    put(p, inertia=[[3e-4]], braking_rate=[50.0], dry=[1.0], viscous=[1.0], creep=[0.005])
+    v = 0.0
     for _ in range(2000):
-        low, high = motion_bounds(v, -limit, limit, np.zeros(1), inertia, 50.0, 1.0, 1.0, 0.005)
-        v = v + 1e-5 * np.clip(10.0, low, high) / inertia
-    assert limit < v < 1.1 * limit
+        low, high = -motion_bound(p, 0, -v, 3.0), motion_bound(p, 0, v, 3.0)
+        v = v + 1e-5 * min(max(10.0, low), high) / 3e-4
+    assert 3.0 < v < 1.1 * 3.0
 
 
 def test_a_joint_that_never_moved_is_no_silent_success(z1):

@@ -7,7 +7,7 @@ import numpy as np
 from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control import law_code
+from robot_dynamics_ros.control.cycle import law_code
 from robot_dynamics_ros.dynamics.engine import backends
 
 PERIOD = 10_000_000

@@ -187,7 +187,7 @@ def test_efforts_go_with_their_joints():
     path, *_ = splice(standing(), make([(1, (0.0, 0.0, 0.0), (), (), (1, 2, 3))]), T0, FREE)
     partial = make([(1, (1.0,), (), (), (8.0,))], names=("b",))
     path, *_ = splice(path, partial, s(0.5), FREE, allow_partial=True)
-    np.testing.assert_allclose(path.effort(s(1.5), np.empty(3)), [1, 8, 3])
+    np.testing.assert_allclose(path.effort_at(s(1.5))[0], [1, 8, 3])
 
 
 STOP = np.full(3, 2.0)
@@ -247,7 +247,7 @@ def test_a_trajectory_taken_in_slices_gives_the_path_of_one_taken_whole(monkeypa
         t = s(1 + 0.05 * (i + 1))
         np.testing.assert_allclose(sliced.sample(t)[0, columns], q[i], atol=1e-12)
         if with_effort:
-            np.testing.assert_allclose(sliced.effort(t, np.zeros(3))[columns], effort[i], atol=1e-12)
+            np.testing.assert_allclose(sliced.effort_at(t)[0][columns], effort[i], atol=1e-12)
     others = [j for j in range(3) if j not in columns]
     for t in (s(1.7), s(3.3), s(9.9)):
         np.testing.assert_allclose(sliced.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9)

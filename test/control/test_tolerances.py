@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from support.cycle_steps import limited, put
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.tolerances import check
+from robot_dynamics_ros.control.cycle.reference import violates
+from robot_dynamics_ros.control.reference.tolerances import Violation
 
 NAMES = ("a", "b", "c")
 
@@ -61,9 +63,12 @@ def test_invalid_defaults_are_refused(bad):
 
 
 def test_the_worst_joint_is_named_and_zero_is_not_watched():
-    tolerance, zero = np.array([0.1, 0.0, 0.1]), np.zeros(3)
-    assert check(np.array([0.05, 9.0, -0.1]), zero, tolerance, zero) is None
-    verdict = check(np.array([-0.2, 9.0, 0.3]), zero, tolerance, zero)
-    assert (verdict.joint, verdict.quantity, verdict.error, verdict.tolerance) == (2, "position", 0.3, 0.1)
-    assert verdict.text(NAMES) == "position error of joint 'c' is 0.3, tolerance 0.1"
-    assert check(zero, np.array([0.0, 0.3, 0.0]), zero, np.array([0.1, 0.1, 0.1])).quantity == "velocity"
+    p, _ = limited(rd.load_robot("three_link"))
+    put(p, path_tolerance=[[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]], error=[[0.05, 9.0, -0.1], [0.0, 0.0, 0.0]])
+    assert not violates(p, p.path_tolerance)
+    assert violates(put(p, error=[[-0.2, 9.0, 0.3]]), p.path_tolerance)
+    assert (p.bad_joint[0], p.bad_field[0]) == (2, 0)
+    assert Violation(2, "position", 0.3, 0.1).text(NAMES) == "position error of joint 'c' is 0.3, tolerance 0.1"
+    put(p, path_tolerance=[[0.0] * 3, [0.1] * 3], error=[[0.0] * 3, [0.0, 0.3, 0.0]])
+    assert violates(p, p.path_tolerance)
+    assert (p.bad_joint[0], p.bad_field[0]) == (1, 1)

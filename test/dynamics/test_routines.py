@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.cycle_memory import CycleMemory
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.observer import ObserverMemory
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of

@@ -74,10 +74,10 @@ def test_bytes_that_are_the_same_in_all_messages(joints, frame, measured, data):
     assert not layout.fits(bytes(changed))
     reader.read(raw)
     words = np.frombuffer(raw[: len(raw) // 4 * 4], np.uint32)
-    state = reader.packed
+    (table,) = (layout.table for layout in reader._tables)
     for row, wanted in zip(range(3 if measured else 2), rows, strict=False):
         for k in range(len(joints)):
-            at = int(state.plan[2 + row * len(joints) + k])
+            at = int(table[3 + row * len(joints) + k])
             assert struct.unpack("=d", words[at : at + 2].tobytes())[0] == wanted[k]
 
 

@@ -9,9 +9,9 @@ import pytest
 from support.random_trees import random_model, random_state
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.cycle.wrench_pass import Differentiator
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.kernels import BalanceKernel, JointKernel, matching
-from robot_dynamics_ros.control.wrench_pass import Differentiator
 from robot_dynamics_ros.simulation import Plant
 
 DT = 0.002

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.memory import PathPiece
+from robot_dynamics_ros.control.cycle.reference import sample
 from robot_dynamics_ros.control.reference import polynomial
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, slices
 from robot_dynamics_ros.model.description import Array
@@ -25,7 +27,7 @@ class Path:
         effort_coefficients: (m, 2, n) feed-forward effort, linear in τ, or ``None``: none.
     """
 
-    __slots__ = ("_basis", "_effort_basis", "coefficients", "effort_coefficients", "knots")
+    __slots__ = ("coefficients", "effort_coefficients", "knots")
 
     def __init__(
         self, knots: Sequence[int] | np.ndarray, coefficients: Array, effort_coefficients: Array | None = None
@@ -36,10 +38,6 @@ class Path:
             self.knots += part.tolist() if isinstance(part, np.ndarray) else [int(k) for k in part]
         self.coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
         self.effort_coefficients = effort_coefficients
-        self._basis = np.zeros((3, 6))
-        self._basis[0, 0] = self._basis[1, 1] = 1.0
-        self._basis[2, 2] = 2.0
-        self._effort_basis = np.array([1.0, 0.0])
 
     @classmethod
     def hold(cls, t: int, q: Array) -> Path:
@@ -67,31 +65,12 @@ class Path:
         """(3, n) position, velocity, acceleration at ``t`` ns, written to ``out`` if given."""
         if out is None:
             out = np.empty((3, self.n))
-        i, x = self.piece(t)
-        b = self._basis
-        x2 = x * x
-        x3 = x2 * x
-        x4 = x2 * x2
-        b[0, 1] = x
-        b[0, 2] = x2
-        b[0, 3] = x3
-        b[0, 4] = x4
-        b[0, 5] = x4 * x
-        b[1, 2] = 2.0 * x
-        b[1, 3] = 3.0 * x2
-        b[1, 4] = 4.0 * x3
-        b[1, 5] = 5.0 * x4
-        b[2, 3] = 6.0 * x
-        b[2, 4] = 12.0 * x2
-        b[2, 5] = 20.0 * x3
-        return np.dot(b, self.coefficients[i], out=out)
-
-    def effort(self, t: int, out: Array) -> Array | None:
-        """(n,) feed-forward effort at ``t`` ns into ``out``; ``None`` if the path has none."""
-        if self.effort_coefficients is None:
-            return None
-        i, self._effort_basis[1] = self.piece(t)
-        return np.dot(self._effort_basis, self.effort_coefficients[i], out=out)
+        i, _ = self.piece(t)
+        p = PathPiece()
+        p.nv, p.knot, p.time = self.n, [self.knots[i]], [t]
+        p.piece, p.reference = self.coefficients[i], out
+        sample(p)
+        return out
 
     def at(self, t: int) -> Array:
         """(6, n) coefficients of the piece at ``t`` with τ counted from ``t``."""

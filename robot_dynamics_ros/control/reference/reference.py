@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.path import Path
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
 from robot_dynamics_ros.control.reference.splice import JointTable, splice, stream_path
-from robot_dynamics_ros.control.reference.tolerances import Tolerances, check
+from robot_dynamics_ros.control.reference.tolerances import Tolerances, Violation
 from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.model.description import Array
 
@@ -40,19 +40,41 @@ class ReferenceGenerator:
     """The path, and the trajectory goals that it was made from.
 
     Attributes:
-        path: followed now, of all joints.
         goal: the active goal, or the next one waiting, or ``None``.
         streaming: whether the path came from a streamed set-point.
     """
 
-    def __init__(self, table: JointTable, options: ControllerOptions, deceleration: Array) -> None:
+    def __init__(
+        self, table: JointTable, options: ControllerOptions, deceleration: Array, changed: Callable[[], None]
+    ) -> None:
         self.table = table
         self.options = options
         self.deceleration = deceleration
-        self.path = Path.hold(0, np.zeros(len(table.names)))
+        self._changed = changed
+        self._path = Path.hold(0, np.zeros(len(table.names)))
         self.streaming = False
         self._active: Goal | None = None
         self._waiting: list[Goal] = []
+
+    @property
+    def path(self) -> Path:
+        """The path that is followed now, of all joints."""
+        return self._path
+
+    @path.setter
+    def path(self, path: Path) -> None:
+        self._path = path
+        self._changed()
+
+    @property
+    def active_goal(self) -> Goal | None:
+        """The goal that is followed now."""
+        return self._active
+
+    @property
+    def next_start(self) -> int:
+        """When the next goal begins, ns; far away if none waits."""
+        return self._waiting[0].start if self._waiting else 2**62
 
     @property
     def goal(self) -> Goal | None:
@@ -75,6 +97,7 @@ class ReferenceGenerator:
             if goal is not None:
                 goal.finish(status, code, text)
         self._active, self._waiting, self.streaming = None, [], False
+        self._changed()
 
     def accept(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Goal:
         """Put a trajectory with points onto the path.
@@ -119,17 +142,9 @@ class ReferenceGenerator:
             other.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
             self._waiting.remove(other)
         self._waiting.append(goal)
-        self._begin(t)
+        self.begin(t)
+        self._changed()
         return True
-
-    def _begin(self, t: int) -> None:
-        """Make the goal whose time has come the active one."""
-        while self._waiting and self._waiting[0].start <= t:
-            if self._active is not None:
-                self._active.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
-            self._active = self._waiting.pop(0)
-            self._active.status = GoalStatus.ACTIVE
-            self.streaming = False
 
     def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
         """Put one set-point onto the path; open goals are preempted.
@@ -151,50 +166,36 @@ class ReferenceGenerator:
         self._close(GoalStatus.PREEMPTED, text="replaced by a streamed set-point")
         self.streaming = True
 
-    def watched(self, t: int) -> tuple[bool, Tolerances | None]:
-        """Whether :meth:`monitor` has nothing to do at ``t`` but to compare with the path's tolerances, and with which."""
-        if self._waiting:
-            return False, None
-        goal = self._active
-        return (True, None) if goal is None else (t < goal.end, goal.tolerances)
+    def begin(self, t: int) -> None:
+        """Make the goal whose time has come the active one."""
+        while self._waiting and self._waiting[0].start <= t:
+            if self._active is not None:
+                self._active.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
+            self._active = self._waiting.pop(0)
+            self._active.status = GoalStatus.ACTIVE
+            self.streaming = False
 
-    def monitor(self, t: int, e: Array, ed: Array) -> bool:
-        """Compare the errors (n,) with the active goal's tolerances and close it if it is due.
+    def reached(self, e: Array) -> None:
+        """The active goal is reached, with position errors ``e`` (n,)."""
+        goal = self._take_active()
+        goal.finish(GoalStatus.SUCCEEDED, text=self._far_off(goal, e))
 
-        Returns:
-            False if a tolerance was violated, so that the arm has to stop where it is.
-        """
-        if self._waiting:
-            self._begin(t)
-        goal = self._active
-        if goal is None:
-            return True
-        tolerances: Tolerances = goal.tolerances
-        if t < goal.end:
-            verdict = check(e, ed, tolerances.path_position, tolerances.path_velocity)
-            if verdict is None:
-                return True
-            self._active = None
-            goal.finish(
-                GoalStatus.ABORTED,
-                ResultCode.PATH_TOLERANCE_VIOLATED,
-                f"path tolerance violated: {verdict.text(self.table.names)}",
-            )
-            return False
-        verdict = check(e, ed, tolerances.goal_position, tolerances.goal_velocity)
-        if verdict is None:
-            goal.finish(GoalStatus.SUCCEEDED, text=self._far_off(goal, e))
-        elif 0 < nanoseconds(tolerances.goal_time) < t - goal.end:
-            goal.finish(
-                GoalStatus.ABORTED,
-                ResultCode.GOAL_TOLERANCE_VIOLATED,
-                f"goal not reached in time: {verdict.text(self.table.names)} "
-                f"{(t - goal.end) / 1e9:.3f} s after it was due",
-            )
+    def violated(self, verdict: Violation, t: int, *, late: bool) -> None:
+        """The active goal ends: a tolerance of the path is violated, or ``late``, after its time, one of the goal."""
+        goal = self._take_active()
+        text = verdict.text(self.table.names)
+        if late:
+            delay = (t - goal.end) / 1e9
+            code = ResultCode.GOAL_TOLERANCE_VIOLATED
+            goal.finish(GoalStatus.ABORTED, code, f"goal not reached in time: {text} {delay:.3f} s after it was due")
         else:
-            return True
-        self._active = None
-        return goal.status is GoalStatus.SUCCEEDED
+            goal.finish(GoalStatus.ABORTED, ResultCode.PATH_TOLERANCE_VIOLATED, f"path tolerance violated: {text}")
+
+    def _take_active(self) -> Goal:
+        goal, self._active = self._active, None
+        assert goal is not None
+        self._changed()
+        return goal
 
     def _far_off(self, goal: Goal, e: Array) -> str:
         """A remark on a joint that no tolerance watches and that is off by more than half of its own motion."""

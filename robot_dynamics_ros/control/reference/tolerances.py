@@ -9,13 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from robot_dynamics_ros.control.per_joint import any_of, per_joint
+from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointTolerance", "Tolerances", "Verdict", "check"]
+__all__ = ["JointTolerance", "Tolerances", "Violation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +136,8 @@ def _resolved(requested: float, default: float, where: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The first violation found.
+class Violation:
+    """A tolerance that is violated.
 
     Attributes:
         joint: index of the joint.
@@ -156,18 +154,3 @@ class Verdict:
         """A sentence."""
         joint = joints[self.joint]
         return f"{self.quantity} error of joint {joint!r} is {self.error:.6g}, tolerance {self.tolerance:g}"
-
-
-def check(error_position: Array, error_velocity: Array, position: Array, velocity: Array) -> Verdict | None:
-    """Compare errors with tolerances (all (n,)); a tolerance of zero is not watched.  ``None``: all within."""
-    for quantity, error, tolerance in (
-        ("position", error_position, position),
-        ("velocity", error_velocity, velocity),
-    ):
-        size = np.abs(error)
-        if any_of(size > tolerance):
-            bad = (size > tolerance) & (tolerance > 0.0)
-            if any_of(bad):
-                i = int(np.argmax(np.where(bad, size / np.where(tolerance > 0.0, tolerance, 1.0), 0.0)))
-                return Verdict(i, quantity, float(error[i]), float(tolerance[i]))
-    return None

@@ -144,6 +144,10 @@ class Memory(Generic[D]):
         """The array of that name: a view."""
         return self._arrays[name]
 
+    def fits(self, name: str, function: Function) -> bool:
+        """Whether :meth:`exchange` has room for what this function needs besides its arguments."""
+        return not self._compiled or len(_callee(function)[1]) <= dict(self.layout.kernels)[name].further
+
     def exchange(self, name: str, function: Function) -> bool:
         """Have routines call another function under this name from now on; its arguments must be the same.
 

@@ -18,7 +18,6 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
@@ -114,13 +113,12 @@ class ControlLoop:
         self._late = round(values["state_timeout"] * 1e9)
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
         self._clock = node.get_clock()
-        self._reader = JointStateReader(model.joint_names)
+        self._reader = JointStateReader(model.joint_names, self.controller.memory, self.controller.read)
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
         controller = self.controller
-        if self.joints == model.joint_names:  # else cycles are never ordinary
-            controller.answer_packed(self._commands.packed)
+        controller.answer_into(self._commands.answer)
         wrenches: list[Output] = [
             JointWrenches(node, controller, lambda: rejections.count("wrenches_skipped")),
             FurtherWrenches(node, controller, values),
@@ -183,8 +181,6 @@ class ControlLoop:
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
         reader = self._reader
-        if self._answer_packed(raw, steady):
-            return
         try:
             reader.read(raw)
         except StateRejected as error:
@@ -196,7 +192,9 @@ class ControlLoop:
         if not self._enabled:
             return
         controller, report = self.controller, self._report
-        stamp = reader.stamp or self._clock.now().nanoseconds
+        if not reader.stamp:
+            reader.stamp = self._clock.now().nanoseconds
+        stamp = reader.stamp
         try:
             if self.running:
                 report.period(steady - self._arrival)
@@ -204,50 +202,20 @@ class ControlLoop:
                 controller.activate(stamp, reader.position, reader.velocity)
                 self.running, self.stamp = True, 0
             self._arrival = steady
-            self._excuse_own_delay(stamp, steady)
+            self._note_own_delay(stamp, steady)
             if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
                 self.stamp, self._stamped = stamp, steady
-            command = controller.update(
-                stamp, reader.position, reader.velocity, reader.effort if reader.effort_known else None
-            )
+            controller.answer(measured=reader.effort_known)
         except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
             self._failed(error)
             return
-        self._send(command, stamp)
+        ready = time.monotonic_ns()
+        self._commands.publish_answer()
+        report.sending(time.monotonic_ns() - ready)
         if controller.fault:
             self._failed(FaultError(controller.fault))
             return
         self._end_cycle(stamp, steady)
-
-    def _answer_packed(self, raw: bytes, steady: int) -> bool:
-        """The whole cycle in machine code, if it is an ordinary one; False, and nothing done, otherwise."""
-        layout = self._reader.packed
-        if not self.running or layout is None or self._held_up or steady - self._watched > HELD_UP:
-            return False
-        try:
-            state = self.controller.update_packed(raw, layout)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
-            self._failed(error)
-            return True
-        if state is None:
-            return False
-        stamp = state.last
-        self._send(None, stamp)
-        self._report.period(steady - self._arrival)
-        self._arrival = self._stamped = steady
-        self.stamp = stamp
-        self._reader.take_over(state)
-        self._end_cycle(stamp, steady)
-        return True
-
-    def _send(self, command: Array | None, stamp: int) -> None:
-        """Publish a command, or the one that the packed cycle has written, and report how long it took."""
-        ready = time.monotonic_ns()
-        if command is None:
-            self._commands.publish_packed()
-        else:
-            self._commands.publish(command, stamp)
-        self._report.sending(time.monotonic_ns() - ready)
 
     def _end_cycle(self, stamp: int, steady: int) -> None:
         """Publish what belongs to the state besides the command, and report the cycle."""
@@ -269,12 +237,12 @@ class ControlLoop:
             return ""
         return f"; {topic} is published by {', '.join(publishing_nodes(self._node, topic))}"
 
-    def _excuse_own_delay(self, stamp: int, steady: int) -> None:
+    def _note_own_delay(self, stamp: int, steady: int) -> None:
         """If :meth:`watch` did not run when it should have, this process was held up, and the robot is not to blame."""
         gap = max(steady - self._watched if self._watched else 0, self._held_up)
         self._held_up = 0
         if gap > HELD_UP:
-            self.controller.excuse(stamp, gap)
+            self.controller.process_was_delayed(stamp, gap)
             self._rejections.report("own_delay", f"this process was delayed by {gap * 1e-6:.0f} ms")
 
     def watch(self) -> None:

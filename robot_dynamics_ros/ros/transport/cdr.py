@@ -10,7 +10,6 @@ goes the slow way, through a message object.
 from __future__ import annotations
 
 import array
-import re
 import struct
 import sys
 from typing import Any
@@ -70,88 +69,49 @@ class JointStateLayout:
         self.names: tuple[str, ...] = tuple(message.name)
         self.position, self.velocity, self.effort = (len(message.position), len(message.velocity), len(message.effort))
         # the bytes between strings are padding and may hold anything
-        pattern = bytearray()
         same = bytearray(b"\1\1" + bytes(10))  # byte order; then options and the stamp
-        offset = 12
+        expected = bytearray(_NATIVE + bytes(10))
 
         def fixed(chunk: bytes) -> None:
-            nonlocal offset
-            pattern.extend(re.escape(chunk))
+            expected.extend(chunk)
             same.extend(b"\1" * len(chunk))
-            offset += len(chunk)
 
-        def padding() -> None:
-            nonlocal offset
-            gap = _aligned(offset, 4) - offset
-            pattern.extend(b"." * gap)
+        def padding(size: int) -> None:
+            gap = _aligned(len(same), size) - len(same)
+            expected.extend(bytes(gap))
             same.extend(bytes(gap))
-            offset += gap
 
         def string(text: str) -> None:
             data = text.encode() + b"\0"
             fixed(_uint32.pack(len(data)))
             fixed(data)
-            padding()
+            padding(4)
 
         string(message.header.frame_id)
         fixed(_uint32.pack(len(self.names)))
         for name in self.names:
             string(name)
-        self._counts: list[tuple[int, int]] = []
         self._data: list[int] = []
         for count in (self.position, self.velocity, self.effort):
-            offset = _aligned(offset, 4)
-            self._counts.append((offset, count))
-            same.extend(bytes(offset - len(same)) + b"\1\1\1\1")
-            offset += 4
+            padding(4)
+            fixed(_uint32.pack(count))
             if count:
-                offset = _aligned(offset, 8)
-            self._data.append(offset)
-            offset += 8 * count
-        self._size = offset
-        self._start = min(self._data)
-        self._doubles = (offset - self._start) // 8
-        self._match = re.compile(bytes(pattern), re.DOTALL).match
-        # names and lengths as in the message seen last, what pads the names included: one publisher's hardly ever changes
-        words, cursor = ["=2s10x"], 12
-        for (at, count), data in zip(self._counts, self._data, strict=True):
-            words.append(f"{at + 4 - cursor}s")
-            cursor = at + 4
-            if count:
-                words.append(f"{data + 8 * count - cursor}x")
-                cursor = data + 8 * count
-        self._frame = struct.Struct("".join(words))
+                padding(8)
+            self._data.append(len(same))
+            expected.extend(bytes(8 * count))
+            same.extend(bytes(8 * count))
+        self.example, self.fixed = bytes(expected), bytes(same)
+        self._same = np.flatnonzero(np.frombuffer(self.fixed, np.uint8))
         # strings that are not UTF-8 come out of the binding with another length than they have in the bytes
-        if len(raw) < self._size or not self._as_computed(raw):
+        if not self.fits(raw):
             raise ValueError("not a sensor_msgs/JointState: frame_id or a name is no UTF-8 text")
-        self._seen = self._frame.unpack_from(raw)
-        self.example, self.fixed = bytes(raw[:offset]), bytes(same) + bytes(offset - len(same))
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this very layout."""
-        if len(raw) < self._size:
+        if len(raw) < len(self.fixed):
             return False
-        return self._frame.unpack_from(raw) == self._seen or self._as_computed(raw)
-
-    def _as_computed(self, raw: bytes) -> bool:
-        """Whether names and lengths stand where they were computed to be; ``raw`` is long enough."""
-        if raw[:2] != _NATIVE or self._match(raw, 12) is None:
-            return False
-        return all(_uint32.unpack_from(raw, offset)[0] == count for offset, count in self._counts)
-
-    @staticmethod
-    def stamp(raw: bytes) -> int:
-        """Time stamp of a message, ns."""
-        sec, nanosec = _stamp.unpack_from(raw, HEADER)
-        return sec * 1_000_000_000 + nanosec
-
-    def values(self, raw: bytes) -> Array:
-        """All doubles from the first position to the last effort as one read-only view; see :meth:`places`."""
-        return np.frombuffer(raw, np.float64, self._doubles, self._start)
-
-    def places(self, field: int) -> int:
-        """Index in :meth:`values` of the first value of a field: 0 position, 1 velocity, 2 effort."""
-        return (self._data[field] - min(self._data)) // 8
+        own, other = (np.frombuffer(x, np.uint8, len(self.fixed)) for x in (self.example, raw))
+        return bool((own[self._same] == other[self._same]).all())
 
     def word(self, field: int) -> int:
         """At which four bytes of the message the first value of a field begins: 0 position, 1 velocity, 2 effort."""

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.control.packed_cycle import PackedAnswer
+from robot_dynamics_ros.control.cycle.message import AnswerLayout
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
@@ -84,15 +84,15 @@ class CommandPublisher:
         effort.take(self._index, out=self._effort, mode="clip")
         if self._stamped:
             self._template.stamp(stamp)
-        self.publish_packed()
+        self.publish_answer()
 
     @property
-    def packed(self) -> PackedAnswer:
-        """The message that :meth:`publish_packed` sends, for a cycle that writes its command itself."""
-        return PackedAnswer(self._template.buffer, self._template.words[0], self._index.tolist(), self._stamped)
+    def answer(self) -> AnswerLayout:
+        """The message that :meth:`publish_answer` sends, for a cycle that writes its command itself."""
+        return AnswerLayout(self._template.buffer, self._template.words[0], self._index.tolist(), self._stamped)
 
-    def publish_packed(self) -> None:
-        """Send what has been written into :attr:`packed`."""
+    def publish_answer(self) -> None:
+        """Send what has been written into :attr:`answer`."""
         self.publisher.publish(self._template.bytes())
 
     def wait_until_sent(self, timeout: float = 0.5) -> None:

@@ -44,6 +44,11 @@ class ExternalWrenches:
         self.values[link], self._since[link] = array, t
         return new
 
+    @property
+    def due(self) -> int:
+        """When the oldest is too old, ns; there must be one."""
+        return min(self._since.values()) + self.timeout + 1
+
     def expire(self, t: int) -> list[str]:
         """Forget what is too old at ``t``; returns the links."""
         old = [link for link, since in self._since.items() if t - since > self.timeout]

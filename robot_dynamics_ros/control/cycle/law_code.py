@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.cycle_memory import GAINS, law_inputs
+from robot_dynamics_ros.control.cycle.memory import GAINS, law_input_shapes
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
@@ -30,8 +30,8 @@ class _Symbols:
 
     def __init__(self, n: int, graph: Graph) -> None:
         self.n = n
-        self._made = made = symbols(graph, law_inputs(n))
-        self.q, self.v, self.z, self.gains = made["q"], made["v"], made["z_next"], made["gains"]
+        self._made = made = symbols(graph, law_input_shapes(n))
+        self.q, self.v, self.z, self.gains = made["q"], made["v"], made["z"], made["gains"]
         self.q_d, self.v_d, self.a_d = made["reference"]
         self.e, self.ed = made["error"]
         self.asked: Any = None
@@ -116,7 +116,7 @@ def _code(statement: _Statement) -> LawCode | None:
         asked = None if x.asked is None else _entries(graph, x.asked, n)
     except (_NotStraightError, TypeError, AttributeError):
         return None
-    inputs = law_inputs(n)
+    inputs = law_input_shapes(n)
     results = [list(inputs).index(name) for name in ("motion", "motion_of_reference")]
     if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
         return None

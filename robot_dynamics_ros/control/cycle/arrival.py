@@ -1,0 +1,87 @@
+"""Second step: is the state finite, new, in order, and can the arm have come there?"""
+
+from __future__ import annotations
+
+from math import floor
+
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import (
+    BACKWARDS,
+    DONE,
+    FIRST,
+    JUMP,
+    LATE,
+    NOT_FINITE,
+    RECOVERED,
+    RESUMED,
+    STILL,
+)
+
+__all__ = ["arrive", "take_state"]
+
+TURN = 6.283185307179586
+NANOSECONDS = 1e9
+ROOM = 2.0
+"""How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
+
+
+def arrive(p: CycleMemory) -> int:
+    """Judge the state in ``arrived``, ``time``.
+
+    NOT_FINITE, JUMP, STILL and LATE drop it.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
+    """
+    for i in range(p.nv):
+        size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
+        if size - size != 0.0:
+            return NOT_FINITE
+    since = p.time[0] - p.last[0]
+    if p.started[0] == 1:
+        if p.safe[0] == 0 and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
+            return JUMP
+        if since <= 0 and -since <= p.timeout[0]:
+            if since == 0:
+                return STILL
+            return LATE
+    was_started = p.started[0]
+    was_stale = p.stale[0]
+    p.last[0] = p.time[0]
+    p.started[0] = 1
+    p.stale[0] = 0
+    p.dt[0] = since / NANOSECONDS
+    if was_started == 0:
+        return FIRST
+    if since < 0:
+        return BACKWARDS
+    if was_stale == 1 or since > p.timeout[0]:
+        return RECOVERED
+    if p.safe[0] == 1:
+        return RESUMED
+    return DONE
+
+
+def has_jumped(p: CycleMemory, dt: float) -> bool:
+    """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is the worst joint.
+
+    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.
+    """
+    worst = 0.0
+    for i in range(p.nv):
+        way = p.arrived[0, i] - p.q[i]
+        if p.continuous[i] == 1:
+            way = way - TURN * floor(way / TURN + 0.5)
+        speed = max(abs(p.arrived[1, i]), abs(p.v[i]))
+        beyond = abs(way) - ROOM * speed * dt - p.largest_jump[0]
+        if beyond > worst:
+            worst = beyond
+            p.bad_joint[0] = i
+    return worst > 0.0
+
+
+def take_state(p: CycleMemory) -> None:
+    """Go on from this state."""
+    for i in range(p.nv):
+        p.q[i] = p.arrived[0, i]
+        p.v[i] = p.arrived[1, i]
+        p.previous[i] = p.effort[i]
+    if p.fresh[0] == 1:
+        p.dt[0] = 0.0

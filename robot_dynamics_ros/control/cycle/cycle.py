@@ -1,0 +1,82 @@
+"""The control cycle: the sequence of its steps.
+
+| step | file | what it may say besides "done" |
+|---|---|---|
+| read the joint state out of its message (``read_state``) | ``message`` | another layout; a number that is no measurement |
+| arrival: finite, in order, possible | ``arrival`` | drop the state; start afresh |
+| reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
+| integral of the error, control law | ``law`` | call a law that is written in Python |
+| efforts of the trajectory and of known wrenches, blending | ``added_efforts`` | |
+| limits on motion, rate and size | ``limits`` | the effort is not finite |
+| what the robot adds itself; the answer | ``message`` | |
+
+A verdict ends the call.  The caller acts on it and calls again, from the step where the cycle goes on.  The same
+statements run compiled, or as they are written (:mod:`~robot_dynamics_ros.control.cycle.execution`).
+"""
+
+from __future__ import annotations
+
+from robot_dynamics_ros.control.cycle.added_efforts import add_efforts, blend
+from robot_dynamics_ros.control.cycle.arrival import arrive, take_state
+from robot_dynamics_ros.control.cycle.law import evaluate_law, integrate
+from robot_dynamics_ros.control.cycle.limits import limit
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.control.cycle.message import write_command
+from robot_dynamics_ros.control.cycle.reference import follow_reference
+from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE, WRITE
+from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
+
+__all__ = ["control_cycle", "cycle"]
+
+
+def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
+    """From the state that was read to the command in ``answer``, beginning at ``step``; returns a verdict, DONE at the end."""
+    verdict = DONE
+    if step < WRITE:
+        verdict = cycle(p, step)
+    if verdict == DONE:
+        write_command(p, answer)
+    return verdict
+
+
+def cycle(p: CycleMemory, step: int) -> int:
+    """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a verdict."""
+    verdict = DONE
+    if step <= ARRIVE:
+        verdict = arrive(p)
+    if verdict == DONE and step <= TAKE:
+        take_state(p)
+    if verdict == DONE and step <= FOLLOW:
+        verdict = follow_and_decide(p)
+    if verdict == DONE and step <= BLEND:
+        add_efforts(p)
+        blend(p)
+        verdict = limit(p)
+        if verdict == DONE:
+            finish(p)
+    return verdict
+
+
+def follow_and_decide(p: CycleMemory) -> int:
+    """Reference, errors, integral and law; the law's effort is in ``effort`` then."""
+    if p.time[0] >= p.wrench_due[0]:
+        return WRENCH_DUE
+    verdict = follow_reference(p)
+    if verdict != DONE:
+        return verdict
+    integrate(p)
+    if p.own_law[0] == 1:
+        return OWN_LAW
+    evaluate_law(p)
+    return DONE
+
+
+def finish(p: CycleMemory) -> None:
+    """The command: the effort without what the robot adds itself."""
+    for i in range(p.nv):
+        p.command[i] = p.effort[i]
+    if p.robot_holds[0] == 1:
+        p.gravity_that_the_robot_adds(p.q, p.held)
+        for i in range(p.nv):
+            if p.commanded[i] == 1:
+                p.command[i] = p.command[i] - p.held[i]

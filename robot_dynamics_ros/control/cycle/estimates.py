@@ -1,0 +1,141 @@
+"""Last step: what is known besides the command: external efforts, collision, contact, joint wrenches, load at the flange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from robot_dynamics_ros.control.contact import ContactEstimate
+from robot_dynamics_ros.control.cycle.runner import CycleRunner
+from robot_dynamics_ros.control.cycle.wrench_pass import WrenchPass
+from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["Estimates"]
+
+
+class Estimates:
+    """The estimates of one controller, in the order in which they need each other.
+
+    Args:
+        runner: the cycle.
+        observer, collision, contact, flange: those to keep up to date, or ``None``.
+        collided: called in the cycle in which the collision flag rises.
+
+    Attributes:
+        want_wrenches, want_efforts: see ``JointController``.
+        wrench_pass: the pass that computes wrenches where the law's own does not.
+    """
+
+    def __init__(
+        self,
+        runner: CycleRunner,
+        observer: MomentumObserver | None,
+        collision: CollisionMonitor | None,
+        contact: ContactEstimate | None,
+        flange: FlangeLoad | None,
+        collided: Callable[[], None],
+    ) -> None:
+        if contact is not None and observer is None:
+            raise ArgumentError(
+                "there is no observer to know external efforts from",
+                where="contact",
+                remedy="Give the controller a MomentumObserver too.",
+            )
+        self._runner, self._collided = runner, collided
+        self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
+        options = runner.options
+        self.wrench_pass = WrenchPass(runner.model.nv, options.wrench_acceleration, options.differentiation_cutoff)
+        self._with_law = runner.memory.python.wrenches_with_law
+        self._efforts_added, self._measured = runner.memory.python.adds_feedforward, runner.memory["arrived"][2]
+        self.want_wrenches = self.want_efforts = True
+        self._observes = self._reads_flange = False
+        if contact is not None:
+            contact.prepare(runner.base)
+        if flange is not None:
+            flange.use(runner.base)
+
+    def before_cycle(self) -> None:
+        """Have the law's own inverse dynamics give the wrenches, where they are wanted and it can."""
+        runner = self._runner
+        self._with_law[0] = (
+            self.want_wrenches
+            and self.wrench_pass.source == "commanded"
+            and runner.law.inverts_dynamics
+            and not runner.wrenches
+        )
+
+    def after_cycle(self, *, measured: bool) -> None:
+        """Take the state and the command of the cycle that is done.
+
+        Args:
+            measured: whether the state came with efforts.
+        """
+        runner = self._runner
+        work, dt = runner.work, runner.memory.python.dt[0]
+        effort = self._measured if measured else None
+        applied = runner.previous if effort is None else effort  # what acted until this state
+        if self.observer is not None and not self._observer_is_needed():
+            if self._observes:
+                self.observer.reset()
+                self._observes = False
+        elif self.observer is not None and (measured or not runner.fresh[0]):
+            self._observe(self.observer, applied, dt)
+        if self.want_wrenches:
+            self._compute_wrenches(effort, dt)
+        else:
+            self.wrench_pass.reset()
+        if self.flange is not None:
+            self._read_flange(self.flange, applied, dt)
+        runner.fresh[0] = 0
+
+    def reset(self) -> None:
+        """The motion is a new one."""
+        self.wrench_pass.reset()
+        if self.observer is not None:
+            self.observer.reset()
+        if self.collision is not None:
+            self.collision.reset()
+
+    def robot_changed(self) -> None:
+        """Go on with the robot's new functions; the estimates stay."""
+        if self.observer is not None:
+            self.observer.rebase()
+        if self.flange is not None:
+            self.flange.use(self._runner.work.kernels)
+
+    def _observer_is_needed(self) -> bool:
+        return self.want_efforts or self.collision is not None or (self.contact is not None and self.contact.enabled)
+
+    def _observe(self, observer: MomentumObserver, applied: Array, dt: float) -> None:
+        work = self._runner.work
+        self._observes = True
+        observer.update(work.kernels, work.q, work.v, applied, dt)
+        if self.collision is not None and self.collision.update(observer.effort, dt):
+            self._runner.counts["collision"] += 1
+            self._collided()
+        if self.contact is not None and self.contact.enabled:
+            self.contact.update(work.kernels, work.q, observer.effort)
+
+    def _compute_wrenches(self, measured: Array | None, dt: float) -> None:
+        runner = self._runner
+        work, p = runner.work, runner.memory.python
+        if not p.own_law[0]:
+            work.wrenches_current = bool(self._with_law[0])
+        altered = bool(runner.idle is not None or self._efforts_added[0] or p.blending[0] or p.cut[0])
+        friction = getattr(runner.law, "friction", None)
+        self.wrench_pass.compute(work, runner.effort, altered, measured, friction, runner.wrenches.values, dt)
+
+    def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
+        """The load at the flange; its estimate needs every joint state, or starts afresh."""
+        if not flange.enabled:
+            self._reads_flange = False
+            return
+        if not self._reads_flange:
+            flange.reset()
+            self._reads_flange = True
+        work, wrench_pass = self._runner.work, self.wrench_pass
+        from_effort = wrench_pass.source in ("commanded", "measured_effort") or not self.want_wrenches
+        a = None if from_effort else wrench_pass.acceleration
+        flange.update(work.q, work.v, applied, dt, self._runner.wrenches.values, a)

@@ -1,0 +1,129 @@
+"""Sixth step: motion near limits, rate and size of the effort."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from robot_dynamics_ros.control.cycle.added_efforts import silence_idle_joints
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
+
+__all__ = ["LIMITS", "allowed_speed", "limit", "motion_bound"]
+
+LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
+"""Causes that joints are counted by in ``hits``."""
+
+NEAR = 0.95
+"""Share of the velocity limit from which on a joint is near it."""
+BRAKING = 0.75
+"""A joint is near a position limit from one and a half times v²/2a before its soft zone."""
+LAST = 0.01
+"""Distance to a limit, as a share of the soft zone, in which no friction is allowed for."""
+FADE = 0.1
+"""Overspeed, as a share of the speed allowed, over which the allowance for friction fades out."""
+ROUNDING = 1e-6
+TINY = 1e-9
+
+
+def limit(p: CycleMemory) -> int:
+    """Apply all limits to ``effort``, and note what they took away; EFFORT_NOT_FINITE if it is no number."""
+    size = 0.0
+    for i in range(p.nv):
+        p.asked[i] = p.effort[i]
+        size = size + p.effort[i] * p.effort[i]
+    if size - size != 0.0:
+        return EFFORT_NOT_FINITE
+    p.cut[0] = 0
+    for k in range(4):
+        p.hits[k] = 0
+    if near_limits(p):
+        p.bias_forces(p.q, p.v, p.bias)
+        p.mass_matrix(p.q, p.inertia)
+        limit_motion(p)
+        silence_idle_joints(p)
+    limit_effort(p)
+    for i in range(p.nv):
+        p.saturated[i] = 0.0
+        if p.cut[0] == 1:
+            if p.asked[i] > p.effort[i]:
+                p.saturated[i] = 1.0
+            if p.asked[i] < p.effort[i]:
+                p.saturated[i] = -1.0
+    return DONE
+
+
+def near_limits(p: CycleMemory) -> bool:
+    """Whether a joint is in a soft zone, about to brake for one, or close to its velocity limit; ``near`` says which."""
+    several = False
+    for i in range(p.nv):
+        p.near[i] = 0
+        speed = abs(p.v[i])
+        reach = BRAKING * speed * speed / p.deceleration[i] + p.margin[i]
+        fast = speed > NEAR * p.velocity_limit[i]
+        if fast or p.q[i] - reach < p.lower[i] or p.q[i] + reach > p.upper[i]:
+            p.near[i] = 1
+            several = True
+    return several
+
+
+def limit_motion(p: CycleMemory) -> None:
+    """Keep ``effort`` from driving joints that are ``near`` a limit on towards it; see :func:`motion_bound`."""
+    for i in range(p.nv):
+        if p.near[i] == 1:
+            fastest = allowed_speed(p, i, p.upper[i] - p.q[i])
+            slowest = allowed_speed(p, i, p.q[i] - p.lower[i])
+            high = p.bias[i] + motion_bound(p, i, p.v[i], fastest)
+            low = p.bias[i] - motion_bound(p, i, -p.v[i], slowest)
+            slack = ROUNDING * (1.0 + abs(p.bias[i]))  # rounding is no violation
+            if p.effort[i] < low - slack or p.effort[i] > high + slack:
+                p.effort[i] = min(max(p.effort[i], low), high)
+                p.cut[0] = 1
+                if fastest < p.velocity_limit[i] or slowest < p.velocity_limit[i]:
+                    p.hits[0] = p.hits[0] + 1
+                else:
+                    p.hits[1] = p.hits[1] + 1
+
+
+def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
+    """Speed allowed towards a position limit at ``distance``.
+
+    ``zone_rate``·d within ``margin`` of it (backwards beyond it); further away √((rate·margin)² + 2·deceleration·(d − margin)),
+    from which that is reached by braking; never more than ``velocity_limit``.
+
+    Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking curve before it.
+    """
+    speed = p.zone_rate[0] * distance
+    if distance >= p.margin[i]:
+        edge = p.zone_rate[0] * p.margin[i]
+        speed = sqrt(edge * edge + 2.0 * p.deceleration[i] * (distance - p.margin[i]))
+    return min(max(speed, -p.velocity_limit[i]), p.velocity_limit[i])
+
+
+def motion_bound(p: CycleMemory, i: int, v: float, fastest: float) -> float:
+    """Effort, beyond C q̇ + g, that does not drive joint ``i`` from velocity ``v`` beyond ``fastest``.
+
+    At the bound the joint may not accelerate on; beyond it the joint is braked with inertia × rate × excess.  It gets what its
+    friction takes on top, or a light joint with friction would never start.  That allowance fades out over a tenth of
+    overspeed, so that friction smaller than the model's cannot carry the joint further, and where less than ``creep``
+    is allowed, so that it cannot carry it to the limit itself.
+    """
+    over = max(v - fastest, 0.0) / max(FADE * fastest, TINY)
+    share = max(min(min(1.0 - over, (fastest - p.creep[i]) / max(p.creep[i], TINY)), 1.0), 0.0)
+    friction = p.dry[i] + p.viscous[i] * max(v, 0.0)
+    return p.inertia[i, i] * p.braking_rate[0] * (fastest - v) + share * friction
+
+
+def limit_effort(p: CycleMemory) -> None:
+    """Limit rate, then size of ``effort``."""
+    if p.fresh[0] == 0 and p.dt[0] > 0.0:  # no limit times no time is no number
+        for i in range(p.nv):
+            step = p.effort_rate[i] * p.dt[0]
+            if abs(p.effort[i] - p.previous[i]) > step:
+                p.effort[i] = min(max(p.effort[i], p.previous[i] - step), p.previous[i] + step)
+                p.cut[0] = 1
+                p.hits[2] = p.hits[2] + 1
+    for i in range(p.nv):
+        if abs(p.effort[i]) > p.effort_limit[i]:
+            p.effort[i] = min(max(p.effort[i], -p.effort_limit[i]), p.effort_limit[i])
+            p.cut[0] = 1
+            p.hits[3] = p.hits[3] + 1

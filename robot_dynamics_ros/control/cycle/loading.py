@@ -1,0 +1,92 @@
+"""What changes between two cycles is put into the cycle's memory here: law, robot, reference, known wrenches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics_ros.control.cycle.external import ExternalWrenches
+from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.laws import Law
+from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
+from robot_dynamics_ros.control.reference.result import Goal
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.errors import RobotDynamicsError
+
+__all__ = ["NEVER", "load_law", "load_reference", "load_robot", "load_wrenches"]
+
+NEVER = 2**62
+"""A time that does not come, ns."""
+
+
+def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
+    """Evaluate this law, with its gains; without code it is called in Python."""
+    memory["own_law"][0] = code is None
+    memory["tracks"][0], memory["integrates"][0] = law.tracks, law.integrates
+    if law.integrates:
+        ki, clamp = law.ki, law.i_clamp  # type: ignore[attr-defined]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            memory["integral_bound"][:] = np.where(ki > 0.0, clamp / ki, 0.0)
+    if code is None:
+        return
+    memory.exchange("law_after", code.after)
+    if code.before is not None:
+        memory.exchange("law_before", code.before)
+    for name in ("gravity", "inertia", "motion", "motion_of_reference"):
+        memory[f"uses_{name}"][0] = name in code.used
+    for name, row in zip(law.gain_names, memory["gains"], strict=False):
+        row[:] = 0.0 if (value := getattr(law, name)) is None else value
+
+
+def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
+    """Call the functions of this robot, which differs from the one before by a payload.
+
+    Raises:
+        RobotDynamicsError: its functions run in another way than those before; nothing is changed then.
+    """
+    options = {name: () for name in ROBOT_FUNCTIONS} | {"efforts_of_wrenches": (("external", True),)}
+    named = {name: "external_efforts" if name == "efforts_of_wrenches" else name for name in options}
+    functions = {name: evaluator(kernels.model, named[name], option) for name, option in options.items()}
+    if not all(memory.fits(name, function) for name, function in functions.items()):
+        raise RobotDynamicsError(
+            "the functions of the robot with this payload run in another way than those before",
+            where=f"robot {kernels.model.name!r}",
+            remedy="Make a new controller for the robot with its payload.",
+        )
+    for name, function in functions.items():
+        memory.exchange(name, function)
+
+
+def load_reference(memory: Memory[CycleMemory], reference: ReferenceGenerator, t: int, *, add_efforts: bool) -> None:
+    """Follow the piece of the path at ``t``, ns, and watch over the active goal."""
+    path = reference.path
+    i, _ = path.piece(t)
+    memory["knot"][0], memory["piece"][:] = path.knots[i], path.coefficients[i]
+    efforts = path.effort_coefficients if add_efforts else None
+    memory["adds_feedforward"][0] = efforts is not None
+    if efforts is not None:
+        memory["piece_effort"][:] = efforts[i]
+    following = path.knots[i + 1] if i + 1 < len(path.knots) else NEVER
+    memory["due"][0] = min(following, reference.next_start)
+    _load_goal(memory, reference.active_goal)
+
+
+def _load_goal(memory: Memory[CycleMemory], goal: Goal | None) -> None:
+    memory["goal_open"][0] = goal is not None
+    if goal is None:
+        return
+    tolerances = goal.tolerances
+    memory["goal_end"][0], memory["goal_time"][0] = goal.end, nanoseconds(tolerances.goal_time)
+    memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
+    memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
+
+
+def load_wrenches(memory: Memory[CycleMemory], wrenches: ExternalWrenches, kernels: Kernels) -> None:
+    """Resist these known wrenches until the oldest is forgotten."""
+    memory["pushed"][0] = bool(wrenches)
+    memory["wrench_due"][0] = wrenches.due if wrenches else NEVER
+    if wrenches:
+        memory["external"][:] = kernels.gather(wrenches.values)

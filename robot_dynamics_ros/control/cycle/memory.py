@@ -1,0 +1,173 @@
+"""What a control cycle works on: every number declared once, with its shape, unit and meaning.
+
+Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the joint states' stamps.
+"""
+
+from __future__ import annotations
+
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Kernel,
+    Matrix,
+    Memory,
+    Vector,
+    integers,
+    kernel,
+    numbers,
+)
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["GAINS", "ROBOT_FUNCTIONS", "ArrivedState", "CycleMemory", "PathPiece", "cycle_memory", "law_input_shapes"]
+
+GAINS = 8
+"""Most gains that a compiled law may have."""
+
+
+class ArrivedState(Declared):
+    """A joint state as it arrived."""
+
+    nv: int
+    arrived: Matrix = numbers(3, "nv", unit="rad or m, rad/s or m/s, N m or N", meaning="position, velocity, effort")
+    time: Integers = integers(1, unit="ns", meaning="stamp")
+    measured: Integers = integers(1, meaning="1 if the efforts of all joints are known")
+    bad_joint: Integers = integers(1, meaning="the joint that a verdict is about")
+    bad_field: Integers = integers(1, meaning="0 position, 1 velocity, of that verdict")
+    bad_value: Vector = numbers(1, unit="rad or m, rad/s or m/s", meaning="what was refused")
+
+
+class PathPiece(Declared):
+    """One polynomial of a path, and its sample."""
+
+    nv: int
+    time: Integers = integers(1, unit="ns", meaning="time of the sample")
+    knot: Integers = integers(1, unit="ns", meaning="start of the piece")
+    piece: Matrix = numbers(6, "nv", meaning="coefficients of 1, τ … τ⁵ of the path's piece, τ in s")
+    reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
+
+
+class CycleMemory(ArrivedState, PathPiece):
+    """State, reference, law, limits and command of one controller."""
+
+    nv: int
+    nb: int
+    time: Integers = integers(1, unit="ns", meaning="stamp of the state")
+    # arrival
+    q: Vector = numbers("nv", unit="rad or m", meaning="measured position that the cycle is for")
+    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity that the cycle is for")
+    last: Integers = integers(1, unit="ns", meaning="newest stamp")
+    started: Integers = integers(1, meaning="1 once a state has arrived")
+    stale: Integers = integers(1, meaning="1 after a gap that the watch has seen")
+    safe: Integers = integers(1, meaning="1 while the safe command is out")
+    timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
+    largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
+    fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
+    dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
+    # reference
+    tracks: Integers = integers(1, meaning="1 if the law drives the arm to its reference")
+    continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
+    commanded: Integers = integers("nv", meaning="1 where a joint is commanded")
+    piece_effort: Matrix = numbers(2, "nv", unit="N m or N", meaning="coefficients of 1, τ of the feed-forward effort")
+    due: Integers = integers(1, unit="ns", meaning="when the piece is over, or a goal begins")
+    error: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity")
+    goal_open: Integers = integers(1, meaning="1 while a trajectory's goal is active")
+    goal_end: Integers = integers(1, unit="ns", meaning="when the goal is due")
+    goal_time: Integers = integers(1, unit="ns", meaning="by which the goal may be late; 0: no limit")
+    path_tolerance: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="largest errors on the way; 0: not watched")
+    goal_tolerance: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="largest errors at the goal; 0: not watched")
+    # law
+    integrates: Integers = integers(1, meaning="1 if the law uses z")
+    z: Vector = numbers("nv", unit="rad s or m s", meaning="integral of the position error")
+    integral_bound: Vector = numbers("nv", unit="rad s or m s", meaning="largest |z|")
+    own_law: Integers = integers(1, meaning="1 if the law is called in Python")
+    gains: Matrix = numbers(GAINS, "nv", meaning="the law's gains, in the order of its fields")
+    uses_gravity: Integers = integers(1, meaning="1 if the law asks for g(q)")
+    uses_inertia: Integers = integers(1, meaning="1 if the law asks for M(q)")
+    uses_motion: Integers = integers(1, meaning="1 if the law asks for inverse dynamics at the state")
+    uses_motion_of_reference: Integers = integers(1, meaning="1 if it asks for them at the reference")
+    wrenches_with_law: Integers = integers(1, meaning="1 if the law's inverse dynamics are to give the wrenches too")
+    gravity: Vector = numbers("nv", unit="N m or N", meaning="g(q)")
+    inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
+    a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
+    motion: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics for a")
+    q_reference: Vector = numbers("nv", unit="rad or m", meaning="desired position")
+    v_reference: Vector = numbers("nv", unit="rad/s or m/s", meaning="desired velocity")
+    a_reference: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="desired acceleration")
+    motion_of_reference: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
+    wrenches: Matrix = numbers("nv", 6, unit="N m, N", meaning="[moment; force] of the joints, child link's frame")
+    # added efforts
+    adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
+    pushed: Integers = integers(1, meaning="1 if there are known external wrenches")
+    wrench_due: Integers = integers(1, unit="ns", meaning="when the oldest of them is forgotten")
+    external: Matrix = numbers("nb", 6, unit="N m, N", meaning="known external wrenches on the bodies")
+    external_efforts: Vector = numbers("nv", unit="N m or N", meaning="Σ Jᵀ f of them")
+    # blending
+    blending: Integers = integers(1, meaning="0 no, 1 begins with the next effort, 2 fades")
+    blend_start: Integers = integers(1, unit="ns", meaning="when fading began")
+    blend_duration: Integers = integers(1, unit="ns", meaning="how long it lasts")
+    offset: Vector = numbers("nv", unit="N m or N", meaning="old effort minus new one when fading began")
+    # limits
+    lower: Vector = numbers("nv", unit="rad or m", meaning="lower position limit")
+    upper: Vector = numbers("nv", unit="rad or m", meaning="upper position limit")
+    velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="largest speed")
+    deceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="with which a joint brakes for a limit")
+    margin: Vector = numbers("nv", unit="rad or m", meaning="width of the soft zone inside a position limit")
+    zone_rate: Vector = numbers(1, unit="1/s", meaning="speed allowed in the zone, per distance to the limit")
+    braking_rate: Vector = numbers(1, unit="1/s", meaning="deceleration of a joint that is too fast, per excess")
+    dry: Vector = numbers("nv", unit="N m or N", meaning="dry friction in the description")
+    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction in the description")
+    creep: Vector = numbers("nv", unit="rad/s or m/s", meaning="allowed speed below which friction is not allowed for")
+    near: Integers = integers("nv", meaning="1 where a joint is near a limit of its motion")
+    bias: Vector = numbers("nv", unit="N m or N", meaning="C q̇ + g")
+    effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort")
+    effort_rate: Vector = numbers("nv", unit="N m/s or N/s", meaning="largest change of the effort")
+    asked: Vector = numbers("nv", unit="N m or N", meaning="effort before the limits")
+    saturated: Vector = numbers("nv", meaning="sign of what the limits took away")
+    cut: Integers = integers(1, meaning="1 if a limit took anything away in this cycle")
+    hits: Integers = integers(4, meaning="joints cut in this cycle, by cause: see LIMITS")
+    # command
+    effort: Vector = numbers("nv", unit="N m or N", meaning="effort of the joints, gravity included")
+    previous: Vector = numbers("nv", unit="N m or N", meaning="effort of the cycle before")
+    robot_holds: Integers = integers(1, meaning="1 if the robot adds g(q) without payload itself")
+    held: Vector = numbers("nv", unit="N m or N", meaning="what it adds")
+    command: Vector = numbers("nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds")
+    answer_at: Integers = integers(2, meaning="word at which the commands begin; 1 if the answer has a stamp")
+    answer_count: Integers = integers(1, meaning="commands in an answer")
+    answer_joints: Integers = integers("nv", meaning="which joint's command each of them is")
+    # the robot, payload included, and the law
+    inverse_dynamics: Kernel = kernel("q", "v", "a", "out efforts")
+    inverse_dynamics_wrenches: Kernel = kernel("q", "v", "a", "out efforts", "out wrenches")
+    gravity_forces: Kernel = kernel("q", "out efforts")
+    bias_forces: Kernel = kernel("q", "v", "out efforts")
+    mass_matrix: Kernel = kernel("q", "out inertia")
+    efforts_of_wrenches: Kernel = kernel("q", "external", "out efforts")
+    gravity_that_the_robot_adds: Kernel = kernel("q", "out efforts")
+    law_before: Kernel = kernel("inputs of the law", "out a")
+    law_after: Kernel = kernel("inputs of the law", "out efforts")
+
+
+ROBOT_FUNCTIONS = ("inverse_dynamics", "inverse_dynamics_wrenches", "gravity_forces", "bias_forces", "mass_matrix")
+"""The robot's functions, under their names, that a cycle calls."""
+
+_LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
+
+
+def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
+    """Name → shape of all that a law of ``n`` joints may depend on, in the order in which its compiled form takes it."""
+    declared = fields(CycleMemory)
+    return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
+
+
+def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
+    """The memory for a robot, and whether compiled code can work on it."""
+    functions = {name: evaluator(model, name) for name in ROBOT_FUNCTIONS}
+    functions["efforts_of_wrenches"] = evaluator(model, "external_efforts", (("external", True),))
+    functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
+    compiled = all(hasattr(function.engine, "callee") for function in functions.values())
+    memory = Memory(CycleMemory, {"nv": model.nv, "nb": model.nb}, functions, compiled=compiled)
+    memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+    memory["commanded"][:] = 1
+    return memory, compiled

@@ -1,0 +1,125 @@
+"""First and last step: the joint state out of the message, the command into the answer.
+
+Messages are serialized (Common Data Representation): numbers stand at multiples of four bytes, *words*.  Words 1 and 2 are
+the stamp, s and ns.  Where a message has what is a table, made anew when another layout arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
+from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
+from robot_dynamics_ros.dynamics.engine.routines import Integers
+
+__all__ = ["FARTHEST", "FASTEST", "STRONGEST", "AnswerLayout", "StateLayout", "read_state", "write_command"]
+
+FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
+"""Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements."""
+
+SECOND = 1_000_000_000
+STAMP = 1
+SIGN = 2**31
+HEAD = 3
+
+
+def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> int:
+    """Read stamp, position, velocity and effort of the joints; LAYOUT or ABSURD if that cannot be.
+
+    Args:
+        message: serialized ``sensor_msgs/JointState`` of ``size`` bytes.
+        table: see :class:`StateLayout`.
+    """
+    if size < table[2]:
+        return LAYOUT
+    compared = HEAD + 3 * p.nv
+    for k in range(table[0]):
+        if word(message, table[compared + 3 * k]) & table[compared + 3 * k + 1] != table[compared + 3 * k + 2]:
+            return LAYOUT
+    for i in range(p.nv):
+        for row in range(2):
+            x = number(message, table[HEAD + row * p.nv + i])
+            largest = FARTHEST
+            if row == 1:
+                largest = FASTEST
+            if not abs(x) <= largest:
+                p.bad_joint[0] = i
+                p.bad_field[0] = row
+                p.bad_value[0] = x
+                return ABSURD
+    measured = table[1]
+    for i in range(p.nv):
+        p.arrived[0, i] = number(message, table[HEAD + i])
+        p.arrived[1, i] = number(message, table[HEAD + p.nv + i])
+        if table[1] == 1:
+            p.arrived[2, i] = number(message, table[HEAD + 2 * p.nv + i])
+            if not abs(p.arrived[2, i]) <= STRONGEST:
+                measured = 0
+    p.measured[0] = measured
+    seconds = word(message, STAMP)
+    if seconds >= SIGN:
+        seconds = seconds - 2 * SIGN
+    p.time[0] = seconds * SECOND + word(message, STAMP + 1)
+    return DONE
+
+
+def write_command(p: CycleMemory, answer: Packed) -> None:
+    """Write the command, and the stamp of the state that it answers if the answer has one; see :class:`AnswerLayout`."""
+    for k in range(p.answer_count[0]):
+        put_number(answer, p.answer_at[0] + 2 * k, p.command[p.answer_joints[k]])
+    if p.answer_at[1] == 1:
+        shifted = p.time[0] + 2 * SIGN * SECOND  # positive: division rounds down then
+        seconds = shifted // SECOND
+        put_word(answer, STAMP + 1, shifted - seconds * SECOND)
+        if seconds >= 2 * SIGN:
+            seconds = seconds - 2 * SIGN
+        put_word(answer, STAMP, seconds)
+
+
+class StateLayout:
+    """Where a message has what.
+
+    Args:
+        example: a message.
+        fixed: of each of its bytes: whether it is the same in all messages that are read with this.
+        places: (2, n) or (3, n) the words at which positions, velocities and efforts begin, in model order.
+
+    Attributes:
+        table: integers for :func:`read_state`: number of words to compare; whether there are efforts; bytes of the shortest
+            message; (3, n) places; for each word to compare its place, the bits that count, and what they are.
+    """
+
+    __slots__ = ("address", "table")
+
+    def __init__(self, example: bytes, fixed: bytes, places: Sequence[Sequence[int]]) -> None:
+        rows = [[int(x) for x in row] for row in places]
+        n, words = len(rows[0]), len(fixed) // 4
+        bits = np.frombuffer(bytes(255 * (x != 0) for x in fixed[: 4 * words]), np.uint32).astype(np.int64)
+        values = np.frombuffer(bytes(example[: 4 * words]), np.uint32).astype(np.int64)
+        compared = [k for k in range(words) if bits[k]]
+        shortest = max(len(fixed), 4 * (2 + max(x for row in rows for x in row)))
+        head = [len(compared), int(len(rows) == 3), shortest]
+        all_places = [x for row in (*rows, [0] * n)[:3] for x in row]
+        triples = [int(x) for k in compared for x in (k, bits[k], values[k] & bits[k])]
+        self.table: np.ndarray = np.array([*head, *all_places, *triples], dtype=np.int64)
+        self.address = self.table.ctypes.data
+
+
+class AnswerLayout:
+    """A serialized message that each command is written into.
+
+    Args:
+        buffer: its bytes; they stay where they are.
+        first: the word at which the commands begin.
+        joints: which joint's command each of them is.
+        stamped: whether words 1 and 2 are the stamp of the state that it answers.
+    """
+
+    __slots__ = ("buffer", "first", "joints", "stamped")
+
+    def __init__(self, buffer: bytearray, first: int, joints: Sequence[int], stamped: bool) -> None:
+        self.buffer = np.frombuffer(buffer, np.uint8)  # a buffer in use cannot be resized
+        self.first, self.joints, self.stamped = first, [int(k) for k in joints], stamped

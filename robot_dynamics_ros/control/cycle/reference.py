@@ -1,0 +1,99 @@
+"""Third step: where the arm should be, how far it is from there, and whether that is tolerated.
+
+The tolerances' rules are those of joint_trajectory_controller: a tolerance of zero means that the quantity is not watched.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+from robot_dynamics_ros.control.cycle.memory import CycleMemory, PathPiece
+from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
+from robot_dynamics_ros.dynamics.engine.routines import Matrix
+
+__all__ = ["compute_errors", "follow_reference", "sample"]
+
+PI = 3.141592653589793
+TURN = 6.283185307179586
+NANOSECONDS = 1e9
+
+
+def follow_reference(p: CycleMemory) -> int:
+    """Fill ``reference`` and ``error``; what is due, or violated, is returned."""
+    if p.time[0] >= p.due[0]:
+        return REFERENCE_DUE
+    if p.tracks[0] == 0:
+        for i in range(p.nv):
+            rest(p, i)
+        compute_errors(p)
+        return DONE
+    sample(p)
+    for i in range(p.nv):
+        if p.commanded[i] == 0:
+            rest(p, i)
+    compute_errors(p)
+    return watch_tolerances(p)
+
+
+def rest(p: CycleMemory, i: int) -> None:
+    """The reference of a joint that is not driven: its measured state."""
+    p.reference[0, i] = p.q[i]
+    p.reference[1, i] = p.v[i]
+    p.reference[2, i] = 0.0
+
+
+def sample(p: PathPiece) -> None:
+    """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those at the knot."""
+    t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
+    for i in range(p.nv):
+        p.reference[0, i] = p.piece[0, i] + t * (
+            p.piece[1, i] + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
+        )
+        p.reference[1, i] = p.piece[1, i] + t * (
+            2.0 * p.piece[2, i] + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
+        )
+        p.reference[2, i] = 2.0 * p.piece[2, i] + t * (
+            6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])
+        )
+
+
+def compute_errors(p: CycleMemory) -> None:
+    """Reference minus state; positions of continuous joints the short way round."""
+    for i in range(p.nv):
+        e = p.reference[0, i] - p.q[i]
+        if p.continuous[i] == 1:
+            e = e - TURN * floor((e + PI) / TURN)
+        p.error[0, i] = e
+        p.error[1, i] = p.reference[1, i] - p.v[i]
+
+
+def watch_tolerances(p: CycleMemory) -> int:
+    """Compare the errors with the tolerances of the active goal, those of the path until it is due."""
+    if p.goal_open[0] == 0:
+        return DONE
+    if p.time[0] < p.goal_end[0]:
+        if violates(p, p.path_tolerance):
+            return PATH_VIOLATED
+        return DONE
+    if not violates(p, p.goal_tolerance):
+        return GOAL_REACHED
+    if p.goal_time[0] > 0 and p.time[0] - p.goal_end[0] > p.goal_time[0]:
+        return GOAL_LATE
+    return DONE
+
+
+def violates(p: CycleMemory, tolerance: Matrix) -> bool:
+    """Whether an error exceeds its tolerance; ``bad_joint``, ``bad_field`` is the one that does by the largest factor.
+
+    Velocities are looked at only where all positions are within their tolerances.
+    """
+    for field in range(2):
+        worst = 1.0
+        for i in range(p.nv):
+            if tolerance[field, i] > 0.0 and abs(p.error[field, i]) > worst * tolerance[field, i]:
+                worst = abs(p.error[field, i]) / tolerance[field, i]
+                p.bad_joint[0] = i
+                p.bad_field[0] = field
+        if worst > 1.0:
+            return True
+    return False

@@ -1,0 +1,57 @@
+"""What a cycle may return, and the steps at which it goes on once the caller has acted.
+
+The caller is :class:`~robot_dynamics_ros.control.cycle.runner.CycleRunner`.
+"""
+
+__all__ = [
+    "ABSURD",
+    "ARRIVE",
+    "BACKWARDS",
+    "BLEND",
+    "DONE",
+    "EFFORT_NOT_FINITE",
+    "FIRST",
+    "FOLLOW",
+    "GOAL_LATE",
+    "GOAL_REACHED",
+    "JUMP",
+    "LATE",
+    "LAYOUT",
+    "NOT_FINITE",
+    "OWN_LAW",
+    "PATH_VIOLATED",
+    "RECOVERED",
+    "REFERENCE_DUE",
+    "RESUMED",
+    "STILL",
+    "TAKE",
+    "WRENCH_DUE",
+    "WRITE",
+]
+
+# steps, in their order
+ARRIVE = 0
+TAKE = 1
+FOLLOW = 2
+BLEND = 3  # after the law: where a law in Python hands over
+WRITE = 4
+
+# verdicts
+DONE = 0
+LAYOUT = 1  # the message is laid out otherwise than the table says
+ABSURD = 2  # a position or velocity that is no measurement, see ``bad_field`` and ``bad_joint``
+NOT_FINITE = 3  # the state has a NaN or an infinity
+JUMP = 4  # the arm cannot have come there, see ``bad_joint``
+STILL = 5  # the same stamp again: a duplicate, or a clock that stands
+LATE = 6  # a little older than the newest: messages overtook each other
+FIRST = 7  # nothing arrived before
+BACKWARDS = 8  # older by more than the time-out: a simulation was reset, or a clock was set
+RECOVERED = 9  # the first one after a gap longer than the time-out
+RESUMED = 10  # a good state, while the safe command was out
+WRENCH_DUE = 11  # a known external wrench is too old
+REFERENCE_DUE = 12  # the piece of the path is over, the path was changed, or a goal begins
+PATH_VIOLATED = 13  # a tolerance of the path, see ``bad_field`` and ``bad_joint``
+GOAL_REACHED = 14
+GOAL_LATE = 15  # a tolerance of the goal is violated for longer than allowed
+OWN_LAW = 16  # the law is to be called in Python
+EFFORT_NOT_FINITE = 17

@@ -1,0 +1,137 @@
+"""Changes of law, gains and payload: prepared aside, taken over between two cycles, without a step in the effort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.control.changes import Changes
+from robot_dynamics_ros.control.cycle.estimates import Estimates
+from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.runner import CycleRunner
+from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
+from robot_dynamics_ros.control.laws import GravityCompensation, Law
+from robot_dynamics_ros.control.mode import Mode
+from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.reference.result import GoalStatus
+from robot_dynamics_ros.dynamics.engine.backends import prepared
+from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
+
+__all__ = ["LawChanges"]
+
+
+class LawChanges:
+    """See the methods of ``JointController`` with the same names.
+
+    Args:
+        runner: the cycle.
+
+    Attributes:
+        queue: what is prepared in the background.
+        payload: in force, or ``None``.
+    """
+
+    def __init__(self, runner: CycleRunner) -> None:
+        self._runner = runner
+        self.queue = Changes("controller changes")
+        self.payload: Payload | None = None
+        self._wanted_law, self._coming = runner.law, runner.base
+        self.estimates: Estimates | None = None
+
+    def set_law(self, law: Law, *, background: bool = False) -> None:
+        """Use another law from the next cycle on."""
+        runner = self._runner
+        self._wanted_law = law.check(runner.model)
+
+        def job() -> Callable[[], None]:
+            law.prepare(runner.work.kernels)
+            law.prepare(self._coming)  # a payload that is ready, but not carried yet
+            code = runner.code(law)
+            if runner.options.collision_reaction == "gravity":
+                runner.code(self.giving_way(law))  # at hand
+            return lambda: self._use_law(law, code)
+
+        if background:
+            self.queue.prepare("law", job)
+        else:
+            self.queue.supersede("law")
+            job()()
+
+    def _use_law(self, law: Law, code: LawCode | None) -> None:
+        runner = self._runner
+        law.prepare(runner.work.kernels)  # nothing to do but after a change of payload at the same time
+        before, work = runner.law, runner.work
+        if type(law) is not type(before):
+            work.z[:] = 0.0
+            if law.tracks is not before.tracks and runner.mode not in (Mode.INACTIVE, Mode.SAFE):
+                runner.reference.stop_from(
+                    runner.last[0], work.q, work.v, GoalStatus.CANCELED, text="the law was changed"
+                )
+                runner.mode = Mode.HOLD if law.tracks else Mode.FREE
+        elif before.integrates:  # Ki z goes on where it was
+            with np.errstate(divide="ignore", invalid="ignore"):
+                old, new = before.ki, law.ki  # type: ignore[attr-defined]
+                work.z *= np.where(new > 0.0, old / new, 0.0)
+        runner.use_law(law, code)
+        runner.start_blend()
+
+    @staticmethod
+    def giving_way(law: Law) -> Law:
+        """The law in which an arm under ``law`` lets itself be pushed away."""
+        return GravityCompensation(friction=getattr(law, "friction", None))
+
+    def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
+        """Change gains of the present law, the others staying."""
+        self.set_law(self._wanted_law.with_gains(self._runner.model, **gains))
+
+    def set_payload(
+        self,
+        payload: Payload | None,
+        *,
+        background: bool = False,
+        elsewhere: bool = False,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Carry a payload, or none, from the next cycle on."""
+        runner = self._runner
+        if payload is not None:
+            runner.model.link(payload.link)
+
+        def job() -> Callable[[], None]:
+            present = runner.work.kernels
+            loaded = runner.model if payload is None else carrying(runner.model, payload)
+            if elsewhere:
+                compile_elsewhere(loaded, prepared(present.model))
+            kernels = runner.base if loaded is runner.model else Kernels(loaded)
+            kernels.include(present)
+            self._wanted_law.prepare(kernels)
+            self._coming = kernels
+            return lambda: self._carry(payload, kernels)
+
+        if background:
+            self.queue.prepare("payload", job, failed)
+        else:
+            self.queue.supersede("payload")
+            job()()
+
+    def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
+        runner = self._runner
+        kernels.include(runner.work.kernels)  # nothing to do but after another change at the same time
+        runner.use_robot(kernels)
+        self.payload = payload
+        if self.estimates is not None:
+            self.estimates.robot_changed()
+        runner.start_blend()
+
+    def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
+        """Compile the functions of wrenches and external efforts in another process."""
+        base = self._runner.base
+
+        def job() -> Callable[[], None]:
+            compile_elsewhere(base.model, ESTIMATES)
+            base.prepare_estimates()
+            return lambda: None
+
+        if not base.estimates_ready:
+            self.queue.prepare("estimates", job, failed)

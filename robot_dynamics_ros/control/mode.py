@@ -1,0 +1,16 @@
+"""What a controller is doing."""
+
+import enum
+
+__all__ = ["Mode"]
+
+
+class Mode(enum.Enum):
+    """Mode of operation of the controller."""
+
+    INACTIVE = "inactive"
+    HOLD = "hold"
+    TRAJECTORY = "trajectory"
+    STREAM = "stream"
+    FREE = "free"  # a law without reference, e.g. gravity compensation
+    SAFE = "safe"  # the safe command is out: state stale, or a fault

@@ -1,4 +1,4 @@
-"""What may be asked of a controller between two cycles, and what it tells: each is done by one of its parts."""
+"""Requests to a controller between two cycles, and its present settings: each is done by one of its parts."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ class BetweenCycles:
 
     @property
     def mode(self) -> Mode:
-        """What the controller is doing."""
+        """The mode of operation."""
         return self._runner.mode
 
     @property
@@ -305,7 +305,7 @@ class BetweenCycles:
 
     @property
     def memory(self) -> Memory[CycleMemory]:
-        """What the cycle works on."""
+        """The memory that the cycle works on."""
         return self._runner.memory
 
     @property

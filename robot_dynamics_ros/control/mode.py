@@ -1,4 +1,4 @@
-"""What a controller is doing."""
+"""Modes of operation of a controller."""
 
 import enum
 

@@ -73,7 +73,7 @@ class Estimates:
             measured: whether the state came with efforts.
         """
         runner = self._runner
-        work, dt = runner.work, runner.memory.python.dt[0]
+        dt = runner.memory.python.dt[0]
         effort = self._measured if measured else None
         applied = runner.previous if effort is None else effort  # what acted until this state
         if self.observer is not None and not self._observer_is_needed():

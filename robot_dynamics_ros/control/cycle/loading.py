@@ -1,4 +1,4 @@
-"""What changes between two cycles is put into the cycle's memory here: law, robot, reference, known wrenches."""
+"""Changes between two cycles are put into the cycle's memory: law, robot, reference, known wrenches."""
 
 from __future__ import annotations
 

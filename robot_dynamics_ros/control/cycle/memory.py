@@ -1,4 +1,4 @@
-"""What a control cycle works on: every number declared once, with its shape, unit and meaning.
+"""The memory of a control cycle: every number declared once, with its shape, unit and meaning.
 
 Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the joint states' stamps.
 """
@@ -25,6 +25,7 @@ __all__ = ["GAINS", "ROBOT_FUNCTIONS", "ArrivedState", "CycleMemory", "PathPiece
 
 GAINS = 8
 """Most gains that a compiled law may have."""
+_LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
 
 
 class ArrivedState(Declared):
@@ -145,15 +146,12 @@ class CycleMemory(ArrivedState, PathPiece):
     mass_matrix: Kernel = kernel("q", "out inertia")
     efforts_of_wrenches: Kernel = kernel("q", "external", "out efforts")
     gravity_that_the_robot_adds: Kernel = kernel("q", "out efforts")
-    law_before: Kernel = kernel("inputs of the law", "out a")
-    law_after: Kernel = kernel("inputs of the law", "out efforts")
+    law_before: Kernel = kernel(*_LAW_INPUTS, "out a")
+    law_after: Kernel = kernel(*_LAW_INPUTS, "out efforts")
 
 
 ROBOT_FUNCTIONS = ("inverse_dynamics", "inverse_dynamics_wrenches", "gravity_forces", "bias_forces", "mass_matrix")
 """The robot's functions, under their names, that a cycle calls."""
-
-_LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
-
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     """Name → shape of all that a law of ``n`` joints may depend on, in the order in which its compiled form takes it."""

@@ -1,4 +1,4 @@
-"""Runs the control cycle, and acts on what its steps say."""
+"""Runs the control cycle, and acts on its verdicts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class CycleRunner:
 
     @property
     def mode(self) -> Mode:
-        """What the controller is doing."""
+        """The mode of operation."""
         return self._mode
 
     @mode.setter

@@ -1,4 +1,4 @@
-"""What a cycle may return, and the steps at which it goes on once the caller has acted.
+"""Verdicts that a cycle may return, and the steps at which it goes on once the caller has acted.
 
 The caller is :class:`~robot_dynamics_ros.control.cycle.runner.CycleRunner`.
 """

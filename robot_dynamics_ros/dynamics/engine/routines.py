@@ -34,7 +34,8 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import (
     row,
     shape_of,
 )
-from robot_dynamics_ros.dynamics.engine.codegen.routine_source import CallSlot, MemoryLayout, Slot, routine_module
+from robot_dynamics_ros.dynamics.engine.codegen.routine_llvm import CallSlot, MemoryLayout, Slot, routine_module
+from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
 
@@ -115,10 +116,9 @@ class Memory(Generic[D]):
         for name, field in declarations.items() if compiled else ():
             if field.kind in ("kernel", "kernels"):
                 function = kernels.get(name)
-                several = field.kind == "kernels"
                 callees = [_callee(x) for x in (function if isinstance(function, Sequence) else [function])]
                 wide = max((len(further) for _, further in callees), default=0)
-                called[name] = CallSlot(len(pointers), wide, len(callees) if several else -1)
+                called[name] = CallSlot(len(pointers), wide)
                 for address, further in callees:
                     room = [0] * (wide - len(further))
                     pointers += [address, *(x.ctypes.data for x in further), *room]
@@ -129,7 +129,7 @@ class Memory(Generic[D]):
                 if field.kind == kind:
                     slots[name] = Slot(at, shape_of(field, constants), kind == "integers")
                     at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
-        self.layout = MemoryLayout(tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
+        self.layout = MemoryLayout(declared, tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
         self.block: Array = _aligned(at)
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
@@ -240,7 +240,7 @@ class Routines:
             target_key,
         )
 
-        source = routine_module(layout, functions)
+        source = routine_module(read_routines(layout.declared, dict(layout.constants), functions), layout)
         with_entry = bool(entry) and entry_supported()
         if with_entry:
             arguments = [ArrayArgument((entry_size,)), ArrayArgument((layout.size,), output=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.control.cycle.estimates import Estimates
-from robot_dynamics_ros.control.cycle.execution import Reading
+from robot_dynamics_ros.control.cycle.execution import Read
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
@@ -309,18 +309,18 @@ class BetweenCycles:
         return self._runner.memory
 
     @property
-    def read(self) -> Reading:
+    def read(self) -> Read:
         """Reads a serialized joint state into :attr:`memory`."""
         return self._runner.execution.read
 
     @property
     def want_wrenches(self) -> bool:
         """Whether wrenches are computed."""
-        return self._estimates.want_wrenches
+        return self._runner.want_wrenches
 
     @want_wrenches.setter
     def want_wrenches(self, value: bool) -> None:
-        self._estimates.want_wrenches = value
+        self._runner.want_wrenches = value
 
     @property
     def want_efforts(self) -> bool:

@@ -22,6 +22,9 @@ _Result = tuple[str, int, Callable[[], None]]
 class Changes:
     """One worker thread, and the results it has ready.
 
+    Attributes:
+        ready: what :meth:`take_over` has to use; empty: nothing.
+
     Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
     replaces an older one that has not been taken over.  The thread ends with this object.
     """
@@ -29,7 +32,7 @@ class Changes:
     def __init__(self, name: str) -> None:
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._ready: deque[_Result] = deque()
+        self.ready: deque[_Result] = deque()
         self._newest: dict[str, int] = {}
         self._asked = self._done = 0
         self._thread: threading.Thread | None = None
@@ -38,11 +41,6 @@ class Changes:
     def pending(self) -> bool:
         """Whether something is being prepared, or waits to be taken over."""
         return self._asked > self._done
-
-    @property
-    def ready(self) -> bool:
-        """Whether :meth:`take_over` has something to use."""
-        return bool(self._ready)
 
     def prepare(self, topic: str, job: Preparation, failed: Callable[[Exception], None] | None = None) -> None:
         """Have a job done in the background.
@@ -54,7 +52,7 @@ class Changes:
         """
         if self._thread is None:
             self._thread = threading.Thread(
-                target=_work, args=(self._jobs, self._ready, self._newest), name=self._name, daemon=True
+                target=_work, args=(self._jobs, self.ready, self._newest), name=self._name, daemon=True
             )
             self._thread.start()
             weakref.finalize(self, self._jobs.put, None).atexit = False
@@ -68,8 +66,8 @@ class Changes:
 
     def take_over(self) -> None:
         """Use what is ready; to be called between two cycles, costs next to nothing if there is nothing."""
-        while self._ready:
-            topic, number, use = self._ready.popleft()
+        while self.ready:
+            topic, number, use = self.ready.popleft()
             self._done += 1
             if not topic or number == self._newest[topic]:
                 use()

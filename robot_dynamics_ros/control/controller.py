@@ -85,7 +85,7 @@ class JointController(BetweenCycles):
         self._runner = runner = CycleRunner(model, law, self.options, guards, estimates=not later)
         self._changes = LawChanges(runner)
         self._estimates = Estimates(runner, observer, collision, contact, flange, self._collided)
-        self._estimates.want_wrenches = self._estimates.want_efforts = not later
+        runner.want_wrenches = self._estimates.want_efforts = not later
         runner.restarted, self._changes.estimates = self._estimates.reset, self._estimates
         if self.options.collision_reaction == "gravity":
             runner.code(self._changes.giving_way(law))  # at hand
@@ -135,20 +135,31 @@ class JointController(BetweenCycles):
         Raises:
             ArgumentError: a time that is no integer.
         """
-        self._runner.set_state(t, q, v, effort)
-        return self.answer(measured=effort is not None)
-
-    def answer(self, *, measured: bool) -> Array:
-        """The same for the state that has been read into ``memory``, with efforts or not; the answer is written."""
         runner = self._runner
+        runner.set_state(t, q, v, effort)
         if runner.mode is Mode.INACTIVE:
-            runner.current = False
             return runner.safe_command()
-        self.take_over()
-        self._estimates.before_cycle()
-        if runner.advance():
-            self._estimates.after_cycle(measured=measured)
-        return runner.command
+        if self.answer():
+            self.estimate(measured=effort is not None)
+        return self.command
+
+    def answer(self) -> bool:
+        """The cycle for the state that has been read into ``memory``, up to the command, which is written into the answer.
+
+        Returns:
+            Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
+        """
+        if self._changes.queue.ready:
+            self.take_over()
+        return self._runner.advance()
+
+    def estimate(self, *, measured: bool) -> None:
+        """The rest of that cycle: external efforts, contact, wrenches.
+
+        Args:
+            measured: whether the state has efforts.
+        """
+        self._estimates.after_cycle(measured=measured)
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message; ``None``: into none."""
@@ -158,7 +169,7 @@ class JointController(BetweenCycles):
         """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""
         if self.mode is not Mode.INACTIVE:
             self._runner.abort_goals("the controller was deactivated")
-            self._runner.mode = Mode.INACTIVE
+            self._runner.mode, self._runner.current = Mode.INACTIVE, False
         return self.safe_command()
 
     def control(self, t: float, q: Array, v: Array) -> Array:

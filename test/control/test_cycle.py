@@ -50,6 +50,14 @@ def layout():
     return StateLayout(message(0, np.ones(N), np.ones(N)), bytes(fixed), PLACES)
 
 
+LAYOUT_OF_MESSAGES = layout()
+
+
+def read(controller, raw):
+    """The verdict of reading a message."""
+    return controller.read(raw, len(raw), LAYOUT_OF_MESSAGES)
+
+
 class Twins:
     """Two controllers of one robot: compiled and fed messages, as written and fed arrays."""
 
@@ -60,7 +68,6 @@ class Twins:
         assert [controller.compiled for controller in self.controllers] == [True, False]
         self.buffer = bytearray(4 * ANSWER)
         self.controllers[0].answer_into(AnswerLayout(self.buffer, 4, range(N), True))
-        self.layout = layout()
         self.t, self.q, self.v = t, mid(MODEL), np.zeros(N)
         for controller in self.controllers:
             controller.activate(self.t, self.q, self.v)
@@ -79,7 +86,7 @@ class Twins:
     def state(self, t, q, v, effort, **parts):
         """A joint state arrives; what the message's reader refuses, the other is not shown."""
         own, other = self.controllers
-        verdict = own.read(message(t, q, v, effort, **parts), self.layout)
+        verdict = read(own, message(t, q, v, effort, **parts))
         assert (verdict == LAYOUT) == bool(parts)
         assert (verdict == ABSURD) == (not parts and not (np.abs(v) <= 1e4).all())
         if verdict != DONE:
@@ -88,7 +95,8 @@ class Twins:
         assert own.memory.python.measured[0] == (known is not None)
         np.testing.assert_array_equal(own.memory["arrived"][:2], [q, v])
         active = own.mode is not rd.control.Mode.INACTIVE
-        own.answer(measured=known is not None)
+        if active and own.answer():
+            own.estimate(measured=known is not None)
         other.update(t, q, v, known)
         if active:
             assert np.frombuffer(self.buffer, np.float64, N, 16).tolist() == own.command.tolist()
@@ -200,29 +208,31 @@ def test_a_changed_byte_is_noticed_where_it_matters(at, change):
     raw = bytearray(message(twins.t + PERIOD, twins.q, twins.v))
     raw[at] ^= change
     own = twins.controllers[0]
-    verdict = own.read(bytes(raw), twins.layout)
+    verdict = read(own, bytes(raw))
     if at in (0, 1) or at >= SIZE - len(TAIL):
         assert verdict == LAYOUT
     if verdict == DONE:
         values = np.frombuffer(bytes(raw), np.float64, 3 * N, 12)
         assert own.memory["arrived"].ravel().tolist() == values.tolist()
-        assert np.isfinite(own.answer(measured=True)).all()
+        own.answer()
+        assert np.isfinite(own.command).all()
 
 
 def test_a_message_that_ends_too_early_is_not_read():
     own = Twins().controllers[0]
     raw = message(10**9 + PERIOD, mid(MODEL), np.zeros(N))
     for size in range(0, len(raw), 7):
-        assert own.read(raw[:size], layout()) == LAYOUT
-    assert own.read(raw, layout()) == DONE
+        assert read(own, raw[:size]) == LAYOUT
+    assert read(own, raw) == DONE
 
 
 def test_commands_of_some_joints_go_where_the_answer_has_them():
     own = Twins().controllers[0]
     buffer = bytearray(4 * 6)
     own.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
-    assert own.read(message(10**9 + PERIOD, mid(MODEL), np.zeros(N)), layout()) == DONE
-    command = own.answer(measured=False)
+    assert read(own, message(10**9 + PERIOD, mid(MODEL), np.zeros(N))) == DONE
+    assert own.answer()
+    command = own.command
     assert np.frombuffer(buffer, np.float64, 2, 8).tolist() == command[[4, 1]].tolist()
 
 

@@ -24,7 +24,7 @@ class Estimates:
         collided: called in the cycle in which the collision flag rises.
 
     Attributes:
-        want_wrenches, want_efforts: see ``JointController``.
+        want_efforts: see ``JointController``.
         wrench_pass: the pass that computes wrenches where the law's own does not.
     """
 
@@ -49,22 +49,12 @@ class Estimates:
         self.wrench_pass = WrenchPass(runner.model.nv, options.wrench_acceleration, options.differentiation_cutoff)
         self._with_law = runner.memory.python.wrenches_with_law
         self._efforts_added, self._measured = runner.memory.python.adds_feedforward, runner.memory["arrived"][2]
-        self.want_wrenches = self.want_efforts = True
+        self.want_efforts = True
         self._observes = self._reads_flange = False
         if contact is not None:
             contact.prepare(runner.base)
         if flange is not None:
             flange.use(runner.base)
-
-    def before_cycle(self) -> None:
-        """Have the law's own inverse dynamics give the wrenches, where they are wanted and it can."""
-        runner = self._runner
-        self._with_law[0] = (
-            self.want_wrenches
-            and self.wrench_pass.source == "commanded"
-            and runner.law.inverts_dynamics
-            and not runner.wrenches
-        )
 
     def after_cycle(self, *, measured: bool) -> None:
         """Take the state and the command of the cycle that is done.
@@ -82,7 +72,7 @@ class Estimates:
                 self._observes = False
         elif self.observer is not None and (measured or not runner.fresh[0]):
             self._observe(self.observer, applied, dt)
-        if self.want_wrenches:
+        if runner.want_wrenches:
             self._compute_wrenches(effort, dt)
         else:
             self.wrench_pass.reset()
@@ -136,6 +126,6 @@ class Estimates:
             flange.reset()
             self._reads_flange = True
         work, wrench_pass = self._runner.work, self.wrench_pass
-        from_effort = wrench_pass.source in ("commanded", "measured_effort") or not self.want_wrenches
+        from_effort = wrench_pass.source in ("commanded", "measured_effort") or not self._runner.want_wrenches
         a = None if from_effort else wrench_pass.acceleration
         flange.update(work.q, work.v, applied, dt, self._runner.wrenches.values, a)

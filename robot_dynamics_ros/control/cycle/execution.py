@@ -6,6 +6,8 @@ Compiled needs llvmlite and a robot whose functions are compiled.  A law in Pyth
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, StateLayout, read_state
 from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Memory, Routines, make_routines
 
-__all__ = ["Execution", "Reading"]
+__all__ = ["Execution", "Read", "reading"]
 
 
 class Execution:
@@ -27,14 +29,14 @@ class Execution:
     Attributes:
         compiled: whether it does.
         run: runs the cycle from a step on; returns a verdict.
-        read: reads a message; returns a verdict.
+        read: reads a message, given its bytes, their number and a :class:`StateLayout`'s table; returns a verdict.
     """
 
     def __init__(self, memory: Memory[CycleMemory], compiled: bool) -> None:
         self._memory, self.compiled = memory, compiled
         self._routines = make_routines(memory, (control_cycle, read_state), compiled=compiled)
+        self.read = reading(memory, self._routines)
         self.answer_into(None)
-        self.read = Reading(memory, self._routines)
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
@@ -45,40 +47,24 @@ class Execution:
         else:
             memory["answer_joints"][: len(answer.joints)] = answer.joints
             memory["answer_at"][:] = answer.first, answer.stamped
-        self.run = self._runner(np.zeros(16, np.uint8) if answer is None else answer.buffer)
-
-    def _runner(self, buffer: np.ndarray) -> Callable[[int], int]:
-        memory = self._memory
-        if not isinstance(self._routines, Routines):
-            return lambda step: control_cycle(memory.python, buffer.data, step)
-        routine = self._routines.held("control_cycle")
-        block, address = memory.block.ctypes.data, buffer.ctypes.data
-
-        def run(step: int, _kept: np.ndarray = buffer) -> int:
-            verdict: int = routine(block, address, step)
-            return verdict
-
-        return run
+        self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
+        self.run: Callable[[int], int]
+        if isinstance(self._routines, Routines):
+            routine = self._routines.held("control_cycle")
+            self.run = partial(routine, memory.block.ctypes.data, self._buffer.ctypes.data)
+        else:
+            self.run = partial(control_cycle, memory.python, self._buffer.data)
 
 
-class Reading:
-    """:func:`~robot_dynamics_ros.control.cycle.message.read_state` into one memory.
+Read: TypeAlias = Callable[[bytes, int, StateLayout], int]
+"""Reads a message of so many bytes; returns a verdict."""
 
-    Args:
-        memory: the memory.
-        routines: compiled ones for it; otherwise it runs as written.
-    """
 
-    def __init__(
-        self, memory: Memory[ArrivedState] | Memory[CycleMemory], routines: Routines | InterpretedRoutines | None = None
-    ) -> None:
-        self._memory = memory
-        self._routine = routines.held("read_state") if isinstance(routines, Routines) else None
-        self._block = memory.block.ctypes.data
-
-    def __call__(self, message: bytes, layout: StateLayout) -> int:
-        """Read a message; returns a verdict."""
-        if self._routine is None:
-            return read_state(self._memory.python, message, len(message), layout.table.data)
-        verdict: int = self._routine(self._block, message, len(message), layout.address)
-        return verdict
+def reading(
+    memory: Memory[ArrivedState] | Memory[CycleMemory], routines: Routines | InterpretedRoutines | None = None
+) -> Read:
+    """:func:`~robot_dynamics_ros.control.cycle.message.read_state` into one memory, compiled if the routines for it are."""
+    if isinstance(routines, Routines):
+        read: Read = partial(routines.held("read_state"), memory.block.ctypes.data)
+        return read
+    return lambda message, size, layout: read_state(memory.python, message, size, layout.table.data)

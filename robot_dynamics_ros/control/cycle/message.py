@@ -92,7 +92,7 @@ class StateLayout:
             message; (3, n) places; for each word to compare its place, the bits that count, and what they are.
     """
 
-    __slots__ = ("address", "table")
+    __slots__ = ("_as_parameter_", "table")
 
     def __init__(self, example: bytes, fixed: bytes, places: Sequence[Sequence[int]]) -> None:
         rows = [[int(x) for x in row] for row in places]
@@ -105,7 +105,7 @@ class StateLayout:
         all_places = [x for row in (*rows, [0] * n)[:3] for x in row]
         triples = [int(x) for k in compared for x in (k, bits[k], values[k] & bits[k])]
         self.table: np.ndarray = np.array([*head, *all_places, *triples], dtype=np.int64)
-        self.address = self.table.ctypes.data
+        self._as_parameter_ = self.table.ctypes.data  # compiled code is handed the table's address
 
 
 class AnswerLayout:

@@ -56,6 +56,7 @@ class CycleRunner:
         counts: cause → number of times since the controller was made.
         mode: a :class:`Mode`; ``fault``, ``safe_reason``, ``jump``: see ``JointController``.
         current: whether the last state was followed by a cycle.
+        want_wrenches: whether the law's own inverse dynamics are to give the wrenches, where they can.
         restarted: called when the motion is a new one.
         idle: (k,) indices of the joints that are not commanded, or ``None``.
     """
@@ -70,6 +71,7 @@ class CycleRunner:
         self.memory = memory = self.work.memory
         p = memory.python
         self.time, self.last, self.fresh, self.blending = p.time, p.last, p.fresh, p.blending
+        self._wrenches_with_law, self.want_wrenches = p.wrenches_with_law, True
         self._safe, self._due, self._cut, self._started, self._stale = p.safe, p.due, p.cut, p.started, p.stale
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
@@ -166,6 +168,12 @@ class CycleRunner:
         """One cycle for the state in the memory.  True: done; False: the state was dropped, or the safe command is out."""
         run = self.execution.run
         self.work.wrenches_current = False
+        self._wrenches_with_law[0] = (
+            self.want_wrenches
+            and self.options.wrench_acceleration == "commanded"
+            and self.law.inverts_dynamics
+            and not self.wrenches.values
+        )
         verdict = run(verdict_of.ARRIVE)
         while verdict != verdict_of.DONE:
             step = self._act(verdict)

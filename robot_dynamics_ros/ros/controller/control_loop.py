@@ -195,32 +195,37 @@ class ControlLoop:
         if not reader.stamp:
             reader.stamp = self._clock.now().nanoseconds
         stamp = reader.stamp
+        period = steady - self._arrival if self.running else 0
         try:
-            if self.running:
-                report.period(steady - self._arrival)
-            else:
+            if not self.running:
                 controller.activate(stamp, reader.position, reader.velocity)
                 self.running, self.stamp = True, 0
             self._arrival = steady
-            self._note_own_delay(stamp, steady)
+            if self._held_up or steady - self._watched > HELD_UP:
+                self._note_own_delay(stamp, steady)
             if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
                 self.stamp, self._stamped = stamp, steady
-            controller.answer(measured=reader.effort_known)
+            current = controller.answer()
+            ready = time.monotonic_ns()
+            self._commands.publish_answer()
+            sent = time.monotonic_ns()
+            if current:
+                controller.estimate(measured=reader.effort_known)
         except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
             self._failed(error)
             return
-        ready = time.monotonic_ns()
-        self._commands.publish_answer()
-        report.sending(time.monotonic_ns() - ready)
-        if controller.fault:
+        if not current and controller.fault:
             self._failed(FaultError(controller.fault))
             return
-        self._end_cycle(stamp, steady)
+        if period:
+            report.period(period)
+        report.sending(sent - ready)
+        self._end_cycle(stamp, steady, current)
 
-    def _end_cycle(self, stamp: int, steady: int) -> None:
+    def _end_cycle(self, stamp: int, steady: int, current: bool) -> None:
         """Publish what belongs to the state besides the command, and report the cycle."""
         controller = self.controller
-        if controller.current:
+        if current:
             self._wrenches.publish(stamp)
             self._others.publish(stamp)
         elif controller.jump:

@@ -52,6 +52,8 @@ __all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
+MOST_TRAJECTORIES = 4
+"""Of the trajectories that arrive within one period of the watch, so many of the newest are looked at."""
 
 
 def _simulator_parameters() -> list[str]:
@@ -79,7 +81,8 @@ class ControllerNode(LifecycleNode):
         self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
         self._take_down: list[Callable[[], Any]] = []
-        self._trajectories: deque[bytes] = deque()  # arrived, not looked at yet
+        self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._trajectories_arrived = 0
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -156,7 +159,7 @@ class ControllerNode(LifecycleNode):
         )
         self._trajectories.clear()
         self._trajectory_input = ApartSubscription(
-            self, JointTrajectory, "~/joint_trajectory", EVENT, self._trajectories.append
+            self, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
         )
         self._subscriptions_of_cycle = [loop.subscription, *inputs]
         hold = self.create_service(Trigger, "~/hold", self._on_hold)
@@ -277,7 +280,11 @@ class ControllerNode(LifecycleNode):
 
     def _chores(self) -> None:
         """Chores that are due many times a second, but not while a joint state waits."""
-        while self._trajectories:
+        arrived, self._trajectories_arrived = self._trajectories_arrived, 0
+        if arrived > MOST_TRAJECTORIES:
+            passed_over = arrived - MOST_TRAJECTORIES
+            self.rejections.report("trajectory_flood", f"{passed_over} trajectories were passed over for newer ones")
+        for _ in range(len(self._trajectories)):
             self._on_trajectory(self._trajectories.popleft())
         if self.loop is not None:
             self.loop.look_for_listeners()
@@ -324,6 +331,11 @@ class ControllerNode(LifecycleNode):
             return self.loop
         self.rejections.report("not_active", f"{what} refused: the controller is not active, or has no joint state yet")
         return None
+
+    def _on_trajectory_bytes(self, raw: bytes) -> None:
+        """A trajectory arrives, in a thread of its own."""
+        self._trajectories.append(raw)
+        self._trajectories_arrived += 1
 
     def _on_trajectory(self, raw: bytes) -> None:
         loop = self._running_loop("trajectory")

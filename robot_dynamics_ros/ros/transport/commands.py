@@ -70,7 +70,7 @@ class CommandPublisher:
         else:
             message = Float64MultiArray(data=effort)
         self._template = Template(message, effort)
-        (self._effort,) = self._template.blocks
+        (self._effort,), self._buffer = self._template.blocks, self._template.buffer
         self.publisher = node.create_publisher(
             type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER
         )
@@ -93,7 +93,7 @@ class CommandPublisher:
 
     def publish_answer(self) -> None:
         """Send what has been written into :attr:`answer`."""
-        self.publisher.publish(self._template.bytes())
+        self.publisher.publish(bytes(self._buffer))
 
     def wait_until_sent(self, timeout: float = 0.5) -> None:
         """Wait until every listener has what was published, or ``timeout`` seconds have passed."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from robot_dynamics_ros.control.cycle.execution import Reading
+from robot_dynamics_ros.control.cycle.execution import Read, reading
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import StateLayout
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, LAYOUT
@@ -61,7 +61,7 @@ class JointStateReader:
 
     Args:
         joints: the joints to read, in the order of the memory.  Others in a message are ignored.
-        memory, reading: of a controller; without them it reads into memory of its own.
+        memory, read: of a controller; without them it reads into memory of its own.
 
     Attributes:
         position, velocity, effort: (n,) of the newest good message, rad or m, rad/s or m/s, N m or N; overwritten by
@@ -71,12 +71,12 @@ class JointStateReader:
     _KEEP = 8  # publishers whose layouts are remembered
 
     def __init__(
-        self, joints: Sequence[str], memory: Memory[CycleMemory] | None = None, reading: Reading | None = None
+        self, joints: Sequence[str], memory: Memory[CycleMemory] | None = None, read: Read | None = None
     ) -> None:
         self.joints = tuple(joints)
         arrived: Memory[ArrivedState] | Memory[CycleMemory]
         arrived = memory or Memory(ArrivedState, {"nv": len(joints)}, compiled=False)
-        self._memory, self._read = arrived, reading or Reading(arrived)
+        self._memory, self._read = arrived, read or reading(arrived)
         self.position: Array
         self.velocity: Array
         self.effort: Array
@@ -105,17 +105,14 @@ class JointStateReader:
         Raises:
             StateRejected: with the cause.
         """
-        try:
-            raw = plain(raw, JointState)
-        except ValueError as error:
-            raise StateRejected("malformed", str(error)) from None
-        verdict = LAYOUT
+        verdict, size = LAYOUT, len(raw)
         for table in self._tables:
-            verdict = self._read(raw, table)
+            verdict = self._read(raw, size, table)
             if verdict != LAYOUT:
                 break
         if verdict == LAYOUT:
-            verdict = self._read(raw, self._new_table(raw))
+            raw, table = self._find_table(raw)
+            verdict = self._read(raw, len(raw), table)
         if verdict == ABSURD:
             raise self._absurd()
 
@@ -125,10 +122,15 @@ class JointStateReader:
         cause = "absurd" if math.isfinite(value) else "not_finite"
         return StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
 
-    def _new_table(self, raw: bytes) -> StateLayout:
-        for layout, error in self._refused:
+    def _find_table(self, raw: bytes) -> tuple[bytes, StateLayout]:
+        """A message of another layout, in this machine's byte order, and the table to read it with."""
+        try:
+            raw = plain(raw, JointState)
+        except ValueError as error:
+            raise StateRejected("malformed", str(error)) from None
+        for layout, refusal in self._refused:
             if layout.fits(raw):
-                raise StateRejected(error.cause, error.problem)
+                raise StateRejected(refusal.cause, refusal.problem)
         try:
             layout = JointStateLayout(raw)
         except ValueError as error:
@@ -139,4 +141,4 @@ class JointStateReader:
             self._refused = [(layout, error), *self._refused[: self._KEEP - 1]]
             raise
         self._tables = [*self._tables[: self._KEEP - 1], table]
-        return table
+        return raw, table

@@ -102,8 +102,11 @@ def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
     """Its processes get SIGHUP, and nothing they write arrives any more."""
     ours, theirs = pty.openpty()
     controller = subprocess.Popen(  # a session that opens a terminal has it as its own
-        ["sh", "-c", f'exec "$@" <>{os.ttyname(theirs)} >&0 2>&0', "sh", sys.executable, "-m", "robot_dynamics_ros.ros.main"]
-        + ["controller", "--ros-args", "-p", f"robot_description_file:={ROBOT}", "-p", "state_timeout:=30.0"],
+        [
+            *("sh", "-c", f'exec "$@" <>{os.ttyname(theirs)} >&0 2>&0', "sh"),
+            *(sys.executable, "-m", "robot_dynamics_ros.ros.main", "controller", "--ros-args"),
+            *("-p", f"robot_description_file:={ROBOT}", "-p", "state_timeout:=30.0"),
+        ],
         start_new_session=True,
     )
     try:

@@ -54,13 +54,6 @@ _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.
 _WATCH_PERIOD = 0.02
 
 
-def _simulator_parameters() -> list[str]:
-    """Names that one parameter file may give for the simulator beside the controller."""
-    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
-
-    return [param.name for param in SIMULATOR_PARAMETERS]
-
-
 class ControllerNode(LifecycleNode):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
@@ -167,8 +160,7 @@ class ControllerNode(LifecycleNode):
             loop.destroy,
         ]
         guard_services(self, self.rejections.report)
-        for sentence in self.parameters.unknown(_simulator_parameters):
-            self.get_logger().warning(sentence)
+        self.parameters.report_unknown(loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "

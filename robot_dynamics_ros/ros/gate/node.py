@@ -76,6 +76,10 @@ class EffortGateNode(Node):
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
         values.declare(limit_parameters(model, joints))
+        for name in values.unknown(model):
+            if name.startswith("limits."):  # a bound that is not applied is none
+                raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
+        values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))

@@ -93,6 +93,7 @@ class SimulatorNode(Node):
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
         for shape in values["mujoco.shapes"]:
             values.declare(shape_parameters(shape))
+        values.report_unknown(model)
         self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])

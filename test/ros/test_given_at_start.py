@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import yaml
 
@@ -67,6 +69,22 @@ def test_an_empty_file_ends_the_node(start, tmp_path, node, text):
     process = start(node, robot_description_file=file)
     assert process.wait(60.0) == 1
     assert "arm.urdf" in process.output() and "it is empty" in process.output()
+
+
+@pytest.mark.middleware
+@pytest.mark.parametrize("node", ["controller", "simulator", "effort_gate"])
+def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(start, tmp_path, monkeypatch, node):
+    package = tmp_path / "broken" / "llvmlite"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "binding.py").write_text("raise OSError('libllvmlite.so: wrong ELF class')")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    process = start(node, robot_description_file=ROBOT)
+    running = {"controller": "active; holding", "simulator": "simulating", "effort_gate": "waiting for commands"}[node]
+    assert process.wait_for_output(running, 60.0), process.output()
+    assert "Traceback" not in process.output()
+    if node != "effort_gate":
+        assert "llvmlite cannot be loaded (OSError: libllvmlite.so: wrong ELF class)" in process.output()
 
 
 @pytest.mark.middleware

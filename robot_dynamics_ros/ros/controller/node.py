@@ -134,6 +134,9 @@ class ControllerNode(LifecycleNode):
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE
+        except Exception as error:  # noqa: BLE001 (rclpy would drop it without a word)
+            self.get_logger().error("cannot configure: " + "".join(traceback.format_exception(error)))
+            return _FAILURE
         self.loop = loop
         inputs = (
             self.create_subscription(

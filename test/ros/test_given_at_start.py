@@ -78,7 +78,9 @@ def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(start, tmp_p
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "binding.py").write_text("raise OSError('libllvmlite.so: wrong ELF class')")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    )
     process = start(node, robot_description_file=ROBOT)
     running = {"controller": "active; holding", "simulator": "simulating", "effort_gate": "waiting for commands"}[node]
     assert process.wait_for_output(running, 60.0), process.output()

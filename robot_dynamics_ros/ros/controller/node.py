@@ -43,7 +43,7 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
@@ -155,7 +155,7 @@ class ControllerNode(LifecycleNode):
             self, JointTrajectory, "~/joint_trajectory", EVENT, self._trajectories.append
         )
         self._subscriptions_of_cycle = [loop.subscription, *inputs]
-        hold = self.create_service(Trigger, "~/hold", self._on_hold)
+        hold = self.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
         self._take_down = [
             self._trajectory_input.destroy,
             *(partial(self.destroy_subscription, subscription) for subscription in inputs),

@@ -5,6 +5,7 @@ ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axi
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,8 @@ from pathlib import Path
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit, OnShutdown
-from launch.events import Shutdown
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -30,7 +30,7 @@ from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.view.layouts import write_layouts
 
-PACKAGE = "robot_dynamics_ros"
+PACKAGE, CONTROLLER = "robot_dynamics_ros", "computed_torque_controller"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
 COMMAND_TOPICS = ("effort_controller/commands", "robot_joint_commands")
 VIEWERS = ("none", "browser", "rviz", "foxglove_bridge")
@@ -48,6 +48,7 @@ class _Stack:
     def __init__(self, namespace: str, sim_time: bool) -> None:
         self.namespace, self.sim_time = namespace, sim_time
         self.folder = Path(tempfile.mkdtemp(prefix="robot_dynamics_ros_"))
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # a slow node may read its file late
         self._files = 0
 
     def file(self, values: Mapping[str, object], *, of_all_nodes: bool = True) -> str:
@@ -58,10 +59,6 @@ class _Stack:
             yaml.safe_dump({"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)), "utf-8"
         )
         return str(path)
-
-    def clean_up(self, *_: object) -> None:
-        """Take the files away."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -88,9 +85,10 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
             DeclareLaunchArgument(
                 "gate",
-                default_value="false",
-                choices=("true", "false"),
-                description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass",
+                default_value="auto",
+                choices=("auto", "true", "false"),
+                description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; "
+                "auto: where the driver may hold the last effort for ever, that is not with robot:=sim",
             ),
             DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
             DeclareLaunchArgument(
@@ -131,13 +129,7 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     def argument(name: str) -> str:
         return LaunchConfiguration(name).perform(context)
 
-    stack = _Stack(argument("namespace"), argument("use_sim_time") == "true")
-    try:
-        entities = _entities(stack, argument)
-    except RobotDynamicsError:
-        stack.clean_up()
-        raise
-    return [RegisterEventHandler(OnShutdown(on_shutdown=stack.clean_up)), *entities]
+    return _entities(_Stack(argument("namespace"), argument("use_sim_time") == "true"), argument)
 
 
 def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescriptionEntity]:
@@ -187,14 +179,18 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         common["command_format"] = "joint_state" if robot == "topic_based" else "multi_array"
     if path is not None:
         common["robot_description_file"] = named
-    gated, gate_files = argument("gate") == "true", _files("gate", None, argument("gate_params"))
+    gated = {"true": True, "false": False, "auto": robot != "sim"}[argument("gate")]
+    gate_files = _files("gate", None, argument("gate_params"))
+    controller_files = _files("controller", path, argument("controller_params"))
     if gated:
-        entities += _needed(_ours("effort_gate", stack, gate_files, common))
+        entities.append(LogInfo(msg="effort_gate is between controller and robot; gate:=false leaves it out"))
+        joints = stack.file({"joints": joints}) if (joints := _joints(controller_files)) else None
+        entities += _needed(_ours("effort_gate", stack, [joints, *gate_files] if joints else gate_files, common))
     entities += _needed(
         _ours(
             "controller",
             stack,
-            _files("controller", path, argument("controller_params")),
+            controller_files,
             common,
             [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else [],
         )
@@ -240,6 +236,23 @@ def _files(node: str, path: Path | None, given: str) -> list[str]:
     return [str(file) for file in files if file.is_file()]
 
 
+def _joints(files: Sequence[str]) -> list[str]:
+    """What the controller's parameter files say about ``joints``: the gate's array has the same order."""
+    joints: list[str] = []
+
+    def look(tree: object, name: str) -> None:
+        if not isinstance(tree, dict):
+            return
+        if isinstance(parameters := tree.get("ros__parameters"), dict) and name in ("**", CONTROLLER):
+            joints[:] = parameters.get("joints") or joints
+        for key, value in tree.items():
+            look(value, str(key).rpartition("/")[2])
+
+    for file in files:
+        look(yaml.safe_load(Path(file).read_text("utf-8")), "")
+    return joints
+
+
 def _ours(
     executable: str,
     stack: _Stack,
@@ -261,7 +274,7 @@ def _ours(
 
 
 def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEntity]:
-    """A node without which the stack is of no use: its end ends the launch, with a sentence.
+    """A node without which the stack is of no use: its end ends the launch, with a sentence and an exit code that is not 0.
 
     Args:
         may_finish: exit code 0 is no end: the node has done its work.
@@ -270,8 +283,12 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
     def ended(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if context.is_shutdown or (may_finish and event.returncode == 0):
             return []
-        reason = f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it"
-        return [LogInfo(msg=reason), EmitEvent(event=Shutdown(reason=reason))]
+        # an error, for launch returns 0 after any Shutdown that an action asks for
+        raise RobotDynamicsError(
+            f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it",
+            where="launch",
+            remedy="See its last lines above.",
+        )
 
     return [node, RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended))]
 

@@ -2,7 +2,7 @@
 """The ``robot_dynamics`` command: one subcommand a module, imported only when it is used.
 
 Exit codes: 0 done; 1 done, with a negative outcome (not arrived, a run failed); 2 the input or the command line is wrong;
-70 an error of this program; 130 and 143 ended by SIGINT and SIGTERM; 141 nobody reads the output any more.
+70 an error of this program; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ EXIT_CODES = {
     1: "done, with a negative outcome: not arrived, a run failed",
     2: "the input or the command line is wrong; the message says what and how to go on",
     70: "an error of this program",
+    129: "ended by SIGHUP (a closed terminal)",
     130: "ended by SIGINT (Ctrl-C)",
     141: "nobody reads the output any more",
     143: "ended by SIGTERM",

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end a command in order: children are stopped, files closed, no traceback."""
+"""SIGINT, SIGTERM and SIGHUP end a command in order: children are stopped, files closed, no traceback."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 __all__ = ["Terminated", "ending_signals", "held_back"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
 PATIENCE = 1.0
 _raised = -math.inf
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, raised where the program is, as Python does with SIGINT.
+    """SIGTERM or SIGHUP, raised where the program is, as Python does with SIGINT.
 
     Attributes:
         code: exit code that tells a shell of it.
     """
 
-    code = 128 + signal.SIGTERM
+    def __init__(self, number: int) -> None:
+        self.code = 128 + number
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
@@ -36,24 +37,31 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     if now - _raised < PATIENCE:
         return
     _raised = now
-    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+
+def _replaced(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
+    """Handle the signals from now on; what handled them before."""
+    numbers = [n for n in _SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+    return {number: signal.signal(number, handler) for number in numbers}
 
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """Turn both signals into exceptions; what was before is put back.  Without effect outside the main thread.
+    """Turn the signals into exceptions; what was before is put back.  Without effect outside the main thread.
 
-    A block that a signal has ended leaves both ignored: the process is about to end.
+    A SIGHUP that is ignored stays so (``nohup``).  A block that a signal has ended leaves all ignored: the process is about
+    to end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before: dict[int, Any] = {number: signal.signal(number, _raise) for number in _SIGNALS}
+    before = _replaced(_raise)
     try:
         with _nothing_lost():
             yield
     except KeyboardInterrupt:
-        before = dict.fromkeys(_SIGNALS, signal.SIG_IGN)
+        before = dict.fromkeys(before, signal.SIG_IGN)
         raise
     finally:
         for number, handler in before.items():
@@ -88,7 +96,7 @@ def _nothing_lost() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Both signals wait until the block is through; for starting and stopping children, which must not be cut short."""
+    """The signals wait until the block is through; for starting and stopping children, which must not be cut short."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -97,7 +105,7 @@ def held_back() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         came.append(number)
 
-    before: dict[int, Any] = {number: signal.signal(number, note) for number in _SIGNALS}
+    before = _replaced(note)
     try:
         yield
     finally:

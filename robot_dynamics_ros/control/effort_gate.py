@@ -31,7 +31,7 @@ class GateState(enum.Enum):
     OPEN = "open"
     """Commands pass."""
     STALE = "stale"
-    """Commands have stopped arriving: the safe command is sent until the next good one."""
+    """Commands have stopped arriving, or the gate was held up: the safe command is sent until the next good one."""
     STOPPED = "stopped"
     """A violation was seen: the safe command is sent until :meth:`EffortGate.reset`."""
 
@@ -115,6 +115,8 @@ class EffortGate:
         self._velocity = np.zeros(n)
         self._measured: int | None = None
         self._last: int | None = None
+        self._called: int | None = None
+        self._distrust_until = 0
         self._candidate = np.zeros(n)
         self._bound = np.zeros(n)
         self._exceeds = np.zeros(n, dtype=bool)
@@ -127,10 +129,15 @@ class EffortGate:
 
         Returns:
             whether it passes, cut to the bounds if need be; ``output`` is then the effort to send.  A command that is
-            not finite is dropped: the one before stands until ``command_timeout``.
+            not finite is dropped: the one before stands until ``command_timeout``.  So is one that has waited while the
+            gate was held up.
         """
+        self._notice_standstill(t)
         if self.state is GateState.STOPPED:
             self.counts["refused_while_stopped"] += 1
+            return False
+        if t < self._distrust_until:
+            self.counts["held_up"] += 1
             return False
         if not np.isfinite(effort, out=self._exceeds).all():
             self.counts["not_finite"] += 1
@@ -159,11 +166,12 @@ class EffortGate:
 
     def measured(self, t: int, velocity: Array) -> bool:
         """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate."""
+        self._notice_standstill(t)
         if not np.isfinite(velocity, out=self._exceeds).all():
             self.counts["velocity_not_finite"] += 1
             return True
         np.copyto(self._velocity, velocity)
-        self._measured = t
+        self._measured, self._distrust_until = t, 0
         np.abs(velocity, out=self._bound)
         if (
             self.state is not GateState.STOPPED
@@ -176,6 +184,7 @@ class EffortGate:
 
     def check(self, t: int) -> bool:
         """To be called many times a second: whether the safe command, then in ``output``, must be sent at time ``t``."""
+        self._notice_standstill(t)
         if self.state is GateState.OPEN:
             assert self._last is not None
             age = (t - self._last) / NANOSECONDS
@@ -197,6 +206,18 @@ class EffortGate:
         if self.state is GateState.STOPPED:
             self.state, self.reason = GateState.WAITING, "reset: waiting for a command"
             self._last = None
+
+    def _notice_standstill(self, t: int) -> None:
+        """Close if nobody has called for ``command_timeout``: this process was halted, and what has waited for it is old.
+
+        Commands are dropped until a velocity has been measured, at most for ``state_timeout``.
+        """
+        apart = 0.0 if self._called is None else (t - self._called) / NANOSECONDS
+        self._called = t
+        if apart > self.settings.command_timeout and self.state is GateState.OPEN:
+            self.state, self.reason = GateState.STALE, f"the gate itself was held up for {apart:.3g} s"
+            self._distrust_until = t + int(self.settings.state_timeout * NANOSECONDS)
+            self._safe(t)
 
     def _violation(self, t: int, cause: str, what: str, effort: Array) -> bool:
         i = int(np.argmax(self._exceeds))

@@ -1,8 +1,8 @@
 """Exact numbers for a robot's constants.
 
 A proof needs constants that are what they claim to be: a rotation must be orthogonal to the last digit, not to the
-sixteenth.  Decimals become the fractions that they are written as; rotations become the exact rotation nearest to the
-given one within rounding, with 1/2, √2/2 and √3/2 kept as such.
+sixteenth.  Decimals become the fractions that they are written as; rotations become an exact rotation that differs by less
+than rounding does, with 1/2, √2/2 and √3/2 kept as such.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Parameter:
 Entry = Fraction | Root | Parameter
 """A constant of a robot: known exactly, or a symbol."""
 
-TINY = 1e-13
+#: How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14 digits is closer.
+TINY = 1e-14
+#: How far the fractions of a quaternion may be from its numbers.
+ROUNDING = 2.0**-54
 
 
 def fraction_of(x: float) -> Fraction:
@@ -79,11 +82,19 @@ def _special(x: float) -> Entry | None:
     return None
 
 
-def exact_rotation(R: Any) -> list[list[Entry]]:
-    """The exactly orthogonal matrix nearest to a rotation matrix, within 1e-15.
+def _simple_fraction(x: float) -> Fraction:
+    """A fraction with a small denominator that is ``x`` within ``ROUNDING``; near 0 and 1 too, where few such exist."""
+    exact, digits = Fraction(x), 9
+    while abs((fraction := exact.limit_denominator(10**digits)) - exact) > ROUNDING:
+        digits += 1
+    return fraction
 
-    Entries 0, ±1, ±1/2, ±√2/2, ±√3/2 stay as they are if all are of this kind: products of such numbers that sum to
-    less than rounding sum to zero.  Else the rotation is that of a quaternion of fractions.
+
+def exact_rotation(R: Any) -> list[list[Entry]]:
+    """An exactly orthogonal matrix that is a rotation matrix within 1e-15.
+
+    Where all entries are 0, ±1, ±1/2, ±√2/2 or ±√3/2 within 1e-14, they are these numbers: products that sum to less than
+    rounding then sum to zero.  Else the rotation is that of a quaternion of fractions.
 
     Args:
         R: (3, 3) rotation matrix.
@@ -96,7 +107,7 @@ def exact_rotation(R: Any) -> list[list[Entry]]:
 
     quaternion = quaternion_of(R)
     largest = quaternion[int(np.argmax(np.abs(quaternion)))]
-    x, y, z, w = (Fraction(float(c / largest)).limit_denominator(10**9) for c in quaternion)
+    x, y, z, w = (_simple_fraction(float(c / largest)) for c in quaternion)
     n = x * x + y * y + z * z + w * w
     return [
         [(w * w + x * x - y * y - z * z) / n, 2 * (x * y - z * w) / n, 2 * (x * z + y * w) / n],

@@ -208,7 +208,7 @@ def _check(plan: Plan) -> list[str]:
     for t in plan.traced:
         r = t.request
         for case in cases_of(plan, r):
-            rows.append((r.name, [(case.inputs[a.name], a.shape) for a in r.inputs], case.outputs))
+            rows.append((r.name, [(case.inputs[a.name], a.shape) for a in r.inputs], case.outputs, case.loss))
     steps = (
         [
             (
@@ -232,12 +232,12 @@ def _check(plan: Plan) -> list[str]:
         "_STEPS = " + pformat(steps, width=120, compact=True),
         "",
         "\ndef check():",
-        '    """Largest error of any function, over the largest value or one."""',
+        '    """Largest error of any function, over the largest value or one, and over the digits that its condition costs."""',
         "    worst = 0.0",
-        "    for name, given, expected in _CASES:",
+        "    for name, given, expected, loss in _CASES:",
         "        got = globals()[name](*(np.reshape(x, shape) for x, shape in given))",
         "        for x, y in zip(got if isinstance(got, tuple) else (got,), expected):",
-        "            worst = max(worst, np.abs(np.ravel(x) - y).max() / max(1.0, np.abs(y).max()))",
+        "            worst = max(worst, np.abs(np.ravel(x) - y).max() / (loss * max(1.0, np.abs(y).max())))",
         "    for given, expected in _STEPS:",
         f"        for x, y in zip(step(*given[:{count}]{external}), expected):",
         "            worst = max(worst, np.abs(x - np.array(y)).max(initial=0.0))",

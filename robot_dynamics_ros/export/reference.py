@@ -1,6 +1,7 @@
 """Reference values: what the algorithms give on a few states, run as written, on plain floats.
 
 No trace, no compiler and no linear-algebra library takes part, so that the values do not depend on what is installed.
+Only the tolerances ask for the condition of the mass matrix.
 """
 
 from __future__ import annotations
@@ -10,24 +11,29 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
+from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion, smooth_sign
 
 __all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
 
 COUNT = 3
-STEP = 1e-3
+STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs of one call, by name, and its flat outputs in order."""
+    """Inputs of one call, by name, and its flat outputs in order; ``loss`` as :func:`loss_of_digits` says."""
 
     inputs: dict[str, list[float]]
     outputs: list[list[float]]
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,15 @@ def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
     return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
 
 
+def loss_of_digits(model: RobotModel, q: list[float]) -> float:
+    """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1.
+
+    As a power of ten, so that it does not depend on what is installed.
+    """
+    condition = float(np.linalg.cond(mass_matrix(model, np.array(q))))
+    return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
+
+
 def cases_of(plan: Plan, request: Request) -> list[Case]:
     """A few calls of one function."""
     draw = random.Random(request.name)
@@ -63,7 +78,8 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
                 inputs[argument.name] = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(argument.size)]
         given = {a.name: inputs[a.name] for a in request.inputs}
         outputs = [[float(x) for x in flat] for flat in run_on(request, tree, given)]
-        found.append(Case(given, outputs))
+        divides = "tau" in given or request.kind == "mass_matrix_inverse"
+        found.append(Case(given, outputs, loss_of_digits(plan.model, q) if divides else 1.0))
     return found
 
 
@@ -158,6 +174,6 @@ def step_cases(plan: Plan) -> list[StepCase]:
         i = [round(draw.uniform(-1.0, 1.0), 6) for _ in plan.motors]
         command = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(plan.model.nv)]
         external = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(6 * len(plan.external))]
-        after = _step(plan, tree, (q, v, i), command, external, STEP)
-        found.append(StepCase((q, v, i), command, external, STEP, after))
+        h = STEP / loss_of_digits(plan.model, q)  # else efforts would send a light finger past all computing
+        found.append(StepCase((q, v, i), command, external, h, _step(plan, tree, (q, v, i), command, external, h)))
     return found

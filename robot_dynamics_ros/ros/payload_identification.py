@@ -91,6 +91,7 @@ class PayloadIdentificationNode(Node):
             self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
             return
         if self.model is None:
+            self.parameters.report_unknown(model)
             self._reader = JointStateReader(model.joint_names)
             self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
         self.model = model

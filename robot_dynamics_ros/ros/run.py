@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
 import traceback
@@ -14,6 +13,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.parameter_files import for_other_nodes, unreadable
 from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
@@ -58,11 +58,12 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
     only between two callbacks.  With ``rejections`` exceptions are reported there; with ``unfinished`` the executor
     spins on for a moment after ``finish()`` while it is true.
     """
+    arguments = sys.argv if args is None else args
     try:
         # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
-        print(f"error: {_what_is_wrong(sys.argv if args is None else args) or error}", file=sys.stderr)
+        print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
     # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in place of 5 ms
     sys.setswitchinterval(SWITCH)
@@ -71,6 +72,8 @@ def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | N
         if stop:
             return 0
         node = make_node()
+        for sentence in for_other_nodes(arguments, node.get_fully_qualified_name()):
+            node.get_logger().warning(sentence)
         report = getattr(getattr(node, "rejections", None), "report", _print)
         guard_services(node, report)
         executor = _executor(node.parameters["executor"], node)
@@ -124,24 +127,3 @@ def _spin_while(
 
 def _print(_cause: str, text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
-
-
-def _what_is_wrong(args: Sequence[str]) -> str:
-    """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""
-    import yaml
-
-    for option, name in itertools.pairwise(args):
-        if option != "--params-file":
-            continue
-        try:
-            with open(name, encoding="utf-8") as file:
-                yaml.safe_load(file)
-        except OSError as error:
-            return f"parameter file {name}: {error.strerror}"
-        except UnicodeDecodeError:
-            return f"parameter file {name}: it is not UTF-8 text"
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line = f", line {mark.line + 1}" if mark is not None else ""
-            return f"parameter file {name}{line}: {getattr(error, 'problem', None) or error}"
-    return ""

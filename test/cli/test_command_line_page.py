@@ -67,8 +67,8 @@ eval "$(register-python-argcomplete robot_dynamics)"   # tab completion, with th
 ```
 
 The robot is the first argument of every command, always, in any of these forms. Results go to standard output; progress,
-remarks, warnings and errors to standard error, in colour on terminals only (never with `NO_COLOR` set). Ctrl-C and SIGTERM
-end a command and everything it has started. Where another setting avoids an error, the message ends with the command to run.
+remarks, warnings and errors to standard error, in colour on terminals only (never with `NO_COLOR` set). Ctrl-C, SIGTERM
+and SIGHUP end a command and everything it has started. Where another setting avoids an error, the message ends with the command to run.
 
 This page is made from the program: `python test/cli/test_command_line_page.py` writes it anew.
 

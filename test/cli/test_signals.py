@@ -41,7 +41,7 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
     assert run.returncode == code and "Traceback" not in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["int", "term", "hup"])
 def test_of_many_signals_the_first_one_counts(number):
     """The program's own frame around a command that takes long."""
     command = (

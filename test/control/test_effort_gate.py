@@ -46,6 +46,29 @@ def test_silence_brakes_where_the_velocity_is_known_and_drops_to_zero_where_it_i
     assert g.command(201 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN  # recovers by itself
 
 
+def test_what_waited_while_the_gate_was_halted_is_old():
+    """Its process was stopped for a second, and the driver has held the last effort for as long."""
+    g = gate()
+    for k in range(10):
+        g.command(10 * k * MS, np.array([9.0, 4.0]))
+        g.measured(10 * k * MS, np.array([1.0, 1.0]))
+    assert g.state is GateState.OPEN
+    assert not g.command(1090 * MS, np.array([9.0, 4.0]))  # of unknown age
+    assert g.state is GateState.STALE and "held up for 1 s" in g.reason and g.output.tolist() == [0.0, 0.0]
+    assert g.measured(1091 * MS, np.array([1.5, 0.0])) and g.check(1092 * MS) and g.output.tolist() == [-4.5, 0.0]
+    assert g.command(1093 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
+    g.measured(1093 * MS, np.array([1.0, 1.0]))
+    assert not g.measured(2200 * MS, np.array([2.5, 0.0]))  # it was accelerated meanwhile: stopped, and braked
+    assert g.state is GateState.STOPPED and g.output.tolist() == [-7.5, 0.0]
+
+
+def test_without_measured_velocities_a_gate_that_was_halted_opens_after_a_while():
+    g = gate(state_timeout=0.02)
+    g.command(0, np.array([9.0, 4.0]))
+    assert not g.command(1000 * MS, np.array([9.0, 4.0])) and not g.command(1010 * MS, np.array([9.0, 4.0]))
+    assert g.counts["held_up"] == 2 and g.command(1021 * MS, np.array([9.0, 4.0]))
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_dropped_and_the_one_before_goes_stale(bad):
     g = gate()
@@ -76,8 +99,11 @@ def test_the_rate_holds_across_a_gap_and_after_a_reset():
     g.command(0, np.array([0.0, 0.0]))
     g.command(10 * MS, np.array([9.0, 0.5]))
     assert g.output.tolist() == pytest.approx([1.0, 0.5]) and g.counts["effort_rate"] == 1
+    for t in range(20, 10_000, 20):
+        g.check(t * MS)
+    assert g.output.tolist() == [0.0, 0.0]
     g.command(10_000 * MS, np.array([9.0, 0.5]))  # a long gap allows no more than the timeout's worth
-    assert g.output.tolist() == pytest.approx([6.0, 0.5])
+    assert g.output.tolist() == pytest.approx([5.0, 0.5])
 
 
 def test_a_joint_that_moves_too_fast_stops_the_gate_and_is_braked():

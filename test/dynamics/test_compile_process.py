@@ -1,5 +1,6 @@
 """Compiling in a second process: the machine code is there afterwards, and nothing depends on that process."""
 
+import pickle
 import time
 
 import numpy as np
@@ -35,6 +36,25 @@ def test_another_process_compiles_and_may_die(tmp_path, monkeypatch):
         np.testing.assert_allclose(rd.gravity_forces(arm, q), rd.gravity_forces(arm.with_backend("numpy"), q))
     finally:
         compile_process.stop()
+
+
+def test_it_ends_without_a_word_when_the_one_who_asked_ends_first(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    compile_process.stop()
+    compile_process.start()
+    other = compile_process._process
+    assert other is not None and other.stdin is not None and other.stdout is not None
+    try:
+        request = pickle.dumps((rd.limb(2), [("gravity_forces", ())]))
+        other.stdin.write(request + request[:100])
+        other.stdout.close()
+        other.stdin.close()
+        assert other.wait(60.0) == 0
+        assert capfd.readouterr().err == ""
+    finally:
+        other.kill()
+        other.wait()
+        compile_process._process = None
 
 
 def test_without_a_cache_there_is_nothing_to_hand_over(monkeypatch):

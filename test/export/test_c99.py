@@ -6,14 +6,18 @@ import ctypes
 import re
 import shutil
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.c_code import COMPILERS, Library, compile_c, needs_compiler
+from support.example_robots import name_of, sound_example_urdfs
+from support.pinocchio_bridge import PinocchioBridge
 from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ModelWarning
 from robot_dynamics_ros.export.functions import FUNCTIONS
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import JointFriction
@@ -116,6 +120,29 @@ def test_a_six_axis_arm(tmp_path):
         close(M @ library.call("forward_dynamics", [q, v, tau], (6,)), M @ rd.forward_dynamics(model, q, v, tau), 1e-11)
         close(library.call("mass_matrix", [q], (6, 6)), M)
         close(library.call(f"jacobian_{library.word}", [q], (6, 6)), rd.jacobian(model, q, model.link_names[-1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
+def test_real_robots_pass_their_own_test_and_agree_with_pinocchio(path, tmp_path):
+    """Angles written with 9 to 12 digits give rotations that are almost, and not quite, by a right angle."""
+    pytest.importorskip("pinocchio")
+    irregular = path.name in ("romeo.urdf", "romeo_laas_small.urdf")  # Pinocchio computes with them as they are
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = rd.load_urdf(path, inertia_check="repair" if irregular else "warn")
+    if model.nv == 0:
+        pytest.skip("no moving joint")
+    names = ["inverse_dynamics", *(["forward_dynamics"] if model.nv < 10 or path.stem == "icub" else [])]
+    library = built(tmp_path, model, names)
+    done = subprocess.run([compile_c(tmp_path, ["bot.c", "bot_test.c"], "test", "-O0")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    if irregular:
+        return
+    q, v, a = random_state(model, 1)
+    expected = PinocchioBridge(model, path.read_text()).inverse_dynamics(q, v, a)
+    close(library.call("inverse_dynamics", [q, v, a], (model.nv,)), expected)
+    close(rd.inverse_dynamics(model, q, v, a), expected)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

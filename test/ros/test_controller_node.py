@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import pty
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -84,7 +88,7 @@ def test_a_robot_that_falls_silent_gets_the_safe_command_until_it_speaks_again(r
     robot.peer.wait(lambda: np.allclose(robot.commands[-1].data, holding, atol=1e-6), "recovery")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, start, number):
     controller = start("controller", robot_description_file=ROBOT, state_timeout=30.0)
     assert np.any(robot.effort())
@@ -92,6 +96,28 @@ def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, star
     robot.peer.wait(lambda: controller.exit_code is not None, "the end of the controller")
     assert controller.exit_code == 0
     robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command as the last message")
+
+
+def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
+    """Its processes get SIGHUP, and nothing they write arrives any more."""
+    ours, theirs = pty.openpty()
+    controller = subprocess.Popen(  # a session that opens a terminal has it as its own
+        [
+            *("sh", "-c", f'exec "$@" <>{os.ttyname(theirs)} >&0 2>&0', "sh"),
+            *(sys.executable, "-m", "robot_dynamics_ros.ros.main", "controller", "--ros-args"),
+            *("-p", f"robot_description_file:={ROBOT}", "-p", "state_timeout:=30.0"),
+        ],
+        start_new_session=True,
+    )
+    try:
+        assert np.any(robot.effort())
+        os.close(theirs)
+        os.close(ours)
+        robot.peer.wait(lambda: controller.poll() is not None, "the end of the controller")
+        robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command as the last message")
+        assert controller.returncode == 0
+    finally:
+        controller.kill()
 
 
 @pytest.mark.parametrize("node", ["controller", "simulator"])

@@ -42,6 +42,12 @@ def plain(words) -> str:
     return "".join(getattr(word, "text", "") for word in words)
 
 
+def given_to(node: Node) -> str:
+    """The text of all parameter files of a node."""
+    files = [plain(file.param_file) for file in node._Node__parameters]
+    return "".join(Path(file).read_text() for file in files)
+
+
 def executables(nodes: list[Node]) -> list[str]:
     return [node.node_executable for node in nodes]
 
@@ -70,9 +76,23 @@ def test_the_gate_stands_between_controller_and_robot(installed):
     assert executables(nodes) == ["simulator", "effort_gate", "controller"]
 
 
-def test_real_hardware_gets_the_controller_only(installed):
-    nodes, _ = decide(robot="none")
+@pytest.mark.parametrize("robot", ["none", "topic_based"])
+def test_a_driver_that_may_hold_the_last_effort_gets_the_gate(installed, robot):
+    nodes, _ = decide(robot=robot)
+    assert executables(nodes) == ["effort_gate", "controller"]
+    nodes, _ = decide(robot=robot, gate="false")
     assert executables(nodes) == ["controller"]
+
+
+@pytest.mark.parametrize("name", ["/**", "/**/computed_torque_controller", "/arm/computed_torque_controller"])
+def test_the_gate_has_the_joints_of_the_controller_in_the_same_order(installed, tmp_path, name):
+    params = tmp_path / "controller.yaml"
+    params.write_text(yaml.safe_dump({name: {"ros__parameters": {"joints": ["elbow", "shoulder"]}}}))
+    nodes, _ = decide(robot="none", description="two_link", controller_params=str(params))
+    assert "elbow" in given_to(nodes[0]) and given_to(nodes[0]).index("elbow") < given_to(nodes[0]).index("shoulder")
+    params.write_text(yaml.safe_dump({"other_node": {"ros__parameters": {"joints": ["elbow"]}}}))
+    nodes, _ = decide(robot="none", description="two_link", controller_params=str(params))
+    assert "elbow" not in given_to(nodes[0])
 
 
 def test_what_is_asked_for_and_not_installed_is_said_and_left_out(installed):
@@ -127,7 +147,7 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     path = tmp_path / "with_hardware.urdf"
     path.write_text(urdf)
     nodes, _ = decide(robot="ros2_control", description=str(path))
-    assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "controller"]
+    assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "effort_gate", "controller"]
 
 
 @pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params", "gate_params"])
@@ -182,3 +202,14 @@ def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
         os.kill(pid, signal.SIGKILL)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
         assert f"{victim} has ended with exit code -9, and the stack needs it" in log.read_text()
+        assert process.returncode != 0
+
+
+@pytest.mark.middleware
+def test_a_part_that_cannot_start_ends_the_launch_with_an_exit_code(peer, tmp_path):
+    params = tmp_path / "bad.yaml"
+    params.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"joints": ["nobody"]}}}))
+    with launched(tmp_path, robot="sim", description="two_link", controller_params=str(params)) as (process, log):
+        peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
+        assert "controller has ended with exit code 1, and the stack needs it" in log.read_text()
+        assert process.returncode != 0

@@ -11,6 +11,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from std_srvs.srv import Trigger
+from support.peer import CONTROLLER
+
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
+
 pytestmark = pytest.mark.middleware
 
 NODES = ("controller", "simulator", "effort_gate")
@@ -85,3 +90,17 @@ def test_every_request_is_answered(peer, start):
         peer.call_again(service, name, requests)  # fails without an answer
         assert [node.exit_code for node in nodes.values()] == [None] * len(nodes), (name, requests)
     assert not any("Traceback" in node.output() for node in nodes.values())
+
+
+@pytest.mark.parametrize(
+    ("node", "service"), [("controller", f"{CONTROLLER}/hold"), ("effort_gate", "effort_gate/reset")]
+)
+def test_a_thousand_requests_at_once_are_all_answered(peer, start, node, service):
+    start(node, robot_description_file="two_link")
+    client = peer.node.create_client(Trigger, service, qos_profile=MANY_REQUESTS)
+    peer.wait(client.service_is_ready, service)
+    first = client.call_async(Trigger.Request())
+    peer.wait(first.done, "a first answer")  # the way back is there too
+    asked = [client.call_async(Trigger.Request()) for _ in range(1000)]
+    peer.wait(lambda: all(future.done() for future in asked), "all answers", 120.0)
+    assert all(future.result().message for future in asked)

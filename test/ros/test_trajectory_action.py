@@ -117,6 +117,13 @@ def test_a_goal_that_cannot_be_followed_ends_with_code_and_reason(arm):
     np.testing.assert_allclose(arm.controller.reference[0], START, atol=1e-12)
 
 
+def test_a_trajectory_of_bodies_is_refused_and_said(arm, capfd):
+    goal = arm.goal((1.0, [0.5, 0.5]))
+    goal.multi_dof_trajectory.joint_names = ["base"]
+    assert FakeServer.latest.send(goal) is None
+    assert "multi_dof_trajectory is not supported" in capfd.readouterr().err
+
+
 def test_cancelling_brings_the_arm_to_a_stop_and_holds(arm):
     handle = FakeServer.latest.send(arm.goal((6.0, [1.5, 0.5])))
     arm.peer.wait(lambda: np.abs(arm.controller.reference[1]).max() > 0.1, "motion")

@@ -9,7 +9,7 @@ from typing import Any
 from builtin_interfaces.msg import Duration
 from rclpy.action import CancelResponse, GoalResponse
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 __all__ = ["ACTION_TYPE", "FakeServer", "GoalMessage", "JointTolerance"]
 
@@ -28,6 +28,7 @@ class GoalMessage:
     path_tolerance: list[JointTolerance] = field(default_factory=list)
     goal_tolerance: list[JointTolerance] = field(default_factory=list)
     goal_time_tolerance: Duration = field(default_factory=Duration)
+    multi_dof_trajectory: MultiDOFJointTrajectory = field(default_factory=MultiDOFJointTrajectory)
 
 
 @dataclass

@@ -132,7 +132,7 @@ def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
 def _checked(name: str, where: str) -> str:
     if name not in BACKENDS:
         raise UnknownNameError("backend", name, BACKENDS, where=where)
-    if name not in available_backends():
+    if name not in BACKENDS[2:] and compiler_missing() is not None:
         raise BackendError(
             f"the backend {name!r} cannot run here: {compiler_missing()}",
             where=where,

@@ -111,14 +111,18 @@ def serve() -> None:
     while True:
         try:
             model, wanted = pickle.load(requests)  # from the process that started this one
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):
             return
+        answer = b"+"
         try:
             for name, options in wanted:
                 evaluator(model, name, options)
-            answers.write(b"+")
         except Exception:  # noqa: BLE001 (the one who asked compiles it himself, and sees the error)
-            answers.write(b"-")
+            answer = b"-"
+        try:
+            answers.write(answer)
+        except BrokenPipeError:
+            return  # the one who asked has ended meanwhile
 
 
 def _step_back() -> None:

@@ -43,7 +43,7 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
@@ -54,13 +54,6 @@ _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.
 _WATCH_PERIOD = 0.02
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive within one period of the watch, so many of the newest are looked at."""
-
-
-def _simulator_parameters() -> list[str]:
-    """Names that one parameter file may give for the simulator beside the controller."""
-    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
-
-    return [param.name for param in SIMULATOR_PARAMETERS]
 
 
 class ControllerNode(LifecycleNode):
@@ -144,6 +137,9 @@ class ControllerNode(LifecycleNode):
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE
+        except Exception as error:  # noqa: BLE001 (rclpy would drop it without a word)
+            self.get_logger().error("cannot configure: " + "".join(traceback.format_exception(error)))
+            return _FAILURE
         self.loop = loop
         inputs = (
             self.create_subscription(
@@ -162,7 +158,7 @@ class ControllerNode(LifecycleNode):
             self, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
         )
         self._subscriptions_of_cycle = [loop.subscription, *inputs]
-        hold = self.create_service(Trigger, "~/hold", self._on_hold)
+        hold = self.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
         self._take_down = [
             self._trajectory_input.destroy,
             *(partial(self.destroy_subscription, subscription) for subscription in inputs),
@@ -170,8 +166,7 @@ class ControllerNode(LifecycleNode):
             loop.destroy,
         ]
         guard_services(self, self.rejections.report)
-        for sentence in self.parameters.unknown(_simulator_parameters):
-            self.get_logger().warning(sentence)
+        self.parameters.report_unknown(loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "

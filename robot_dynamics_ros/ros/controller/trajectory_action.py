@@ -135,7 +135,6 @@ class FollowJointTrajectory:
             self._execute,
             goal_callback=self._on_goal,
             cancel_callback=self._on_cancel,
-            # with rclpy's ten, goals that arrive together would be lost without an answer
             goal_service_qos_profile=MANY_REQUESTS,
             result_service_qos_profile=MANY_REQUESTS,
             cancel_service_qos_profile=MANY_REQUESTS,
@@ -152,7 +151,11 @@ class FollowJointTrajectory:
         self._server.destroy()
 
     def _on_goal(self, request: Any) -> GoalResponse:
-        if not _goal_of(request).size:
+        wanted = _goal_of(request)
+        if wanted.multi_dof:
+            self._log.warning("goal rejected: multi_dof_trajectory is not supported; move its joints to trajectory")
+            return GoalResponse.REJECT
+        if not wanted.size:
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT

@@ -164,12 +164,15 @@ class ActionGoal:
 
     Attributes:
         path_tolerance, goal_tolerance, goal_time_tolerance: those of the message.
+        multi_dof: whether it has a ``multi_dof_trajectory``, which no one follows.
     """
 
     def __init__(self, message: Any) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
+        bodies = getattr(message, "multi_dof_trajectory", None)
+        self.multi_dof = bodies is not None and bool(bodies.joint_names or bodies.points)
 
     @property
     def size(self) -> int:

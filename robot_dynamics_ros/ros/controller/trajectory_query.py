@@ -9,6 +9,7 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 __all__ = ["answer", "offer_query"]
 
@@ -27,7 +28,7 @@ def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
     def on_query(request: Any, response: Any) -> Any:
         return answer(loop(), to_nanoseconds(request.time), response)
 
-    node.create_service(QueryTrajectoryState, "~/query_state", on_query)
+    node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)
     return True
 
 

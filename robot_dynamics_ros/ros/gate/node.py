@@ -23,7 +23,7 @@ from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, check_joints
-from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
@@ -76,6 +76,10 @@ class EffortGateNode(Node):
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
         values.declare(limit_parameters(model, joints))
+        for name in values.unknown(model):
+            if name.startswith("limits."):  # a bound that is not applied is none
+                raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
+        values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
@@ -86,8 +90,8 @@ class EffortGateNode(Node):
             JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
         )
         self._subscriptions_of_cycle = [self._reader.subscription, states]
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/stop", self._on_stop)
+        self.create_service(Trigger, "~/reset", self._on_reset, qos_profile=MANY_REQUESTS)
+        self.create_service(Trigger, "~/stop", self._on_stop, qos_profile=MANY_REQUESTS)
         self._diagnostics.hardware_id = model.name
         self.gate = gate
         self._collector.start()
@@ -103,7 +107,7 @@ class EffortGateNode(Node):
         if gate.command(time.monotonic_ns(), effort):
             self._send()
         elif gate.state is not before:
-            self._stopped()
+            self._closed()
         if gate.state is GateState.OPEN and before is not GateState.OPEN:
             self.get_logger().info(f"open: commands pass (it was {before.value})")
 
@@ -120,8 +124,10 @@ class EffortGateNode(Node):
             if error.cause != "unrelated":
                 self.rejections.report(error.cause, str(error))
             return
-        if not gate.measured(time.monotonic_ns(), self._states.velocity):
-            self._stopped()
+        before = gate.state
+        gate.measured(time.monotonic_ns(), self._states.velocity)
+        if gate.state is not before:
+            self._closed()
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         assert self.gate is not None
@@ -132,7 +138,7 @@ class EffortGateNode(Node):
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         assert self.gate is not None
         self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
-        self._stopped()
+        self._closed()
         response.success, response.message = True, "stopped until ~/reset"
         return response
 
@@ -142,10 +148,14 @@ class EffortGateNode(Node):
         assert self.gate is not None
         self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
 
-    def _stopped(self) -> None:
+    def _closed(self) -> None:
+        """The gate has just closed: send the safe command at once, and say so."""
         assert self.gate is not None
         self._send()
-        self.rejections.report("stopped", f"stopped until ~/reset: {self.gate.reason}")
+        if self.gate.state is GateState.STOPPED:
+            self.rejections.report("stopped", f"stopped until ~/reset: {self.gate.reason}")
+        else:
+            self.rejections.report("stale_command", f"safe command: {self.gate.reason}")
 
     def _watch(self) -> None:
         gate = self.gate
@@ -153,11 +163,9 @@ class EffortGateNode(Node):
         if gate is not None:
             if self._watches % _GRAPH_EVERY == 0:
                 self._look_for_rivals(gate)
-            was_open = gate.state is GateState.OPEN
+            before = gate.state
             if gate.check(time.monotonic_ns()):
-                self._send()
-                if was_open:
-                    self.rejections.report("stale_command", f"safe command: {gate.reason}")
+                self._send() if gate.state is before else self._closed()
             self._collector.collect()
         if time.monotonic() >= self._diagnostics_due:
             self._diagnostics_due = max(self._diagnostics_due + 1.0, time.monotonic())
@@ -175,7 +183,7 @@ class EffortGateNode(Node):
         text = f"{topic} is published by {', '.join(names)}"
         if policy == "stop":
             gate.stop(time.monotonic_ns(), "second_publisher", text)
-            self._stopped()
+            self._closed()
         else:
             self.rejections.report("second_publisher", text)
 

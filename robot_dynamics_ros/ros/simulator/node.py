@@ -27,7 +27,7 @@ from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST
+from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
@@ -93,6 +93,7 @@ class SimulatorNode(Node):
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
         for shape in values["mujoco.shapes"]:
             values.declare(shape_parameters(shape))
+        values.report_unknown(model)
         self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])
@@ -118,10 +119,10 @@ class SimulatorNode(Node):
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
         self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
-        self.create_service(SetBool, "~/set_pause", self._on_pause)
-        self.create_service(SetBool, "~/set_enabled", self._on_enable)
-        self.create_service(Trigger, "~/step", self._on_single_step)
-        self.create_service(Trigger, "~/reset_world", self._on_reset)
+        self.create_service(SetBool, "~/set_pause", self._on_pause, qos_profile=MANY_REQUESTS)
+        self.create_service(SetBool, "~/set_enabled", self._on_enable, qos_profile=MANY_REQUESTS)
+        self.create_service(Trigger, "~/step", self._on_single_step, qos_profile=MANY_REQUESTS)
+        self.create_service(Trigger, "~/reset_world", self._on_reset, qos_profile=MANY_REQUESTS)
         self.model = model
         self._plant.brakes = values["holding_brakes"]
         self._outputs.measure(self._elapsed())

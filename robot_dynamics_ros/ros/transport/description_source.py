@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -12,7 +11,7 @@ from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 __all__ = ["DESCRIPTION_PARAMETERS", "DescriptionSource", "read_description_file"]
@@ -39,9 +38,12 @@ def read_description_file(name: str) -> str:
     path, arguments = find_robot(name)
     text, where = read_source(path, max_bytes=MAX_BYTES, xacro_arguments=arguments)
     try:
-        return text if isinstance(text, str) else text.decode("utf-8")
+        text = text if isinstance(text, str) else text.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UrdfError(f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8.") from None
+    if not text.strip():
+        raise UrdfError("it is empty", where=where, remedy="Write the robot's description to it.")
+    return text
 
 
 class DescriptionSource:
@@ -57,7 +59,7 @@ class DescriptionSource:
         origin: where it came from, for people.
     """
 
-    def __init__(self, node: Node, parameters: Mapping[str, Any], changed: Callable[[str], None]) -> None:
+    def __init__(self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]) -> None:
         self.text = ""
         self.origin = "topic robot_description"
         self._changed = changed
@@ -69,6 +71,9 @@ class DescriptionSource:
             self.text, self.origin = read_description_file(name), f"file {name}"
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
+            parameters.report_unknown(None)  # it may be the file's, misspelt
+            if "robot_description" in node._parameter_overrides:
+                self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
 
     def _on_message(self, message: String) -> None:
         if not message.data.strip():

@@ -24,8 +24,8 @@ COMMAND = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 #: Things that happen once and must arrive: trajectories.
 EVENT = _keep_last(10, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
-#: Services that many may call at once.
-MANY_REQUESTS = _keep_last(200, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
+#: Services that many may call at once; with rclpy's ten, requests that arrive together are lost without an answer.
+MANY_REQUESTS = _keep_last(1000, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 #: robot_description: late joiners get the last one.
 LATCHED = _keep_last(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)

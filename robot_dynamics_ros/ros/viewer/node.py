@@ -87,6 +87,8 @@ class ViewerNode(Node):
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
             return
+        if not self._robots:
+            values.report_unknown(model)
         names = {"controller": values["controller"], "simulator": values["simulator"]}
         robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
         controls = LiveControls(self, robot, namespace, names) if values["controls"] else None

@@ -77,9 +77,10 @@ class Window:
             ) from None
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
-        with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
+        self.guard = Guard(host, report)
+        with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
-        self.guard = Guard(self.server, host, report)
+        self.guard.watch(self.server)
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)

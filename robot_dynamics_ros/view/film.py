@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FILMS", "write_picture", "write_video"]
 
 FILMS = (".mp4", ".gif")
+_SETTLING = 1.0  # s that a page takes from the first picture of a scene to the first with all of it
 _PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy machine
 
 
@@ -63,7 +64,10 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
     imageio = need_imageio()
     with Browser(240, 160, pause=0.05) as browser:
         client = _client(viewer.window, browser)
-        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **_camera(*viewer.view_point()))
+        camera = _camera(*viewer.view_point())
+        client.get_render(height=8, width=8, timeout=_PATIENCE, **camera)
+        browser.rest(_SETTLING)
+        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
 
@@ -117,7 +121,7 @@ def write_video(
             return np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
         draw(int(rows[0]))
-        browser.rest(1.0)
+        browser.rest(_SETTLING)
 
         def pictures() -> Iterator[Any]:
             for number, k in enumerate(rows):

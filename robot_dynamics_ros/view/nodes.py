@@ -15,12 +15,13 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ModelWarning
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.geometry import Looks, Shape
-from robot_dynamics_ros.model.meshes import MeshError, triangles
+from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, noise_of, robot_size
-from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, nice_scale, noise_of, robot_size
+from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
 from robot_dynamics_ros.view.motion import Paths
 from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
+from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
 __all__ = ["LAYERS", "RobotNodes"]
@@ -30,11 +31,34 @@ LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 
 _GREY = (0.70, 0.72, 0.75, 1.0)
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
+_BODIES = {"visuals", "skeleton"}
+_CLEAR = 0.3  # opacity of bodies that let wrenches be seen
+_SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 
 
-@dataclass(frozen=True)
-class _Layer:
-    handles: tuple[Any, ...]
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """A piece of geometry in the scene.
+
+    Attributes:
+        link: it belongs to.
+        handle: of its node.
+        opacity: as described.
+        part: the mesh, where it has a texture.
+    """
+
+    link: str
+    handle: Any
+    opacity: float = 1.0
+    part: Any = None
+
+    def clear(self, transparent: bool) -> None:
+        """Draw it so that what is inside is seen, or as described."""
+        if self.part is not None:
+            self.handle.glb_data = _glb(self.part, transparent)
+            return
+        opacity = _CLEAR * self.opacity if transparent else self.opacity
+        self.handle.opacity = None if opacity >= 1.0 else opacity
 
 
 class RobotNodes:
@@ -56,14 +80,16 @@ class RobotNodes:
         self.offset = np.asarray(offset, dtype=float)
         self._noise = noise_of(model)
         self._tree = link_tree(model)
-        self._layers: dict[str, _Layer] = {}
-        self._arrows: dict[str, Any] = {}
+        self._layers: dict[str, list[_Piece]] = {}
+        self._vectors: dict[str, Vectors] = {}
         self._ghost: list[Any] | None = None
         self._marks: dict[str, Any] = {}
+        self._clear = False
+        self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
-                f"{root}/{_node(name)}",
+                f"{root}/links/{self._nodes[name]}",
                 show_axes=False,
                 axes_length=0.12 * self.size,
                 axes_radius=0.005 * self.size,
@@ -97,48 +123,56 @@ class RobotNodes:
         if name not in self._layers:
             if not shown:
                 return
-            self._layers[name] = _Layer(tuple(self._draw(name, self.shapes(name), self.root)))
-        for handle in self._layers[name].handles:
-            handle.visible = shown
+            self._layers[name] = self._draw(name, self.shapes(name), f"{self.root}/links")
+            if self._clear and name in _BODIES:
+                for piece in self._layers[name]:
+                    piece.clear(True)
+        for piece in self._layers[name]:
+            piece.handle.visible = shown
 
-    def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[Any]:
-        handles = []
-        lost = []
+    def clear(self, transparent: bool) -> None:
+        """Draw the bodies so that what is inside them is seen, or as described."""
+        if transparent == self._clear:
+            return
+        self._clear = transparent
+        for name in _BODIES & self._layers.keys():
+            for piece in self._layers[name]:
+                piece.clear(transparent)
+
+    def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[_Piece]:
+        pieces, lost = [], []
         for number, shape in enumerate(shapes):
             try:
                 parts = triangles(shape)
             except MeshError as error:
                 lost.append(str(error))
                 continue
-            given = colour or shape.colour or (_COLLISION if layer == "collisions" else None)
             for k, part in enumerate(parts):
-                name = f"{root}/{_node(shape.link)}/{layer}_{number}_{k}"
-                own = shape.kind == "mesh" and given is None and part.visual.kind in ("vertex", "face", "texture")
-                if own:
-                    handles.append(self.scene.add_mesh_trimesh(name, part))
+                name = f"{root}/{self._nodes[shape.link]}/{layer}_{number}_{k}"
+                own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
+                if own == "image":
+                    pieces.append(_Piece(shape.link, self.scene.add_mesh_trimesh(name, part), part=part))
                     continue
-                r, g, b, alpha = given or _GREY
-                handles.append(
-                    self.scene.add_mesh_simple(
-                        name,
-                        np.asarray(part.vertices, dtype=np.float32),
-                        np.asarray(part.faces, dtype=np.uint32),
-                        color=rgb255((r, g, b)),
-                        opacity=None if alpha >= 1.0 else alpha,
-                        flat_shading=shape.kind in ("box", "mesh"),
-                    )
+                # a mesh's own materials come first, as in RViz
+                r, g, b, alpha = colour or own or shape.colour or (_COLLISION if layer == "collisions" else _GREY)
+                handle = self.scene.add_mesh_simple(
+                    name,
+                    np.asarray(part.vertices, dtype=np.float32),
+                    np.asarray(part.faces, dtype=np.uint32),
+                    color=rgb255((r, g, b)),
+                    opacity=None if alpha >= 1.0 else alpha,
+                    flat_shading=shape.kind in ("box", "mesh"),
                 )
+                pieces.append(_Piece(shape.link, handle, alpha))
         if lost:
             warnings.warn(
                 ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=2
             )
-        return handles
+        return pieces
 
     def bodies(self) -> list[tuple[str, Any]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
-        shown = [handle for layer in self._layers.values() for handle in layer.handles]
-        names = {_node(name): name for name in self.model.link_names}
-        return [(names[handle.name.split("/")[-2]], handle) for handle in shown]
+        return [(piece.link, piece.handle) for layer in self._layers.values() for piece in layer]
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -158,10 +192,10 @@ class RobotNodes:
                 self._marks["ghost"].visible = False
             return
         if self._ghost is None:
-            root = f"{self.root}_ghost"
-            self._marks["ghost"] = self.scene.add_frame(root, show_axes=False, position=tuple(self.offset))
+            root = f"{self.root}/ghost"
+            self._marks["ghost"] = self.scene.add_frame(root, show_axes=False)
             self._ghost = [
-                self.scene.add_frame(f"{root}/{_node(name)}", show_axes=False) for name in self.model.link_names
+                self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False) for name in self.model.link_names
             ]
             for layer in self.default_layers[:1]:
                 self._draw(layer, self.shapes(layer), root, GHOST)
@@ -195,50 +229,51 @@ class RobotNodes:
     # -- wrenches ------------------------------------------------------------------------------------------------
 
     def wrenches(self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
-        """Show forces and moments as arrows; ``None`` hides them.
+        """Show forces as arrows and moments as arcs; ``None`` hides them.
 
         Args:
             name: ``"joints"``, or ``"external"`` or ``"estimated"``: the same in other colours.
         """
-        colours = {"joints": (FORCE, MOMENT)}.get(name, (EXTERNAL, (0.45, 0.05, 0.65)))
-        for what, shown, length, noise, colour in (
-            ("forces", forces, scale.force, self._noise[0], colours[0]),
-            ("moments", moments, scale.moment, self._noise[1], colours[1]),
-        ):
-            segments = _none() if arrows is None or not shown else arrows.segments(what, length, noise)
-            self.arrows(f"{name}_{what}", segments, colour)
+        force, moment = {"external": (EXTERNAL, EXTERNAL), "estimated": (ESTIMATED, ESTIMATED)}.get(
+            name, (FORCE, MOMENT)
+        )
+        self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
+        self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
 
     def balance(self, arrows: Arrows | None, scale: ArrowScale, what: str = "forces") -> None:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
         for k, (name, colour) in enumerate(PARTS.items()):
-            segments = _none()
+            part = None
             if arrows is not None and name in arrows.names:
-                segments = arrows.segments(what, getattr(scale, what[:-1]), self._noise[what == "moments"])
-                segments = segments[arrows.names.index(name)][None]
-            if len(segments) or f"part_{name}" in self._arrows:
+                row = [arrows.names.index(name)]
                 # side by side, so that parts along one line do not cover each other
-                self.arrows(f"part_{name}", segments + 0.006 * self.size * (k - 4), colour)
+                points = arrows.points[row] + 0.006 * self.size * (k - 4)
+                part = Arrows((name,), points, arrows.forces[row], arrows.moments[row])
+            for half in ("forces", "moments"):
+                self.vectors(f"part_{name}_{half}", part if half == what else None, half, scale, colour)
 
-    def arrows(self, name: str, segments: Array, colour: Any) -> None:
-        """Show arrows (n, 2, 3) from start to end, m; those without length are left out."""
-        segments = segments[np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1) > 1e-4 * self.size]
-        handle = self._arrows.get(name)
-        if handle is None:
-            if not len(segments):
+    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Any) -> None:
+        """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
+        moments = what == "moments"
+        if arrows is None or not len(arrows.points):
+            bones = None
+        else:
+            segments = arrows.segments(what, scale.moment if moments else scale.force, self._noise[moments])
+            lengths = segments[:, 1] - segments[:, 0]
+            seen = np.linalg.norm(lengths, axis=1) > _SHORTEST * self.size
+            make, thickest = (arc_bones, 0.011) if moments else (arrow_bones, 0.010)
+            bones = make(segments[seen, 0], lengths[seen], thickest * self.size)
+        if name not in self._vectors:
+            if bones is None or not len(bones):
                 return
-            self._arrows[name] = self.scene.add_arrows(
-                f"{self.root}/{name}",
-                segments.astype(np.float32),
-                rgb255(colour),
-                shaft_radius=0.007 * self.size,
-                head_radius=0.019 * self.size,
-                head_length=0.045 * self.size,
-            )
-            return
-        if len(segments):
-            handle.points = segments.astype(np.float32)
-        if handle.visible != bool(len(segments)):
-            handle.visible = bool(len(segments))
+            node = f"{self.root}/wrenches/{name}"
+            self._vectors[name] = Vectors(self.scene, node, ARC if moments else ARROW, colour)
+        self._vectors[name].show(bones)
+
+    def arrow(self, name: str, start: Array, end: Array, colour: Any) -> None:
+        """Show one arrow from (3,) to (3,), m; none if they coincide."""
+        one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
+        self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
     # -- marks ---------------------------------------------------------------------------------------------------
 
@@ -246,35 +281,33 @@ class RobotNodes:
         """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""
         masses = np.array([self.model.link(name).inertia.mass for name in self.model.link_names])
         heavy = np.flatnonzero(masses > 0.0)
-        if not heavy.size:
+        if not heavy.size or (not shown and "centres" not in self._marks):
             return
         coms = np.array([self.model.link(self.model.link_names[k]).inertia.com for k in heavy])
-        points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
-        robot = masses[heavy] @ points / masses[heavy].sum()
         if "centres" not in self._marks:
-            if not shown:
-                return
-            self._marks["centres"] = self.scene.add_point_cloud(
-                f"{self.root}/centres", points.astype(np.float32), (20, 20, 20), point_size=0.014 * self.size,
-                point_shape="circle", precision="float32",
-            )  # fmt: skip
-            self._marks["centre"] = self.scene.add_icosphere(
-                f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0)
-            )
-        for name in ("centres", "centre"):
-            if self._marks[name].visible != shown:
-                self._marks[name].visible = shown
+            ball = self.scene.add_icosphere
+            self._marks["centres"] = [
+                ball(
+                    f"{self.root}/links/{self._nodes[self.model.link_names[k]]}/centre", radius=0.007 * self.size,
+                    subdivisions=1, color=(20, 20, 20), position=tuple(com), cast_shadow=False,
+                )
+                for k, com in zip(heavy, coms, strict=True)
+            ]  # fmt: skip
+            whole = ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)
+            self._marks["centres"].append(whole)
+        for handle in self._marks["centres"]:
+            handle.visible = shown
         if shown:
-            self._marks["centres"].points = points.astype(np.float32)
-            self._marks["centre"].position = robot
+            points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
+            self._marks["centres"][-1].position = masses[heavy] @ points / masses[heavy].sum()
 
     def axes(self, shown: bool) -> None:
         """Show the axis of every moving joint, the arc of its limits, and a hand at its position."""
         if "axes" not in self._marks:
             if not shown:
                 return
-            self._marks["axes"] = _Layer(tuple(self._axis_lines()))
-        for handle in self._marks["axes"].handles:
+            self._marks["axes"] = self._axis_lines()
+        for handle in self._marks["axes"]:
             handle.visible = shown
 
     def _axis_lines(self) -> list[Any]:
@@ -283,12 +316,12 @@ class RobotNodes:
             joint = self.model.joint(name)
             if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
                 continue
-            length, child = 0.12 * self.size, _node(joint.child)
+            length, child = 0.12 * self.size, self._nodes[joint.child]
             axis = joint.axis
             side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
             side /= np.linalg.norm(side)
             line = np.array([[-length * axis, length * axis]])
-            handles.append(self._lines(f"{self.root}/{child}/axis", line, (230, 120, 20)))
+            handles.append(self._lines(f"{self.root}/links/{child}/axis", line, (230, 120, 20)))
             R, p = joint.origin.rotation, joint.origin.position
             lower, upper = joint.limits.lower, joint.limits.upper
             if joint.type is JointType.PRISMATIC:
@@ -308,10 +341,9 @@ class RobotNodes:
                     [np.stack([arc[:-1], arc[1:]], axis=1), [[0.0 * side, arc[0]], [0.0 * side, arc[-1]]]]
                 )
                 hand = np.array([[0.0 * side, 0.8 * length * side]])
-                handles.append(self._lines(f"{self.root}/{child}/hand", hand, (20, 20, 20)))
-            handles.append(
-                self._lines(f"{self.root}/{_node(joint.parent)}/limits_{_node(name)}", limits @ R.T + p, (90, 160, 60))
-            )
+                handles.append(self._lines(f"{self.root}/links/{child}/hand", hand, (20, 20, 20)))
+            mark = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
+            handles.append(self._lines(mark, limits @ R.T + p, (90, 160, 60)))
         return handles
 
     def _lines(self, name: str, segments: Array, colour: Any) -> Any:
@@ -349,13 +381,27 @@ class RobotNodes:
         )  # fmt: skip
 
 
-def _node(name: str) -> str:
-    """A link's name as part of a node's; slashes would make levels of their own."""
-    return name.replace("/", "∕")
+def _node_names(names: tuple[str, ...]) -> dict[str, str]:
+    """Names of links as parts of nodes' names; slashes would make levels of their own.  No two are alike."""
+    nodes: dict[str, str] = {}
+    for name in names:
+        node = name.replace("/", "∕")
+        while node in nodes.values():
+            node += "′"
+        nodes[name] = node
+    return nodes
 
 
-def _none() -> Array:
-    return np.empty((0, 2, 3))
+def _glb(part: Any, transparent: bool) -> bytes:
+    """A mesh with a texture as a GLB file."""
+    if transparent and part.visual.kind == "texture":
+        part = part.copy()
+        material = part.visual.material
+        material = material.to_pbr() if hasattr(material, "to_pbr") else material
+        material.baseColorFactor = [255, 255, 255, round(255 * _CLEAR)]
+        material.alphaMode = "BLEND"
+        part.visual.material = material
+    return bytes(part.export(file_type="glb"))
 
 
 def _place(handles: list[Any], poses: Array) -> None:

@@ -50,6 +50,13 @@ def _axes(model: RobotModel) -> list[_Axis]:
     return [_Axis(model, name) for name in model.joint_names if model.joint(name).type.nq == 1]
 
 
+def _other_than(names: tuple[str, ...], word: str) -> str:
+    """A word of ours, changed until no name is the same: choices of a list have to differ."""
+    while word in names:
+        word = f"({word})"
+    return word
+
+
 class JointSliders:
     """A slider for every joint of a robot that stands still."""
 
@@ -115,14 +122,18 @@ class LayerPanel:
                 ("moments", "moments in the joints", True),
                 ("external", "external wrenches", True),
                 ("estimated", "estimated contacts", self._known),
+                ("clear", "see through the bodies", True),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)
             self._force = gui.add_slider("length of forces ×", 0.1, 10.0, 0.1, 1.0)
             self._moment = gui.add_slider("length of moments ×", 0.1, 10.0, 0.1, 1.0)
             self._scale_text = gui.add_markdown("")
         with gui.add_folder("Balance of one joint's wrench", expand_by_default=False):
-            self._joint = gui.add_dropdown("joint", ("none", *source.model.moving_joint_names), initial_value="none")
-            self._observer = gui.add_dropdown("observer", ("world", *source.model.link_names), initial_value="world")
+            joints = source.model.moving_joint_names
+            self._nobody = _other_than(joints, "none")
+            self._joint = gui.add_dropdown("joint", (self._nobody, *joints), initial_value=self._nobody)
+            observers = tuple(dict.fromkeys(("world", *source.model.link_names)))  # many robots have a link called so
+            self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             swatches = (
                 f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
@@ -163,6 +174,7 @@ class LayerPanel:
         for layer in LAYERS:
             if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.default_layers):
                 self._nodes.layer(layer, now[layer])
+        self._nodes.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
         if now["frames"] != self._seen.get("frames", False):
             self._nodes.frames(now["frames"])
         if now["axes"] != self._seen.get("axes", False):
@@ -180,7 +192,7 @@ class LayerPanel:
 
     def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale]:
         """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
-        if self._joint.value == "none":
+        if self._joint.value == self._nobody:
             return None, self._scale()
         arrows = balance_arrows(
             self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None

@@ -54,7 +54,7 @@ class RobotView:
         for finding in self.looks.findings:
             _logger.warning("%s: %s", source.name, finding)
         gui, scene = window.server.gui, window.server.scene
-        root = "/robot" if alone else f"/{source.name.replace('/', '∕')}"
+        root = "/robot" if alone else f"/robots/{source.name.replace('/', '∕')}"
         self.nodes = RobotNodes(scene, model, self.looks, root, offset)
         self.nodes.ground()
         folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)

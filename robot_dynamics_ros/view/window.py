@@ -17,6 +17,7 @@ from robot_dynamics_ros.view.guard import Guard, is_loopback
 __all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "Window", "need_viser"]
 
 DEFAULT_PORT = 8080
+_MOST_MESSAGES = 100_000
 FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 
@@ -81,6 +82,8 @@ class Window:
         with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
         self.guard.watch(self.server)
+        # what belongs to one instant is sent in one piece, however many links and wrenches there are
+        self.server._websock_server.get_message_buffer().max_window_size = _MOST_MESSAGES
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)

@@ -209,9 +209,9 @@ def test_the_whole_scene_can_be_shown_and_hidden():
             for box in layers._boxes.values():
                 box.value = shown
             viewer.update()
-        parts = {name for name in viewer.robots[0].nodes._arrows if name.startswith("part_")}
-        assert {"part_joint", "part_gravity", "part_dynamic"} <= parts
-        assert viewer.robots[0].nodes._layers["boxes"].handles[0].visible
+        parts = {name for name in viewer.robots[0].nodes._vectors if name.startswith("part_")}
+        assert {"part_joint_forces", "part_gravity_forces", "part_dynamic_forces"} <= parts
+        assert viewer.robots[0].nodes._layers["boxes"][0].handle.visible
 
 
 def test_memory_does_not_grow_with_pictures():

@@ -33,6 +33,7 @@ _GREY = (0.70, 0.72, 0.75, 1.0)
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
 _BODIES = {"visuals", "skeleton"}
 _CLEAR = 0.3  # opacity of bodies that let wrenches be seen
+_AWAY, _RIGHT = np.array([0.62, -0.785, 0.0]), np.array([0.785, 0.62, 0.0])  # of the first camera, on the ground
 _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 
 
@@ -85,7 +86,9 @@ class RobotNodes:
         self._ghost: list[Any] | None = None
         self._marks: dict[str, Any] = {}
         self._clear = False
+        self._legend: list[Array] = []  # points of it
         self._nodes = _node_names(model.link_names)
+        self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
@@ -148,6 +151,7 @@ class RobotNodes:
                 lost.append(str(error))
                 continue
             for k, part in enumerate(parts):
+                self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{number}_{k}"
                 own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
                 if own == "image":
@@ -169,6 +173,12 @@ class RobotNodes:
                 ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=2
             )
         return pieces
+
+    def _reach(self, link: str, part: Any) -> None:
+        corners = np.stack(np.meshgrid(*np.asarray(part.bounds).T), axis=-1).reshape(8, 3)
+        known = self._corners.get(link, corners)
+        low, high = np.minimum(known, corners).min(axis=0), np.maximum(known, corners).max(axis=0)
+        self._corners[link] = np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(8, 3)
 
     def bodies(self) -> list[tuple[str, Any]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
@@ -202,22 +212,27 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
-    def view_point(self, poses: Any = None) -> tuple[Array, Array]:
+    def view_point(self, poses: Any = None, aspect: float = 1.3) -> tuple[Array, Array]:
         """Where a camera sees the whole robot from, and the middle of what it sees, m.
 
         Args:
-            poses: (…, 4, 4) of links, all of which are to be seen; those where the robot is, if not given.
+            poses: (…, links, 4, 4), all of which are to be seen; those where the robot is, if not given.
+            aspect: width of the picture to its height.
         """
-        points = np.asarray(self.poses if poses is None else poses)[..., :3, 3].reshape(-1, 3)
-        middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        away = np.array([0.75, -0.95, 0.45])
+        poses = np.asarray(self.poses if poses is None else poses).reshape(-1, len(self.links), 4, 4)
+        # wrenches stick out of the joints where they act
+        reach = 0.12 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
+        points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]
+        for link, corners in self._corners.items():
+            k = self.model.link_index(link)
+            points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
+        cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
+        middle = 0.5 * (cloud.min(axis=0) + cloud.max(axis=0))
+        away = _AWAY + np.array([0.0, 0.0, 0.37])
         away /= np.linalg.norm(away)
-        right = np.cross((0.0, 0.0, 1.0), away)
-        right /= np.linalg.norm(right)
-        # arrows and hands stick out of what the links' origins enclose
-        margin = 0.12 * self.size
-        across = np.abs((points - middle) @ np.column_stack([right, np.cross(away, right)])).max(axis=1) + margin
-        distance = float((across / math.tan(0.5 * FIELD_OF_VIEW) + (points - middle) @ away).max())
+        across, upward, depth = ((cloud - middle) @ np.column_stack([_RIGHT, np.cross(away, _RIGHT), away])).T
+        slope = math.tan(0.5 * FIELD_OF_VIEW)
+        distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
         target = self.offset + middle
         return target + distance * away, target
 
@@ -274,6 +289,33 @@ class RobotNodes:
         """Show one arrow from (3,) to (3,), m; none if they coincide."""
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
+
+    def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
+        """Show beside the robot how long a force and a moment of so much are drawn."""
+        z = float(self.poses[:, 2, 3].min())
+        self._legend = []
+        for k, (what, unit, shown, length, colour) in enumerate(
+            (("force", "N", forces, scale.force, FORCE), ("moment", "N m", moments, scale.moment, MOMENT))
+        ):
+            value = nice_scale(0.2 * self.size, length)  # N or N m, and a length of 10 to 20 % of the robot
+            vector = value * (_RIGHT if what == "force" else _AWAY)
+            point = self.size * (0.36 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
+            middle = point + (0.5 * length * vector if what == "force" else 0.0)
+            radius = 0.5 * length * value if what == "moment" else 0.0
+            below = middle - (0.0, 0.0, radius + 0.03 * self.size)
+            self._legend += [point, point + length * vector, below - (0.0, 0.0, 0.09 * self.size)]
+            one = Arrows((what,), point[None], vector[None], vector[None])
+            self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
+            label = self._marks.get(f"legend_{what}")
+            if label is None:
+                label = self._marks[f"legend_{what}"] = self.scene.add_label(
+                    f"{self.root}/legend_{what}", "", anchor="top-center", font_size_mode="scene",
+                    font_scene_height=0.045 * self.size,
+                )  # fmt: skip
+            text = f"{what} {value:g} {unit}"
+            if (label.text, label.visible) != (text, shown):
+                label.text, label.visible = text, shown
+            label.position = below
 
     # -- marks ---------------------------------------------------------------------------------------------------
 
@@ -373,11 +415,11 @@ class RobotNodes:
 
     def ground(self, height: float = 0.0) -> None:
         """A grid on the ground under the robot."""
-        step = 10.0 ** math.floor(math.log10(self.size)) / 2.0
+        cell = nice_scale(0.25 * self.size, 1.0)
         self.scene.add_grid(
-            f"{self.root}/ground", width=4.0 * self.size, height=4.0 * self.size, plane="xy", cell_size=step / 2.0,
-            section_size=step * 2.0, position=(0.0, 0.0, height), cell_color=(210, 210, 210),
-            section_color=(170, 170, 170),
+            f"{self.root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
+            section_size=4.0 * cell, position=(0.0, 0.0, height), cell_color=(215, 215, 215),
+            section_color=(185, 185, 185),
         )  # fmt: skip
 
 

@@ -108,6 +108,7 @@ class RobotView:
     def _draw(self, shown: Shown) -> None:
         nodes, show = self.nodes, self.layers
         scale = show.scale(shown)
+        nodes.legend(scale, show["forces"], show["moments"])
         nodes.place(shown.q)
         nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
@@ -180,11 +181,11 @@ class Viewer:
             self.window.look(*self.view_point())
             return view
 
-    def view_point(self) -> tuple[Any, Any]:
-        """Where a camera sees all robots from, and what it looks at, m."""
+    def view_point(self, aspect: float = 1.3) -> tuple[Any, Any]:
+        """Where a camera sees all robots from, and what it looks at, m; of a picture of that width to its height."""
         first = self.robots[0]
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses())
+        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect)
         last = self.robots[-1].nodes
         sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size

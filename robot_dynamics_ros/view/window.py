@@ -122,9 +122,9 @@ class Window:
 
     def look(self, position: Any, target: Any) -> None:
         """Put the camera of pages opened from now on at a position, looking at a target, m; somewhat farther away, since
-        the controls cover a part of the page, and a page may be narrow."""
+        a page may be narrow."""
         camera = self.server.initial_camera
-        position = np.asarray(target) + 1.35 * (np.asarray(position) - np.asarray(target))
+        position = np.asarray(target) + 1.1 * (np.asarray(position) - np.asarray(target))
         camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW

@@ -177,6 +177,58 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         assert all(map(local, browser.requests)), [a[:80] for a in browser.requests]
 
 
+SLIDER = """<robot name="slider"><link name="rail"/>
+  <link name="world"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.1"/></geometry>
+      <material name="blue"><color rgba="0 0 1 1"/></material></visual></link>
+  <joint name="none" type="prismatic"><parent link="rail"/><child link="world"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="1" velocity="9"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize("kind", ["page", "replay"])
+def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, tmp_path, kind):
+    """A blue ball on a slider whose weight is an arrow above it: both are read back from pictures while it moves at up
+    to 13 m/s, and the arrow never leaves the place that the ball has.  Joint and link have names that are words of the page."""
+    slider = rd.load_urdf(SLIDER)
+    t = np.linspace(0.0, 4.0, 401)
+    motion = Motion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
+    if kind == "replay":
+        browser.go(write_replay(motion, tmp_path / "replay.html", paths=False).as_uri())
+        places = track(browser)
+    else:
+        with rd.view(slider, motion, port=0) as viewer:
+            view = viewer.robots[0]
+            view.player._speed.value = "4"
+            for name in ("clear", "centres", "paths", "moments"):
+                view.layers._boxes[name].value = False
+            browser.go(viewer.address)
+            places = track(browser)
+    assert not browser.errors
+    assert np.ptp(places[:, 0]) > 60  # pixels
+    # what is upright leans in a picture, more at its edges: a smooth function of the place, whatever the speed
+    offset = places[:, 1] - places[:, 0]
+    assert np.abs(offset - np.polyval(np.polyfit(places[:, 0], offset, 2), places[:, 0])).max() < 4
+
+
+def track(browser: Browser, count: int = 30) -> np.ndarray:
+    """(count, 2) columns of pixels where a blue ball and a magenta arrow are, in pictures that have both whole."""
+    assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
+    places: list[tuple[float, float]] = []
+
+    def seen() -> bool:
+        picture = pixels(browser)[:, : int(browser.run(CANVAS)[2])]
+        r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
+        ball, arrow = (b > r + 60) & (b > g + 60), (r > g + 60) & (b > g + 20)
+        columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
+        if all(len(part) > 4 for part in columns) and columns[0][0] > 4 and columns[0][-1] < picture.shape[1] - 4:
+            places.append(tuple(float(0.5 * (part[0] + part[-1])) for part in columns))
+        return len(places) >= count
+
+    assert browser.wait(seen, PATIENCE)
+    return np.array(places)
+
+
 @pytest.fixture
 def foreign_page():
     """Address of a page of another site, whose text can be set."""

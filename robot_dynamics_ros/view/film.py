@@ -176,8 +176,12 @@ def _camera(position: Any, target: Any) -> dict[str, Any]:
 
 def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:
     path = Path(path)
+    part = path.with_name(f".{path.stem}.part{path.suffix}")  # what is not whole never bears the name
     try:
-        write(path)
+        write(part)
+        part.replace(path)
     except (OSError, ValueError) as error:
         raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+    finally:
+        part.unlink(missing_ok=True)
     return path

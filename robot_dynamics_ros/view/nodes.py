@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, nice_scale, noise_of, robot_size
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
+from robot_dynamics_ros.view.loads import number
 from robot_dynamics_ros.view.motion import Paths
 from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
@@ -44,13 +46,14 @@ class _Piece:
     Attributes:
         link: it belongs to.
         handle: of its node.
-        opacity: as described.
+        opacity, colour: as described.
         part: the mesh, where it has a texture.
     """
 
     link: str
     handle: Any
     opacity: float = 1.0
+    colour: Any = None
     part: Any = None
 
     def clear(self, transparent: bool) -> None:
@@ -86,6 +89,7 @@ class RobotNodes:
         self._ghost: list[Any] | None = None
         self._marks: dict[str, Any] = {}
         self._clear = False
+        self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
@@ -142,9 +146,22 @@ class RobotNodes:
             for piece in self._layers[name]:
                 piece.clear(transparent)
 
+    def tint(self, shares: Mapping[str, float] | None) -> None:
+        """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
+        paints = {} if shares is None else {link: _paint(share) for link, share in shares.items()}
+        if paints == self._paints and (shares is None) == (self._paints is None):
+            return
+        self._paints = None if shares is None else paints
+        for name in _BODIES & self._layers.keys():
+            for piece in self._layers[name]:
+                if piece.part is None:
+                    colour = piece.colour if shares is None else paints.get(piece.link, rgb255(_GREY))
+                    if tuple(piece.handle.color) != colour:
+                        piece.handle.color = colour
+
     def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[_Piece]:
         pieces, lost = [], []
-        for number, shape in enumerate(shapes):
+        for row, shape in enumerate(shapes):
             try:
                 parts = triangles(shape)
             except MeshError as error:
@@ -152,7 +169,7 @@ class RobotNodes:
                 continue
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
-                name = f"{root}/{self._nodes[shape.link]}/{layer}_{number}_{k}"
+                name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
                 own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
                 if own == "image":
                     pieces.append(_Piece(shape.link, self.scene.add_mesh_trimesh(name, part), part=part))
@@ -167,7 +184,7 @@ class RobotNodes:
                     opacity=None if alpha >= 1.0 else alpha,
                     flat_shading=shape.kind in ("box", "mesh"),
                 )
-                pieces.append(_Piece(shape.link, handle, alpha))
+                pieces.append(_Piece(shape.link, handle, alpha, rgb255((r, g, b))))
         if lost:
             warnings.warn(
                 ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=2
@@ -227,10 +244,12 @@ class RobotNodes:
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
         cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
-        middle = 0.5 * (cloud.min(axis=0) + cloud.max(axis=0))
         away = _AWAY + np.array([0.0, 0.0, 0.37])
         away /= np.linalg.norm(away)
-        across, upward, depth = ((cloud - middle) @ np.column_stack([_RIGHT, np.cross(away, _RIGHT), away])).T
+        axes = np.column_stack([_RIGHT, np.cross(away, _RIGHT), away])
+        seen = cloud @ axes
+        middle = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
+        across, upward, depth = (seen - middle @ axes).T
         slope = math.tan(0.5 * FIELD_OF_VIEW)
         distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
         target = self.offset + middle
@@ -290,6 +309,32 @@ class RobotNodes:
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
+    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
+        """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
+        for what, unit, shown, length, noise, along in (
+            ("force", "N", forces, scale.force, self._noise[0], 1.0),
+            ("moment", "N m", moments, scale.moment, self._noise[1], -0.58),
+        ):
+            vectors = np.zeros((1, 3)) if arrows is None or not len(arrows.names) else getattr(arrows, f"{what}s")
+            sizes = np.linalg.norm(vectors, axis=1)
+            k = int(sizes.argmax())
+            mark = self._marks.get(f"largest_{what}")
+            if arrows is None or not shown or sizes[k] <= noise:
+                if mark is not None:
+                    mark.visible = False
+                continue
+            if mark is None:
+                mark = self._marks[f"largest_{what}"] = self.scene.add_label(
+                    f"{self.root}/largest_{what}", "", anchor="bottom-center", font_size_mode="scene",
+                    font_scene_height=0.03 * self.size,
+                )  # fmt: skip
+            text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
+            if mark.text != text:
+                mark.text = text
+            mark.visible = True
+            tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
+            mark.position = arrows.points[k] + along * length * tip
+
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
         z = float(self.poses[:, 2, 3].min())
@@ -310,7 +355,7 @@ class RobotNodes:
             if label is None:
                 label = self._marks[f"legend_{what}"] = self.scene.add_label(
                     f"{self.root}/legend_{what}", "", anchor="top-center", font_size_mode="scene",
-                    font_scene_height=0.045 * self.size,
+                    font_scene_height=0.035 * self.size,
                 )  # fmt: skip
             text = f"{what} {value:g} {unit}"
             if (label.text, label.visible) != (text, shown):
@@ -432,6 +477,11 @@ def _node_names(names: tuple[str, ...]) -> dict[str, str]:
             node += "′"
         nodes[name] = node
     return nodes
+
+
+def _paint(share: float) -> tuple[int, int, int]:
+    """Colour of a share, in steps: a new one is sent only now and then."""
+    return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
 
 
 def _glb(part: Any, transparent: bool) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.geometry import Shape
 
-__all__ = ["LARGEST_MESH", "MeshError", "read_mesh", "triangles"]
+__all__ = ["LARGEST_MESH", "MeshError", "own_colour", "read_mesh", "triangles"]
 
 LARGEST_MESH = 200_000_000
 """Bytes of a mesh file that is still read."""
@@ -70,17 +72,53 @@ def triangles(shape: Shape) -> list[Any]:
     return parts
 
 
+def own_colour(part: Any) -> Any:
+    """The colour that a part of a mesh file brings with it.
+
+    Returns:
+        (red, green, blue, 1) in 0 … 1; ``"image"`` where it has a texture or a colour for each vertex or face; ``None``
+        where it has none.
+    """
+    if part.visual.kind in ("vertex", "face"):
+        return "image"
+    if part.visual.kind != "texture":
+        return None
+    material = part.visual.material
+    if getattr(material, "image", None) is not None or getattr(material, "baseColorTexture", None) is not None:
+        return "image"
+    if not material.name and type(material).__name__ == "SimpleMaterial":
+        return None  # the reader's own, for a file without materials
+    r, g, b = (float(c) / 255.0 for c in material.main_color[:3])
+    return r, g, b, 1.0
+
+
+def _without_textures(path: str) -> tuple[Any, str]:
+    """A COLLADA file read without its textures, and the first fault of the file."""
+    import collada
+
+    data = Path(path).read_bytes()
+    faults = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError]).errors
+    data = re.sub(rb"<newparam\b.*?</newparam>", b"", data, flags=re.DOTALL)
+    data = re.sub(rb"<texture\b[^>]*?(/>|>.*?</texture>)", b"<color>0.7 0.7 0.7 1</color>", data, flags=re.DOTALL)
+    loaded = need_trimesh().load_scene(io.BytesIO(data), file_type="dae")
+    return loaded, f"{type(faults[0]).__name__}: {faults[0].msg}" if faults else "it holds no triangles"
+
+
 @lru_cache(maxsize=64)
 def _read(path: str, _size: int, _changed: int) -> tuple[Any, ...]:
     trimesh = need_trimesh()
+    collada = path.lower().endswith(".dae")
+    cause = "it holds no triangles"
     try:
         loaded = trimesh.load_scene(path)
+        if collada and not loaded.geometry:  # one wrong reference of a texture costs the reader the whole mesh
+            loaded, cause = _without_textures(path)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         raise MeshError(
             f"it cannot be read ({type(error).__name__}: {error})", where=f"mesh {path}", remedy="Check the file."
         ) from None
     # COLLADA states its unit; RViz uses it and ignores the up axis, and so does this
-    unit = trimesh.units.unit_conversion(loaded.units, "meters") if path.endswith(".dae") and loaded.units else 1.0
+    unit = trimesh.units.unit_conversion(loaded.units, "meters") if collada and loaded.units else 1.0
     parts = []
     for name in loaded.graph.nodes_geometry:
         transform, geometry = loaded.graph[name]
@@ -91,7 +129,7 @@ def _read(path: str, _size: int, _changed: int) -> tuple[Any, ...]:
             part.apply_scale(unit)
             parts.append(part)
     if not parts or not all(np.isfinite(part.vertices).all() for part in parts):
-        raise MeshError("it holds no triangles", where=f"mesh {path}", remedy="Check the file.")
+        raise MeshError(cause, where=f"mesh {path}", remedy="Check the file.")
     return tuple(parts)
 
 

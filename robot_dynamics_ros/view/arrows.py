@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import WRENCH_PARTS, joint_wrenches, link_poses, wrench_balance
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.configuration import random_configuration
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -26,6 +27,7 @@ __all__ = [
     "world_arrows",
 ]
 
+_RESTS = 32
 _NOISE = 1e-9
 """Share of the weight (times the size, for moments) below which an arrow is rounding noise and has no length."""
 
@@ -106,8 +108,14 @@ def sensible_scale(model: RobotModel, forces: Any = None, moments: Any = None) -
     """A scale by which the largest of the wrenches given is some 40 % of the robot's size.
 
     Args:
-        forces, moments: (..., 3) N, N m that are going to be drawn; where there are none, the weight of the robot.
+        forces, moments: (..., 3) N, N m that are going to be drawn; where there are none, those in the moving joints of
+            the robot at rest, initially and in some configurations within its limits.
     """
+    if forces is None and moments is None and model.joint_names:
+        some = np.vstack([model.initial_configuration(), random_configuration(model, 1, size=_RESTS)])
+        zero = np.zeros((len(some), model.nv))
+        rows = np.asarray(joint_wrenches(model, some, zero, zero, joints=model.joint_names))
+        forces, moments = rows[..., 3:], rows[..., :3]
     size = robot_size(model)
     weight = model.total_mass * float(np.linalg.norm(model.gravity)) or model.total_mass * 9.81
 

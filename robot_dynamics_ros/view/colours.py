@@ -10,6 +10,7 @@ from robot_dynamics_ros.figures import SERIES
 from robot_dynamics_ros.model.description import Array
 
 __all__ = [
+    "ESTIMATED",
     "EXTERNAL",
     "FORCE",
     "GHOST",
@@ -21,9 +22,12 @@ __all__ = [
     "rgb255",
 ]
 
-FORCE = (0.84, 0.15, 0.10)
-MOMENT = (0.10, 0.30, 0.85)
-EXTERNAL = (0.85, 0.10, 0.75)
+# Chosen so that people with any of the common forms of colour blindness tell them apart, and so that no robot of
+# example-robot-data is painted like a force or a moment.
+FORCE = (0.90, 0.00, 0.60)
+MOMENT = (0.20, 0.80, 0.45)
+EXTERNAL = (0.15, 0.00, 0.30)
+ESTIMATED = (0.20, 0.40, 0.10)
 GHOST = (0.95, 0.60, 0.10, 0.35)
 PAPER = (0.55, 0.70, 0.85, 0.55)
 

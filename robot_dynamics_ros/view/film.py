@@ -53,6 +53,18 @@ def _client(window: Window, browser: Browser) -> Any:
     return next(iter(clients().values()))
 
 
+def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
+    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike."""
+    alike, before = 0, b""
+    for _ in range(30):
+        picture = np.asarray(client.get_render(height=150, width=200, timeout=_PATIENCE, **camera)).tobytes()
+        alike = alike + 1 if picture == before else 0
+        if alike == 3:
+            return
+        before = picture
+        browser.rest(0.3)
+
+
 def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800) -> Path:
     """Write what a viewer shows, without its controls, as PNG or JPEG.
 
@@ -63,7 +75,9 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
     imageio = need_imageio()
     with Browser(240, 160, pause=0.05) as browser:
         client = _client(viewer.window, browser)
-        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **_camera(*viewer.view_point()))
+        camera = _camera(*viewer.view_point(width / height))
+        _settle(client, browser, camera)
+        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
 
@@ -109,7 +123,7 @@ def write_video(
         nodes.ground()
         if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
-        camera = _camera(*nodes.view_point(motion.some_poses()))
+        camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
 
         def draw(k: int) -> Any:
             show(nodes, motion, k, arrows[k], scale)
@@ -117,7 +131,7 @@ def write_video(
             return np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
         draw(int(rows[0]))
-        browser.rest(1.0)
+        _settle(client, browser, camera)
 
         def pictures() -> Iterator[Any]:
             for number, k in enumerate(rows):
@@ -162,8 +176,12 @@ def _camera(position: Any, target: Any) -> dict[str, Any]:
 
 def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:
     path = Path(path)
+    part = path.with_name(f".{path.stem}.part{path.suffix}")  # what is not whole never bears the name
     try:
-        write(path)
+        write(part)
+        part.replace(path)
     except (OSError, ValueError) as error:
         raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+    finally:
+        part.unlink(missing_ok=True)
     return path

@@ -1,18 +1,24 @@
 """Checks of all that a browser sends to the server, before it can reach a robot.
 
 viser passes on what arrives.  Here every message is looked at before: other kinds than the few that the page sends,
-numbers that are not finite or outside a slider's range, and long texts are dropped and reported, and connections that
-come from another web site's page are refused, since any page a person has open can reach a server on loopback.
+numbers that are not finite or outside a slider's range, and long texts are dropped and reported.  Requests that come
+from another web site's page, or by a name that is not this machine's, are refused, since any page a person has open
+can reach a server on loopback; and no page may frame this one, so none can cover its buttons.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
 import math
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,37 +28,70 @@ LONGEST_TEXT = 1000
 """Characters of a text that is still taken."""
 
 _REPEAT = 5.0  # s between two log lines about the same cause
+_HEADERS = {
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+_starting = threading.Lock()  # while a server starts, the library's function that makes servers is replaced
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine only."""
-    return host in ("localhost", "::1", "[::1]") or host.startswith("127.")
+    """Whether an address reaches this machine only: a loopback address, or ``localhost``."""
+    address = _address(host)
+    return address.is_loopback if address is not None else host == "localhost"
+
+
+def _address(host: str) -> Any:
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
 
 
 class Guard:
     """Stands between the connections of a viser server and its handlers.
 
     Args:
-        server: the ``viser.ViserServer``.
-        host: the address that it listens on.
+        host: the address that the server listens on.
         report: called with (cause, sentence) for what is refused; the log by default.
 
     Attributes:
         refused: cause → how often.
     """
 
-    def __init__(self, server: Any, host: str, report: Callable[[str, str], None] | None = None) -> None:
-        from viser import _messages as messages
-
+    def __init__(self, host: str, report: Callable[[str, str], None] | None = None) -> None:
         self.refused: Counter[str] = Counter()
         self._report = report or self._log
         self._logged: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._host = host
-        self._connections = server._websock_server
+        self._loopback = is_loopback(host)
+        self._names = {"localhost", host}
+        if not self._loopback:
+            own = socket.gethostname().lower()
+            self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
+        self._connections: Any = None
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """While this context is open, a server that starts has its answers looked at by this guard."""
+        import websockets.asyncio.server as library
+
+        with _starting:
+            serve = library.serve
+            library.serve = functools.partial(serve, process_response=self._answer)  # type: ignore[assignment, misc]
+            try:
+                yield
+            finally:
+                library.serve = serve  # type: ignore[misc]
+
+    def watch(self, server: Any) -> None:
+        """Look at every message that the pages of a ``viser.ViserServer`` send; before, no page is let in."""
+        from viser import _messages as messages
+
         self._inputs = server.gui._gui_input_handle_from_uuid
-        self._admitted: set[int] = set()
         self._checks: dict[type, Callable[[Any], str]] = {
             messages.ViewerCameraMessage: self._camera,
             messages.GuiUpdateMessage: self._gui,
@@ -60,10 +99,12 @@ class Guard:
             messages.SceneNodeClickMessage: lambda m: "",
             messages.GetRenderResponseMessage: lambda m: "",
         }
-        self._through(self._connections)
-        self._connections.on_client_connect(self._connected)
+        connections = server._websock_server
+        self._through(connections)
+        connections.on_client_connect(self._through)
         self._handler = _Broken(self)
         logging.getLogger("websockets.server").addHandler(self._handler)
+        self._connections = connections
 
     def close(self) -> None:
         """Stop listening to the log of the connections."""
@@ -86,8 +127,6 @@ class Guard:
         handle = connection._handle_incoming_message
 
         async def checked(client_id: int, message: Any) -> None:
-            if client_id not in self._admitted:
-                return
             check = self._checks.get(type(message))
             if check is None:
                 cause, fault = "message_kind", f"{type(message).__name__} is not one that the page sends"
@@ -106,26 +145,32 @@ class Guard:
 
         connection._handle_incoming_message = checked
 
-    def _connected(self, connection: Any) -> None:
-        number = connection.client_id
-        fault = self._origin(self._connections._live_connections[number].request.headers)
-        self._through(connection)
-        if not fault:
-            self._admitted.add(number)
-            return
-        self.refuse("origin", f"connection {number} refused: {fault}")
-        socket = self._connections._live_connections[number]
-        connection._state.event_loop.create_task(socket.close(1008, "refused"))
+    def _answer(self, connection: Any, request: Any, response: Any) -> Any:
+        """The answer to a request for the page or for a connection: refused, or with headers against framing."""
+        fault = self._stranger(request.headers)
+        if fault:
+            self.refuse("origin", f"a request is refused: {fault}")
+            return connection.respond(
+                HTTPStatus.FORBIDDEN, "Open the page by the address that the viewer has printed.\n"
+            )
+        if self._connections is None:
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "The viewer starts.\n")
+        response.headers.update(_HEADERS)
+        return None
 
-    def _origin(self, headers: Any) -> str:
+    def _stranger(self, headers: Any) -> str:
+        """Why a request does not come from this page on this machine's name, or ``""``."""
         host = headers.get("Host", "")
-        name = urlsplit(f"//{host}").hostname or ""
-        if is_loopback(self._host) and not is_loopback(name):
-            return f"it was made to {host!r}, which is no name of this machine"
-        origin = headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return f"it comes from a page of {origin!r}"
-        return ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            origin = headers.get("Origin")
+            site = host if origin is None else urlsplit(origin).netloc
+        except ValueError:
+            return "its addresses cannot be read"
+        address = _address(name)
+        if name not in self._names and (address is None or (self._loopback and not address.is_loopback)):
+            return f"it was made to {host[:100]!r}, which is no name of this machine"
+        return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
 
     def _camera(self, message: Any) -> str:
         numbers = (*message.wxyz, *message.position, *message.look_at, *message.up_direction)

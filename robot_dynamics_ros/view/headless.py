@@ -35,9 +35,9 @@ _FLAGS = (
     "--hide-scrollbars",
     "--mute-audio",
     "--remote-debugging-port=0",
-    # nothing but this machine can be reached, whatever a page asks for
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )
+# nothing but this machine can be reached, whatever a page asks for
+_NAMES = "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
 
 def find_browser() -> str | None:
@@ -53,6 +53,7 @@ class Browser:
         width, height: of the page, pixels.
         pause: s between two pictures that the page draws of itself; drawing as fast as it can, without a graphics
             processor, takes all there is.
+        names: rules that map more names to addresses, in Chromium's notation, e.g. ``MAP robot.example 127.0.0.1``.
 
     Attributes:
         errors: what the page wrote to its console as errors, and exceptions nobody caught.
@@ -62,7 +63,7 @@ class Browser:
         BackendError: there is no browser, or it does not start.
     """
 
-    def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.0) -> None:
+    def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.0, names: str = "") -> None:
         program = find_browser()
         if program is None:
             raise BackendError(
@@ -80,6 +81,7 @@ class Browser:
             [
                 program,
                 *_FLAGS,
+                f"--host-resolver-rules={', '.join(filter(None, (names, _NAMES)))}",
                 *sandbox,
                 f"--user-data-dir={self._folder}",
                 f"--window-size={width},{height}",

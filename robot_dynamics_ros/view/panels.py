@@ -15,6 +15,7 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale, sensible_scale
 from robot_dynamics_ros.view.colours import PARTS, SERIES, rgb255
+from robot_dynamics_ros.view.loads import text_block
 from robot_dynamics_ros.view.nodes import LAYERS, RobotNodes
 from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
 
@@ -31,23 +32,35 @@ class _Axis:
         self.factor, self.unit = (math.degrees(1.0), "°") if angle else (1e3, "mm")
         lower, upper = float(model.lower[self.index]), float(model.upper[self.index])
         widest = math.pi if angle else 1.0
-        self.lower = lower if math.isfinite(lower) else -widest
-        self.upper = upper if math.isfinite(upper) else widest
-        if not self.lower < self.upper:
-            self.upper = self.lower + 1e-6
+        lower = lower if math.isfinite(lower) else -widest
+        upper = upper if math.isfinite(upper) else widest
+        # tenths of a degree or mm, within the limits
+        self.low, self.high = (
+            math.ceil(10.0 * lower * self.factor - 1e-6),
+            math.floor(10.0 * upper * self.factor + 1e-6),
+        )
+        self.low, self.high = self.low / 10.0, max(self.high, self.low + 1) / 10.0
 
     def slider(self, gui: Any, value: float) -> Any:
-        low, high = self.lower * self.factor, self.upper * self.factor
-        value = min(max(value * self.factor, low), high)
-        return gui.add_slider(f"{self.name} [{self.unit}]", low, high, 0.1, value)
+        return gui.add_slider(f"{self.name} [{self.unit}]", self.low, self.high, 0.1, self._shown(value))
+
+    def _shown(self, value: float) -> float:
+        return min(max(round(value * self.factor, 1) + 0.0, self.low), self.high)
 
     def show(self, handle: Any, value: float) -> None:
-        handle.value = float(min(max(value * self.factor, handle.min), handle.max))
+        handle.value = self._shown(value)
 
 
 def _axes(model: RobotModel) -> list[_Axis]:
     """Joints with one coordinate; floating and planar ones have no slider."""
     return [_Axis(model, name) for name in model.joint_names if model.joint(name).type.nq == 1]
+
+
+def _other_than(names: tuple[str, ...], word: str) -> str:
+    """A word, changed until no name is the same: choices of a list have to differ."""
+    while word in names:
+        word = f"({word})"
+    return word
 
 
 class JointSliders:
@@ -80,9 +93,10 @@ class JointSliders:
         values = [handle.value for handle in self._handles]
         if values == self._seen:
             return
+        for axis, value, before in zip(self._axes, values, self._seen, strict=True):
+            if value != before:  # the others stay where they are, to the last digit
+                self._q[axis.index] = value / axis.factor
         self._seen = values
-        for axis, value in zip(self._axes, values, strict=True):
-            self._q[axis.index] = value / axis.factor
         self._source.set(self._q)
 
     def follow(self, q: Array) -> None:
@@ -111,18 +125,23 @@ class LayerPanel:
         self._boxes: dict[str, Any] = {}
         with gui.add_folder("Wrenches"):
             for name, label, on in (
-                ("forces", "forces in the joints", True),
-                ("moments", "moments in the joints", True),
-                ("external", "external wrenches", True),
-                ("estimated", "estimated contacts", self._known),
+                ("forces", "forces", True),
+                ("moments", "moments", True),
+                ("external", "external", True),
+                ("estimated", "estimated", self._known),
+                ("clear", "see-through", True),
+                ("tint", "colour by load", False),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)
-            self._force = gui.add_slider("length of forces ×", 0.1, 10.0, 0.1, 1.0)
-            self._moment = gui.add_slider("length of moments ×", 0.1, 10.0, 0.1, 1.0)
+            self._force = gui.add_slider("forces ×", 0.1, 10.0, 0.1, 1.0)
+            self._moment = gui.add_slider("moments ×", 0.1, 10.0, 0.1, 1.0)
             self._scale_text = gui.add_markdown("")
         with gui.add_folder("Balance of one joint's wrench", expand_by_default=False):
-            self._joint = gui.add_dropdown("joint", ("none", *source.model.moving_joint_names), initial_value="none")
-            self._observer = gui.add_dropdown("observer", ("world", *source.model.link_names), initial_value="world")
+            joints = source.model.moving_joint_names
+            self._nobody = _other_than(joints, "none")
+            self._joint = gui.add_dropdown("joint", (self._nobody, *joints), initial_value=self._nobody)
+            observers = tuple(dict.fromkeys(("world", *source.model.link_names)))  # many robots have a link called so
+            self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             swatches = (
                 f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
@@ -163,6 +182,7 @@ class LayerPanel:
         for layer in LAYERS:
             if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.default_layers):
                 self._nodes.layer(layer, now[layer])
+        self._nodes.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
         if now["frames"] != self._seen.get("frames", False):
             self._nodes.frames(now["frames"])
         if now["axes"] != self._seen.get("axes", False):
@@ -180,7 +200,7 @@ class LayerPanel:
 
     def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale]:
         """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
-        if self._joint.value == "none":
+        if self._joint.value == self._nobody:
             return None, self._scale()
         arrows = balance_arrows(
             self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None
@@ -353,7 +373,8 @@ class ControlPanel:
         self._followed = False
         self._points: list[tuple[Array, float]] = []
         with gui.add_folder("Robot"):
-            self._answer = gui.add_markdown("drag a link with the mouse to pull it")
+            self._answer = gui.add_html("")
+            self._tell("drag a link with the mouse to pull it")
             for label, work in (
                 ("hold", controls.hold),
                 ("reset", controls.reset),
@@ -366,7 +387,7 @@ class ControlPanel:
             self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
             gui.add_button("go there").on_click(self._asked(self._go))
             gui.add_button("sliders to where the robot is").on_click(self._asked(self._where))
-            self._list = gui.add_markdown("")
+            self._list = gui.add_html("")
             gui.add_button("add the sliders as a point").on_click(self._asked(self._add_point))
             gui.add_button("go through the points").on_click(self._asked(self._go_along))
             gui.add_button("forget the points").on_click(self._asked(self._forget))
@@ -376,11 +397,14 @@ class ControlPanel:
     def _asked(self, work: Callable[[], str]) -> Callable[[Any], None]:
         def clicked(_event: Any) -> None:
             try:
-                self._answer.content = work()
+                self._tell(work())
             except RobotDynamicsError as error:
-                self._answer.content = str(error)
+                self._tell(str(error))
 
         return clicked
+
+    def _tell(self, text: str) -> None:
+        self._answer.content = text_block(text)
 
     def _pause(self) -> str:
         self._paused = not self._paused
@@ -418,7 +442,7 @@ class ControlPanel:
             + ", ".join(f"{q[axis.index] * axis.factor:.1f} {axis.unit}" for axis in self._axes)
             for k, (q, seconds) in enumerate(self._points, start=1)
         )
-        self._list.content = "\n".join([*rows, "", f"{total:g} s in all"]) if self._points else ""
+        self._list.content = text_block("\n".join([*rows, f"{total:g} s in all"])) if self._points else ""
         return answer
 
     def _where(self) -> str:
@@ -445,6 +469,6 @@ class ControlPanel:
 
             @handle.on_update
             def _(_event: Any) -> None:
-                self._answer.content = self._controls.adjust(item.name, float(handle.value))
+                self._tell(self._controls.adjust(item.name, float(handle.value)))
 
         return handle

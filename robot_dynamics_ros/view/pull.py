@@ -96,7 +96,6 @@ class Pulling(Grip):
         weight = max(nodes.model.total_mass * 9.81, 1.0)
         self.stiffness = 2.0 * weight / nodes.size
         self.most = 2.0 * weight
-        self._drawn = False
         super().__init__(nodes)
 
     def released(self, link: str) -> None:
@@ -106,15 +105,13 @@ class Pulling(Grip):
     def follow(self) -> None:
         """Pull as the spring does with the link where it is now."""
         with self._lock:
-            segments = np.empty((0, 2, 3))
+            start = end = np.zeros(3)
             if self.held is not None:
                 link, at, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
                 self._controls.pull(link, spring_wrench(pose, at, hand, self.stiffness, self.most))
-                segments = np.array([[pose[:3, :3] @ at + pose[:3, 3], hand]])
-        if len(segments) or self._drawn:
-            self._nodes.arrows("pull", segments, EXTERNAL)
-        self._drawn = bool(len(segments))
+                start, end = pose[:3, :3] @ at + pose[:3, 3], hand
+        self._nodes.arrow("pull", start, end, EXTERNAL)
 
 
 class Posing(Grip):

@@ -100,6 +100,9 @@ def show(nodes: RobotNodes, motion: Motion, k: int, arrows: Any, scale: Any) -> 
     from robot_dynamics_ros.view.arrows import external_arrows
 
     nodes.place(motion.q[k])
+    nodes.clear(True)
+    nodes.legend(scale)
+    nodes.largest(arrows, scale, True, True)
     nodes.wrenches("joints", arrows, scale, True, True)
     if motion.external:
         pushed = external_arrows(motion.model, motion.q[k], motion.external_at(k))

@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import external_arrows
+from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
 from robot_dynamics_ros.view.motion import Paths, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
@@ -54,15 +55,16 @@ class RobotView:
         for finding in self.looks.findings:
             _logger.warning("%s: %s", source.name, finding)
         gui, scene = window.server.gui, window.server.scene
-        root = "/robot" if alone else f"/{source.name.replace('/', '∕')}"
+        root = "/robot" if alone else f"/robots/{source.name.replace('/', '∕')}"
         self.nodes = RobotNodes(scene, model, self.looks, root, offset)
         self.nodes.ground()
         folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
         with folder:
-            self.status = gui.add_markdown("")
+            self.status = gui.add_html("")
             self.player = Player(gui, source) if isinstance(source, MotionSource) and len(source.motion) > 1 else None
             self.sliders = JointSliders(gui, model, source) if isinstance(source, PoseSource) else None
             self.panel = ControlPanel(gui, model, controls) if controls is not None else None
+            self.loads = LoadPanel(gui, model)
             self.layers = LayerPanel(gui, self.nodes, source)
             self.plots = PlotPanel(gui, model, source)
         self.grip: Grip | None = None
@@ -70,9 +72,17 @@ class RobotView:
             self.grip = Pulling(self.nodes, controls)
         elif isinstance(source, PoseSource) and self.sliders is not None and Posing.possible(model):
             self.grip = Posing(self.nodes, source, self.sliders.follow)
+        self._hear_clicks()
         self._shown: Shown | None = None
         self._told = ""
         self._paths: Paths | None = None
+
+    def _hear_clicks(self) -> None:
+        for link, handle in self.nodes.bodies():
+
+            @handle.on_click
+            def _(_event: Any, link: str = link) -> None:
+                self.loads.select(link)
 
     def update(self, now: float, watched: bool = True) -> bool:
         """Bring the scene up to date; whether anything was changed.
@@ -92,15 +102,17 @@ class RobotView:
         shown = self.source.state()
         status = self.source.status()
         if status != self._told:
-            self._told = self.status.content = status
+            self._told, self.status.content = status, text_block(status)
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is None or not changed:
             self.plots.refresh(now)
+            self.loads.refresh(now)
             return False
         self._shown = shown
         self._draw(shown)
         self.plots.add(shown)
         self.plots.refresh(now)
+        self.loads.refresh(now)
         if self.panel is not None:
             self.panel.follow(shown)
         return True
@@ -108,8 +120,13 @@ class RobotView:
     def _draw(self, shown: Shown) -> None:
         nodes, show = self.nodes, self.layers
         scale = show.scale(shown)
+        nodes.legend(scale, show["forces"], show["moments"])
         nodes.place(shown.q)
+        loads = joint_loads(nodes.model, shown, nodes.poses)
+        self.loads.add(loads)
+        nodes.tint(link_shares(nodes.model, loads) if show["tint"] else None)
         nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
+        nodes.largest(shown.wrenches, scale, show["forces"], show["moments"])
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
             arrows = external_arrows(nodes.model, shown.q, wrenches) if wrenches and show[name] else None
             nodes.wrenches(name, arrows, scale, True, show["moments"])
@@ -165,6 +182,8 @@ class Viewer:
             for k, source in enumerate(sources):
                 self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
             self.update()
+            if self.robots:
+                self.window.look(*self.view_point())
         except BaseException:
             self.window.close()
             raise
@@ -180,11 +199,11 @@ class Viewer:
             self.window.look(*self.view_point())
             return view
 
-    def view_point(self) -> tuple[Any, Any]:
-        """Where a camera sees all robots from, and what it looks at, m."""
+    def view_point(self, aspect: float = 1.3) -> tuple[Any, Any]:
+        """Where a camera sees all robots from, and what it looks at, m; of a picture of that width to its height."""
         first = self.robots[0]
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses())
+        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect)
         last = self.robots[-1].nodes
         sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size

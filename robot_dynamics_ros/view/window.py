@@ -17,6 +17,7 @@ from robot_dynamics_ros.view.guard import Guard, is_loopback
 __all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "Window", "need_viser"]
 
 DEFAULT_PORT = 8080
+_MOST_MESSAGES = 100_000
 FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 
@@ -77,9 +78,12 @@ class Window:
             ) from None
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
-        with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
+        self.guard = Guard(host, report)
+        with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
-        self.guard = Guard(self.server, host, report)
+        self.guard.watch(self.server)
+        # what belongs to one instant is sent in one piece, however many links and wrenches there are
+        self.server._websock_server.get_message_buffer().max_window_size = _MOST_MESSAGES
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
@@ -118,9 +122,9 @@ class Window:
 
     def look(self, position: Any, target: Any) -> None:
         """Put the camera of pages opened from now on at a position, looking at a target, m; somewhat farther away, since
-        the controls cover a part of the page, and a page may be narrow."""
+        a page may be narrow."""
         camera = self.server.initial_camera
-        position = np.asarray(target) + 1.35 * (np.asarray(position) - np.asarray(target))
+        position = np.asarray(target) + 1.1 * (np.asarray(position) - np.asarray(target))
         camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW

@@ -6,6 +6,7 @@ import io
 import json
 from collections import Counter
 from itertools import pairwise
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from support.bags import write_bag
 from support.page import wait_for
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import RobotDynamicsError
 
 pytest.importorskip("viser")
 pytest.importorskip("PIL")
@@ -77,13 +79,17 @@ def local(address: str) -> bool:
     return address.startswith(("data:", "blob:", "http://127.0.0.1:", "ws://127.0.0.1:"))
 
 
-def send(browser: Browser, *messages: tuple[bytes, int]) -> None:
+def send(browser: Browser, *messages: tuple[bytes, int], to: str = "") -> None:
     """Send from the page, on a connection of its own: bytes, and then that many times the letter x.  Without bytes it is
-    a message of text, after which the server is expected to close the connection."""
+    a message of text, after which the server is expected to close the connection.
+
+    Args:
+        to: host and port; those of the page if not given.
+    """
     import viser
 
-    script = """(async (kind, messages) => {
-        const socket = new WebSocket(location.origin.replace("http", "ws"), kind);
+    script = """(async (host, kind, messages) => {
+        const socket = new WebSocket(`ws://${host || location.host}`, kind);
         await new Promise((opened, failed) => { socket.onopen = opened; socket.onerror = failed; });
         for (const [head, count] of messages) {
             if (!head) {
@@ -97,7 +103,7 @@ def send(browser: Browser, *messages: tuple[bytes, int]) -> None:
         }
     })"""
     pairs = [[head.hex(), count] for head, count in messages]
-    browser.run(f"{script}({json.dumps(f'viser-v{viser.__version__}')}, {json.dumps(pairs)})")
+    browser.run(f"{script}({', '.join(map(json.dumps, (to, f'viser-v{viser.__version__}', pairs)))})")
 
 
 def change(handle, value) -> bytes:
@@ -169,6 +175,113 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         assert browser.wait(lambda: not red_along(), PATIENCE)
         assert not browser.errors
         assert all(map(local, browser.requests)), [a[:80] for a in browser.requests]
+
+
+SLIDER = """<robot name="slider"><link name="rail"/>
+  <link name="world"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.1"/></geometry>
+      <material name="blue"><color rgba="0 0 1 1"/></material></visual></link>
+  <joint name="none" type="prismatic"><parent link="rail"/><child link="world"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="1" velocity="9"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize("kind", ["page", "replay"])
+def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, tmp_path, kind):
+    """A blue ball on a slider whose weight is an arrow above it: both are read back from pictures while it moves at up
+    to 13 m/s, and the arrow never leaves the place that the ball has.  Joint and link have names that are words of the page."""
+    slider = rd.load_urdf(SLIDER)
+    t = np.linspace(0.0, 4.0, 401)
+    motion = Motion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
+    if kind == "replay":
+        browser.go(write_replay(motion, tmp_path / "replay.html", paths=False).as_uri())
+        places = track(browser)
+    else:
+        with rd.view(slider, motion, port=0) as viewer:
+            view = viewer.robots[0]
+            view.player._speed.value = "4"
+            for name in ("clear", "centres", "paths", "moments"):
+                view.layers._boxes[name].value = False
+            browser.go(viewer.address)
+            places = track(browser)
+    assert not browser.errors
+    assert np.ptp(places[:, 0]) > 60  # pixels
+    # what is upright leans in a picture, more at its edges: a smooth function of the place, whatever the speed
+    offset = places[:, 1] - places[:, 0]
+    assert np.abs(offset - np.polyval(np.polyfit(places[:, 0], offset, 2), places[:, 0])).max() < 4
+
+
+def track(browser: Browser, count: int = 30) -> np.ndarray:
+    """(count, 2) columns of pixels where a blue ball and a magenta arrow are, in pictures that have both whole."""
+    assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
+    places: list[tuple[float, float]] = []
+
+    def seen() -> bool:
+        picture = pixels(browser)[:, : int(browser.run(CANVAS)[2])]
+        r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
+        ball, arrow = (b > r + 60) & (b > g + 60), (r > g + 60) & (b > g + 20)
+        columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
+        if all(len(part) > 4 for part in columns) and columns[0][0] > 4 and columns[0][-1] < picture.shape[1] - 4:
+            places.append(tuple(float(0.5 * (part[0] + part[-1])) for part in columns))
+        return len(places) >= count
+
+    assert browser.wait(seen, PATIENCE)
+    return np.array(places)
+
+
+@pytest.fixture
+def foreign_page():
+    """Address of a page of another site, whose text can be set."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(self.server.text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    site = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    site.text = ""
+    thread = Thread(target=site.serve_forever)
+    thread.start()
+    yield site, f"http://evil.example:{site.server_port}"
+    site.shutdown()
+    thread.join()
+    site.server_close()
+
+
+def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_page):
+    """Another site's page, and a name that begins as an address of this machine and leads to it."""
+    site, address = foreign_page
+    heard: list[tuple[str, str]] = []
+    with (
+        Browser(640, 320, pause=0.2, names="MAP *.example 127.0.0.1") as browser,
+        rd.view(rd.limb(2), [0.0, 0.0], port=0, report=lambda *what: heard.append(what)) as viewer,
+    ):
+        port, move = viewer.window.port, change(viewer.robots[0].sliders._handles[0], 50.0)
+        site.text = f'<iframe src="{viewer.address}"></iframe>'
+        browser.go(address)
+        assert browser.wait(lambda: any("frame" in error for error in browser.errors), PATIENCE)
+        for origin in (address, f"http://127.evil.example:{port}", f"http://127.0.0.1.evil.example:{port}"):
+            browser.go(origin)
+            assert browser.wait(f"location.origin === {json.dumps(origin)}", PATIENCE)
+            with pytest.raises(RobotDynamicsError):
+                send(browser, (move, 0), to=f"127.0.0.1:{port}")
+            if origin != address:
+                assert "address that the viewer has printed" in browser.run("document.body.textContent")
+                with pytest.raises(RobotDynamicsError):
+                    send(browser, (move, 0))
+        assert not viewer.window.server.get_clients()
+        assert not viewer.robots[0].source.state().q.any()
+        assert {cause for cause, _ in heard} == {"origin"}
+        browser.go(viewer.address)
+        assert browser.wait(f"location.origin === {json.dumps(viewer.address)}", PATIENCE)
+        send(browser, (move, 0))  # from the page itself, the same message moves it
+        assert wait_for(lambda: viewer.robots[0].source.state().q.any(), PATIENCE)
 
 
 def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,6 @@ from support.page import Page, wait_for
 import robot_dynamics_ros as rd
 
 pytest.importorskip("viser")
-
-from websockets.exceptions import ConnectionClosed
 
 from robot_dynamics_ros.errors import ArgumentError
 
@@ -102,14 +101,62 @@ def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data
     assert view.heard[0][0] == "not_a_message"
 
 
-@pytest.mark.parametrize("origin", ["https://example.org", "null", "http://127.0.0.1:1"])
-def test_pages_of_other_sites_are_refused(view, origin):
-    with contextlib.suppress(ConnectionClosed), Page(view.address, origin=origin) as page:  # closed while it speaks
-        page.set(view.robots[0].sliders._handles[0], 10.0)
-        assert wait_for(lambda: not page.open)
+STRANGERS = {
+    "another site": {"Origin": "https://example.org"},
+    "no site": {"Origin": "null"},
+    "another port": {"Origin": "http://127.0.0.1:1"},
+    "a name that looks like loopback": {"Host": "127.evil.example"},
+    "a name that ends like loopback": {"Host": "evil.127.0.0.1"},
+    "any name": {"Host": "robot.example", "Origin": "http://robot.example"},
+    "an address elsewhere": {"Host": "192.0.2.1"},
+    "no address": {"Host": "[1"},
+}
+
+
+@pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize("upgrade", [False, True], ids=["page", "connection"])
+def test_pages_of_other_sites_and_other_names_are_refused(view, headers, upgrade):
+    status, _ = answer(view, upgrade, **headers)
+    assert status == 403
     assert wait_for(lambda: view.heard)
     assert view.heard[0][0] == "origin"
-    assert not position(view).any()
+    assert len(view.heard[0][1]) < 300
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "[::1]"])
+def test_names_of_this_machine_are_taken_and_no_page_may_frame_it(view, name):
+    host = f"{name}:{view.window.port}"
+    status, headers = answer(view, False, Host=host, Origin=f"http://{host}")
+    assert status == 200
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    assert answer(view, True, Host=host, Origin=f"http://{host}")[0] == 101
+
+
+def test_a_viewer_for_others_is_asked_by_address_or_by_the_name_of_its_machine():
+    import socket
+
+    with rd.view(rd.limb(1), host="0.0.0.0", port=0, report=lambda *_: None) as viewer:
+        for name, status in (("192.0.2.1", 200), (socket.gethostname(), 200), ("evil.example", 403)):
+            assert answer(viewer, False, Host=name)[0] == status
+
+
+def answer(viewer, upgrade: bool, **headers: str) -> tuple[int, Any]:
+    """Status and headers of the answer to a request for the page, or for a connection."""
+    import http.client
+
+    import viser
+
+    if upgrade:
+        headers |= {
+            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": f"viser-v{viser.__version__}",
+        }  # fmt: skip
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.window.port, timeout=60.0)
+    with contextlib.closing(connection):
+        connection.request("GET", "/", headers=headers)
+        response = connection.getresponse()
+        return response.status, response.headers
 
 
 def test_an_address_that_is_not_ours_is_refused():
@@ -162,9 +209,9 @@ def test_the_whole_scene_can_be_shown_and_hidden():
             for box in layers._boxes.values():
                 box.value = shown
             viewer.update()
-        parts = {name for name in viewer.robots[0].nodes._arrows if name.startswith("part_")}
-        assert {"part_joint", "part_gravity", "part_dynamic"} <= parts
-        assert viewer.robots[0].nodes._layers["boxes"].handles[0].visible
+        parts = {name for name in viewer.robots[0].nodes._vectors if name.startswith("part_")}
+        assert {"part_joint_forces", "part_gravity_forces", "part_dynamic_forces"} <= parts
+        assert viewer.robots[0].nodes._layers["boxes"][0].handle.visible
 
 
 def test_memory_does_not_grow_with_pictures():

@@ -1,0 +1,186 @@
+"""Loads of the joints: a table beside the robot, a link's own numbers, and the largest loads in the scene."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.view.source import Shown
+
+__all__ = ["JointLoads", "LoadPanel", "joint_loads", "link_shares", "number", "text_block"]
+
+
+def text_block(text: str, size: str = "0.85em") -> str:
+    """HTML of a text from anywhere, as it is: nothing in it is taken for markup or for code."""
+    lines = "<br>".join(html.escape(line) for line in text.splitlines())
+    return f'<div style="padding: 0 0.8em; font-size: {size}; overflow-wrap: anywhere">{lines}</div>'
+
+
+def number(value: float, unit: str = "") -> str:
+    """A number for people: three digits, a true minus sign, ``–`` where it is not known."""
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    digits = 0 if size >= 99.95 else 1 if size >= 9.995 or size < 0.005 else 2
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:.{digits}f}{' ' if unit else ''}{unit}".replace("-", "−")
+
+
+class JointLoads:
+    """Loads of the joints with one coordinate in one state.
+
+    Attributes:
+        names: of n joints.
+        position: (n,) degrees, or mm of prismatic joints.
+        effort: (n,) N m or N: measured where known, else what the wrench does along the axis.
+        share: (n,) of the effort's limit, 0 … 1 and more; NaN without a limit.
+        wrench: (n, 6) [moment; force] in the joint's axes (those of the child link), at the joint's origin.
+        force: (n,) N that the bearing carries: of a prismatic joint only what is across its axis.
+        moment: (n,) N m that the bearing carries: of a revolute joint only what is across its axis.
+    """
+
+    def __init__(self, model: RobotModel, names: tuple[str, ...], shown: Shown, poses: Array) -> None:
+        n = len(names)
+        self.names = names
+        self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
+        self.wrench = np.full((n, 6), np.nan)
+        self.force, self.moment = np.full(n, np.nan), np.full(n, np.nan)
+        rows = {} if shown.wrenches is None else {name: k for k, name in enumerate(shown.wrenches.names)}
+        for i, name in enumerate(names):
+            joint = model.joint(name)
+            slides = joint.type is JointType.PRISMATIC
+            self.position[i] = shown.q[model.q_slice(name).start] * (1e3 if slides else math.degrees(1.0))
+            if name in rows and shown.wrenches is not None:
+                R = poses[model.link_index(joint.child), :3, :3]
+                moment, force = shown.wrenches.moments[rows[name]] @ R, shown.wrenches.forces[rows[name]] @ R
+                self.wrench[i] = *moment, *force
+                own = force if slides else moment
+                self.effort[i] = along = float(own @ joint.axis)
+                across = float(np.linalg.norm(own - along * joint.axis))
+                self.force[i] = across if slides else np.linalg.norm(force)
+                self.moment[i] = np.linalg.norm(moment) if slides else across
+            if shown.efforts is not None:
+                self.effort[i] = shown.efforts[model.v_slice(name).start]
+            limit = joint.limits.effort
+            if 0.0 < limit < math.inf:
+                self.share[i] = abs(self.effort[i]) / limit
+
+
+def joint_loads(model: RobotModel, shown: Shown, poses: Array) -> JointLoads:
+    """The loads of all moving joints that have one coordinate.
+
+    Args:
+        poses: (links, 4, 4) in that state.
+    """
+    names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+    return JointLoads(model, names, shown, poses)
+
+
+class LoadPanel:
+    """The table of loads, the largest since the start, and the link that somebody has clicked."""
+
+    PAUSE = 0.2  # s between two tables: numbers that change faster cannot be read
+    MOST = 40  # joints in the table
+
+    def __init__(self, gui: Any, model: RobotModel) -> None:
+        self._model = model
+        self._drawn = -math.inf
+        self._pending: JointLoads | None = None
+        self._largest: dict[str, Array] = {}
+        self._link: str = ""
+        self._forget = False
+        with gui.add_folder("Loads"):
+            self._table = gui.add_html("")
+            gui.add_button("forget the largest").on_click(self._reset)
+        self._detail = gui.add_html(text_block("click a link: its mass, and the wrench in its joint"))
+
+    def _reset(self, _event: Any) -> None:
+        self._forget = True
+
+    def select(self, link: str) -> None:
+        """Show the numbers of a link from now on."""
+        self._link, self._drawn = link, -math.inf
+
+    def add(self, loads: JointLoads) -> None:
+        """Take a state in."""
+        if self._forget:
+            self._forget = False
+            self._largest.clear()
+        for name, row in (("force", loads.force), ("moment", loads.moment)):
+            self._largest[name] = np.fmax(self._largest.get(name, row), row)
+        self._pending = loads
+
+    def refresh(self, now: float) -> None:
+        """Write the table, if there is a new state and some time has passed."""
+        if self._pending is None or now - self._drawn < self.PAUSE:
+            return
+        loads, self._pending, self._drawn = self._pending, None, now
+        self._set(self._table, self._rows(loads))
+        if self._link:
+            self._set(self._detail, self._link_text(loads))
+
+    @staticmethod
+    def _set(handle: Any, content: str) -> None:
+        if handle.content != content:
+            handle.content = content
+
+    def _rows(self, loads: JointLoads) -> str:
+        head = ("", "position", "effort", "of limit", "force, N", "most", "moment, N m", "most")
+        most = {name: rows == np.nanmax(rows) for name, rows in self._largest.items() if np.isfinite(rows).any()}
+        lines = []
+        for i, name in enumerate(loads.names[: self.MOST]):
+            slides = self._model.joint(name).type is JointType.PRISMATIC
+            share = loads.share[i]
+            cells = [
+                number(loads.position[i], "mm" if slides else "°").replace(" °", "°"),
+                number(loads.effort[i]),
+                f"{100.0 * share:.0f} %" if math.isfinite(share) else "–",
+            ]
+            for half, rows in (("force", loads.force), ("moment", loads.moment)):
+                value = number(self._largest[half][i])
+                bold = half in most and most[half][i]
+                cells += [number(rows[i]), f"<b>{value}</b>" if bold else value]
+            back = _share_colour(share)
+            row = "".join(
+                f'<td style="text-align: right{f"; background: {back}" if k == 2 else ""}">{cell}</td>'
+                for k, cell in enumerate(cells)
+            )
+            lines.append(f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{row}</tr>')
+        if len(loads.names) > self.MOST:
+            lines.append(f'<tr><td colspan="{len(head)}">and {len(loads.names) - self.MOST} more</td></tr>')
+        titles = "".join(f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head)
+        style = "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: tabular-nums"
+        return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
+
+    def _link_text(self, loads: JointLoads) -> str:
+        model, link = self._model, self._link
+        lines = [f"link {link}: {number(model.link(link).inertia.mass, 'kg')}"]
+        joint = next((joint.name for joint in model.description.joints if joint.child == link), "")
+        if joint in loads.names:
+            wrench = loads.wrench[loads.names.index(joint)]
+            lines.append(f"joint {joint}, in its axes x, y, z:")
+            for what, unit, row in (("force", "N", wrench[3:]), ("moment", "N m", wrench[:3])):
+                lines.append(
+                    f"{what} {', '.join(map(number, row))} {unit}; |{what}| {number(np.linalg.norm(row), unit)}"
+                )
+        elif joint:
+            lines.append(f"joint {joint} ({model.joint(joint).type.name.lower()})")
+        return text_block("\n".join(lines))
+
+
+def _share_colour(share: float) -> str:
+    """Background of a cell, from clear to amber at the limit and red beyond."""
+    if not math.isfinite(share):
+        return "transparent"
+    return "rgb(214, 39, 40, 0.55)" if share > 1.0 else f"rgb(240, 170, 0, {0.7 * share:.2f})"
+
+
+def link_shares(model: RobotModel, loads: JointLoads) -> Mapping[str, float]:
+    """Link → share of the limit of the effort in the joint that carries it."""
+    return {model.joint(name).child: share for name, share in zip(loads.names, loads.share.tolist(), strict=True)}

@@ -14,6 +14,7 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
+
 @pytest.mark.parametrize("home", rd.PARTS)
 def test_every_name_of_a_part_is_a_name_of_the_package(home):
     module = importlib.import_module(f"robot_dynamics_ros.{home}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
-__all__ = ["zero_times_sum", "unit_length"]
+__all__ = ["unit_length", "zero_times_sum"]
 
 
 def unit_length(put: Callable[[str], str], quaternion: str) -> str:

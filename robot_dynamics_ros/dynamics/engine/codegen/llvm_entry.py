@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import zero_times_sum, unit_length
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 
 __all__ = ["ENTRY_TABLE", "PYTHON_ENTRY", "ROUTER_SLOTS", "ArrayArgument", "python_entry", "router_module"]
 

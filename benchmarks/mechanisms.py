@@ -196,7 +196,9 @@ def threads() -> None:
 
     arm, several = rd.load_robot("six_axis"), os.cpu_count() or 1
     rng = np.random.default_rng(0)
-    print(f"\n{f'inverse dynamics, {several} threads, µs':36}{'own threads':>14}{'futures':>10}{'median of ratios':>19}")
+    print(
+        f"\n{f'inverse dynamics, {several} threads, µs':36}{'own threads':>14}{'futures':>10}{'median of ratios':>19}"
+    )
     with ThreadPoolExecutor(several) as executor:
         for count in (1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000):
             state = [rng.uniform(-2.0, 2.0, (count, 6)) for _ in range(3)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation

@@ -57,8 +57,10 @@ $(VENV)/.docs: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[ros,docs]'
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.lint: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+# neither the package nor a peer: seconds to make
+.venv-lint/.ready: lint-requirements.txt
+	$(PYTHON) -m venv .venv-lint
+	.venv-lint/bin/python -m pip install --quiet --requirement lint-requirements.txt
 	@touch $@
 
 demo: $(VENV)/.demo
@@ -112,10 +114,10 @@ figures: $(VENV)/.test
 pictures: $(VENV)/.test
 	$(BIN)/python -m docs.images.all_pictures $(ARGS)
 
-lint: $(VENV)/.test $(VENV)/.lint
-	$(BIN)/python -m ruff check .
-	$(BIN)/python -m ruff format --check .
-	$(BIN)/python -m mypy
+lint: .venv-lint/.ready
+	.venv-lint/bin/ruff check .
+	.venv-lint/bin/ruff format --check .
+	.venv-lint/bin/mypy
 
 clean:
-	rm -rf $(VENV) .venv-matrix-oldest .venv-matrix-newest .venv-matrix-next build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-lint .venv-matrix-oldest .venv-matrix-newest .venv-matrix-next build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -59,7 +59,6 @@ TORCH = ["torch>=2.0"]
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16", "nbformat>=5.1"]
 RELEASE = ["build>=1.2", "twine>=6"]
-LINT = ["mypy==2.4.1", "pre-commit>=4", "ruff==0.15.22"]  # the one place where the versions are pinned
 
 setup(
     name=NAME,
@@ -92,7 +91,6 @@ setup(
         "completion": COMPLETION,
         "docs": DOCS,
         "release": RELEASE,
-        "lint": LINT,
         "test": [
             "array-api-strict>=2.0",
             "example-robot-data>=4.3",

@@ -6,47 +6,72 @@
 (2,)
 
 Nothing here needs ROS; the nodes live in :mod:`robot_dynamics_ros.ros`.  Names are brought in on first use, so that
-importing the package costs no more than NumPy does.
+importing the package costs no more than NumPy does.  ``help(rd)`` lists them by part.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
+    from robot_dynamics_ros.control import *  # noqa: F403
     from robot_dynamics_ros.dynamics import *  # noqa: F403
+    from robot_dynamics_ros.equations import *  # noqa: F403
     from robot_dynamics_ros.errors import *  # noqa: F403
+    from robot_dynamics_ros.export import *  # noqa: F403
+    from robot_dynamics_ros.frameworks import *  # noqa: F403
+    from robot_dynamics_ros.identification import *  # noqa: F403
     from robot_dynamics_ros.model import *  # noqa: F403
-    from robot_dynamics_ros.view import draw as draw
+    from robot_dynamics_ros.simulation import *  # noqa: F403
+    from robot_dynamics_ros.view import *  # noqa: F403
 
 __version__ = "0.2.0"
-_HOMES = (
-    "model",
-    "dynamics",
-    "errors",
-    "control",
-    "simulation",
-    "identification",
-    "equations",
-    "export",
-    "frameworks",
-    "view",
-)
+
+PARTS = {
+    "model": "Robots",
+    "dynamics": "Dynamics",
+    "errors": "Errors",
+    "control": "Control",
+    "simulation": "Simulation",
+    "identification": "Identification",
+    "equations": "Equations in symbols",
+    "export": "Export",
+    "frameworks": "JAX, CasADi, PyTorch",
+    "view": "Pictures and browser",
+}
+"""Packages whose public names are names of this package, too; and their titles."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "view":  # a package that can be called
-        return _import_module(f"{__name__}.view")
+def _names_of(part: str) -> list[str]:
+    return list(_import_module(f"{__name__}.{part}").__all__)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("__all__", "view"):  # a package that can be called
+        return __dir__() if name == "__all__" else _import_module(f"{__name__}.view")
     if not name.startswith("_"):
-        for home in _HOMES:
-            module = _import_module(f"{__name__}.{home}")
-            if name in getattr(module, "__all__", ()):
-                value = globals()[name] = getattr(module, name)
+        for part in PARTS:
+            if name in _names_of(part):
+                value = globals()[name] = getattr(_import_module(f"{__name__}.{part}"), name)
                 return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    names = set(globals())
-    for home in _HOMES:
-        names |= set(getattr(_import_module(f"{__name__}.{home}"), "__all__", ()))
-    return sorted(names)
+    return sorted({name for part in PARTS for name in _names_of(part)} | {"view"})
+
+
+class _Package(_ModuleType):
+    """The package, whose documentation lists the public names."""
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        from textwrap import fill
+
+        groups = (f"{title}:\n" + fill(", ".join(_names_of(part)), 110) for part, title in PARTS.items())
+        return "\n\n".join([vars(self)["__doc__"].rstrip(), *groups]) + "\n"
+
+
+_sys.modules[__name__].__class__ = _Package

@@ -83,8 +83,34 @@ def test_a_layer_imports_only_what_stands_below_it():
     assert not wrong
 
 
+CIRCLES_LEFT = (
+    {"recordings.external", "recordings.read_bag", "recordings.read_csv", "recordings.recording"},
+    {"simulation.plots", "simulation.simulate"},
+    {"simulation.plant_memory", "simulation.system"},
+    {"identification.comparison", "identification.identify", "identification.plots", "identification.validate"},
+)
+"""Circles that are there still.  This list only gets shorter."""
+
+
 def test_no_files_import_each_other_in_a_circle():
-    assert not layers.circles({module: layers.imported(module, on_import=True) for module in layers.FILES})
+    """In functions and for type checkers neither."""
+    circles = layers.circles({module: layers.imported(module) for module in layers.FILES})
+    short = [{module.removeprefix(f"{layers.ROOT}.") for module in circle} for circle in circles]
+    assert not [sorted(circle) for circle in short if circle not in CIRCLES_LEFT]
+    assert not [sorted(circle) for circle in CIRCLES_LEFT if circle not in short], "mended: take it off the list"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    from robot_dynamics_ros.model import edit",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import robot_dynamics_ros.model.edit",
+    ],
+)
+def test_imports_are_seen_wherever_they_stand(text, tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text(text, encoding="utf-8")
+    monkeypatch.setitem(layers.FILES, "a", tmp_path / "a.py")
+    assert layers.imported("a") == {"robot_dynamics_ros.model.edit"}
 
 
 def test_no_file_changes_the_import_path():

@@ -46,7 +46,7 @@ def test_every_public_function_has_an_example(examples):
     code = "\n".join(block for page in pages for block in re.findall(r"```python.*?\n(.*?)```", page, re.DOTALL))
     missing = [
         name
-        for home in rd._HOMES
+        for home in rd.PARTS
         for name in getattr(__import__(f"robot_dynamics_ros.{home}", fromlist=["x"]), "__all__", ())
         if inspect.isfunction(function := getattr(rd, name))
         and ">>>" not in (inspect.getdoc(function) or "")

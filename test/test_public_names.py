@@ -14,16 +14,25 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
-HOMES = ("model", "dynamics", "errors", "control", "simulation", "identification", "equations", "export", "frameworks")
 
-
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("home", rd.PARTS)
 def test_every_name_of_a_part_is_a_name_of_the_package(home):
     module = importlib.import_module(f"robot_dynamics_ros.{home}")
     assert module.__doc__
     for name in module.__all__:
         assert getattr(rd, name) is getattr(module, name), name
         assert name in dir(rd)
+
+
+def test_only_public_names_are_shown_in_groups():
+    names = {name for part in rd.PARTS for name in importlib.import_module(f"robot_dynamics_ros.{part}").__all__}
+    assert set(dir(rd)) == set(rd.__all__) == names | {"view"}
+    shown: dict[str, object] = {}
+    exec("from robot_dynamics_ros import *", shown)
+    assert shown.keys() - {"__builtins__"} == names | {"view"}
+    groups = dict(group.split(":\n") for group in rd.__doc__.rstrip().split("\n\n")[-len(rd.PARTS) :])
+    assert list(groups) == list(rd.PARTS.values())
+    assert {name for group in groups.values() for name in group.replace("\n", " ").split(", ")} == names
 
 
 def test_recordings_are_one_documented_module():

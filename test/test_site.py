@@ -46,7 +46,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 
 def test_every_public_name_is_in_the_reference(site):
-    for home in rd._HOMES:
+    for home in rd.PARTS:
         text = read(site, f"reference/library/{home}.html")
         names = getattr(__import__(f"robot_dynamics_ros.{home}", fromlist=["x"]), "__all__", ())
         missing = [name for name in names if f'id="robot_dynamics_ros.{home}.{name}"' not in text]

@@ -8,20 +8,8 @@ from types import ModuleType
 
 import robot_dynamics_ros as rd
 
-PARTS = (*rd._HOMES, "recordings")
-TITLES = {
-    "model": "Robots",
-    "dynamics": "Dynamics",
-    "errors": "Errors",
-    "control": "Control",
-    "simulation": "Simulation",
-    "identification": "Identification",
-    "equations": "Equations in symbols",
-    "export": "Export",
-    "frameworks": "JAX, CasADi, PyTorch",
-    "view": "Pictures and browser",
-    "recordings": "Recordings",
-}
+TITLES = rd.PARTS | {"recordings": "Recordings"}
+PARTS = tuple(TITLES)
 
 
 def first_sentence(module: ModuleType) -> str:
@@ -47,7 +35,7 @@ def page(part: str) -> str:
         groups.setdefault(known, []).append(name)
     prefix = "rd" if part != "recordings" else "robot_dynamics_ros.recordings"
     lines = [
-        f"# {TITLES.get(part, part.capitalize())}",
+        f"# {TITLES[part]}",
         "",
         f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.",
         "",

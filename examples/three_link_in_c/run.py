@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.equations.document import document_of
+from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_tex
 from robot_dynamics_ros.simulation import JointFriction

@@ -108,8 +108,10 @@ def run(options: argparse.Namespace) -> int:
         print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
-    from robot_dynamics_ros.equations.document import PARTS, document_of, document_of_formulas
+    from robot_dynamics_ros.equations.document import PARTS
     from robot_dynamics_ros.equations.equations import MAX_TERMS
+    from robot_dynamics_ros.equations.equations_document import document_of
+    from robot_dynamics_ros.equations.formulas import document_of_formulas
     from robot_dynamics_ros.equations.render_data import render_data
     from robot_dynamics_ros.equations.render_html import render_html
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex

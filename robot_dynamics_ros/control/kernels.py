@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.engine.registry import Options, common_functions
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -15,6 +16,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["call"]
 
+MovingBase = tuple[ArrayLike, ArrayLike]
+"""Velocity and acceleration of the root link's origin, (..., 6) each, [angular; linear] in its axes."""
+
 
 def call(
     model: RobotModel,
@@ -22,7 +26,7 @@ def call(
     inputs: tuple[Any, ...],
     external: Wrenches = None,
     out: Any = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     options: Options = (),
     more: tuple[Any, ...] = (),
 ) -> Any:
@@ -45,7 +49,7 @@ def call(
     return run.evaluate(*inputs, finite=True) if out is None else run.evaluate(*inputs, out, finite=True)
 
 
-def _base_motion(base: Any) -> np.ndarray:
+def _base_motion(base: MovingBase) -> np.ndarray:
     try:
         velocity, acceleration = base
     except (TypeError, ValueError):

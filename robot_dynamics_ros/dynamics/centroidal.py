@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
@@ -23,7 +22,7 @@ _center_of_mass_motion = Public("center_of_mass_motion")
 _centroidal_momentum_matrix = Public("centroidal_momentum_matrix")
 
 
-def center_of_mass(model: RobotModel, q: Any) -> np.ndarray:
+def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """Centre of mass of the whole robot, the root link included, in the world frame.
 
     Returns:
@@ -32,7 +31,9 @@ def center_of_mass(model: RobotModel, q: Any) -> np.ndarray:
     return _center_of_mass.run(model, q)
 
 
-def center_of_mass_motion(model: RobotModel, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def center_of_mass_motion(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of the centre of mass in the world frame.
 
     Returns:
@@ -41,7 +42,7 @@ def center_of_mass_motion(model: RobotModel, q: Any, v: Any, a: Any) -> tuple[np
     return _center_of_mass_motion.run(model, q, v, a)
 
 
-def center_of_mass_jacobian(model: RobotModel, q: Any) -> np.ndarray:
+def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """J with J v = velocity of the centre of mass in the world frame.
 
     Returns:
@@ -50,7 +51,7 @@ def center_of_mass_jacobian(model: RobotModel, q: Any) -> np.ndarray:
     return centroidal_momentum_matrix(model, q)[..., 3:, :] / model.total_mass
 
 
-def centroidal_momentum_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """A(q) with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
     Returns:
@@ -61,7 +62,7 @@ def centroidal_momentum_matrix(model: RobotModel, q: Any, *, out: np.ndarray | N
     return _centroidal_momentum_matrix.run(model, q, out)
 
 
-def centroidal_momentum(model: RobotModel, q: Any, v: Any) -> np.ndarray:
+def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """[angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s.
 
     Returns:

@@ -6,9 +6,8 @@ For most joints these are plain arithmetic.  A floating joint's configuration is
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
@@ -53,7 +52,7 @@ def random_configuration(
     return q
 
 
-def clamp_to_limits(model: RobotModel, q: Any) -> Array:
+def clamp_to_limits(model: RobotModel, q: ArrayLike) -> Array:
     """(..., nq) the configuration with every coordinate brought within its position limits."""
     q = as_input(q, (model.nq,), "q")
     out = np.clip(q, model.lower, model.upper)
@@ -62,7 +61,7 @@ def clamp_to_limits(model: RobotModel, q: Any) -> Array:
     return out
 
 
-def integrate(model: RobotModel, q: Any, dv: Any, out: np.ndarray | None = None) -> np.ndarray:
+def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
     """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
 
     Args:
@@ -90,7 +89,7 @@ def integrate(model: RobotModel, q: Any, dv: Any, out: np.ndarray | None = None)
     return out
 
 
-def difference(model: RobotModel, q0: Any, q1: Any) -> np.ndarray:
+def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     """The velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0, q1)) = q1.
 
     Continuous joints are not wrapped; see the control package for the short way round.

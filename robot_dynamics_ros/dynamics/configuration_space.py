@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -14,7 +13,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["christoffel_symbols", "configuration_space_form", "velocity_products"]
 
 
-def christoffel_symbols(model: RobotModel, q: Any) -> np.ndarray:
+def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """Γ[i, j, k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), so that C(q, v)[i, j] = Σ_k Γ[i, j, k] v_k.
 
     No derivative is taken: the Coriolis matrix is linear in the velocity, and unit velocities read the symbols off.
@@ -36,7 +35,7 @@ def christoffel_symbols(model: RobotModel, q: Any) -> np.ndarray:
     return np.moveaxis(C, -3, -1)
 
 
-def configuration_space_form(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarray]:
+def configuration_space_form(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Coriolis and centrifugal matrices of the configuration-space form.
 
     Returns:
@@ -51,7 +50,7 @@ def configuration_space_form(model: RobotModel, q: Any) -> tuple[np.ndarray, np.
     return 2.0 * symbols[..., first, second], symbols[..., np.arange(n), np.arange(n)]
 
 
-def velocity_products(v: Any) -> np.ndarray:
+def velocity_products(v: ArrayLike) -> np.ndarray:
     """(..., n(n−1)/2) products vᵢ vⱼ, i < j, in the order of :func:`configuration_space_form`."""
     v = as_input(v, (), "v")
     if not v.ndim:

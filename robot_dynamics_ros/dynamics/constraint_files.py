@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import (
     Constraint,
@@ -29,7 +30,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["load_constraints"]
 
 
-def load_constraints(model: RobotModel, source: str | Path, *, reference: Any = None) -> Constraints:
+def load_constraints(model: RobotModel, source: str | Path, *, reference: ArrayLike | None = None) -> Constraints:
     """Constraints from a YAML or MJCF file.
 
     ::

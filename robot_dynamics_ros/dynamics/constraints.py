@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.configuration import integrate
@@ -96,7 +97,9 @@ _SIZES = {"point_a": 3, "point_b": 3, "axis_a": 3, "axis_b": 3, "rpy_a": 3, "rpy
           "offset": 1, "radius": 1, "normal": 3, "axis": 3}  # fmt: skip
 
 
-def point_constraint(name: str, a: str, b: str = WORLD, *, point_a: Any = (0, 0, 0), point_b: Any = None) -> Constraint:
+def point_constraint(
+    name: str, a: str, b: str = WORLD, *, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike | None = None
+) -> Constraint:
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
     Args:
@@ -110,10 +113,10 @@ def hinge_constraint(
     a: str,
     b: str = WORLD,
     *,
-    point_a: Any = (0, 0, 0),
-    point_b: Any = None,
-    axis_a: Any = (0, 0, 1),
-    axis_b: Any = None,
+    point_a: ArrayLike = (0, 0, 0),
+    point_b: ArrayLike | None = None,
+    axis_a: ArrayLike = (0, 0, 1),
+    axis_b: ArrayLike | None = None,
 ) -> Constraint:
     """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
 
@@ -128,10 +131,10 @@ def weld_constraint(
     a: str,
     b: str = WORLD,
     *,
-    point_a: Any = (0, 0, 0),
-    rpy_a: Any = (0, 0, 0),
-    point_b: Any = None,
-    rpy_b: Any = None,
+    point_a: ArrayLike = (0, 0, 0),
+    rpy_a: ArrayLike = (0, 0, 0),
+    point_b: ArrayLike | None = None,
+    rpy_b: ArrayLike | None = None,
 ) -> Constraint:
     """A frame of link a stays on one of link b: six rows.
 
@@ -142,7 +145,13 @@ def weld_constraint(
 
 
 def distance_constraint(
-    name: str, a: str, b: str = WORLD, *, point_a: Any = (0, 0, 0), point_b: Any = (0, 0, 0), length: Any = None
+    name: str,
+    a: str,
+    b: str = WORLD,
+    *,
+    point_a: ArrayLike = (0, 0, 0),
+    point_b: ArrayLike = (0, 0, 0),
+    length: float | None = None,
 ) -> Constraint:
     """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
 
@@ -152,7 +161,7 @@ def distance_constraint(
     return _made("distance", name, a, b, point_a=point_a, point_b=point_b, length=length)
 
 
-def gear_constraint(name: str, a: str, b: str, *, ratio: Any, offset: Any = 0.0) -> Constraint:
+def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 0.0) -> Constraint:
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a)."""
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
 
@@ -162,11 +171,11 @@ def rolling_constraint(
     plane: str,
     wheel: str,
     *,
-    radius: Any,
-    center: Any = (0, 0, 0),
-    axis: Any = None,
-    point_on_plane: Any = (0, 0, 0),
-    normal: Any = (0, 0, 1),
+    radius: float,
+    center: ArrayLike = (0, 0, 0),
+    axis: ArrayLike | None = None,
+    point_on_plane: ArrayLike = (0, 0, 0),
+    normal: ArrayLike = (0, 0, 1),
 ) -> Constraint:
     """A disc (or a ball, without ``axis``) that rolls on a plane without slip or lift-off: three rows.
 
@@ -240,7 +249,9 @@ class Constraints:
         ArgumentError: geometry that is impossible; two constraints with the same name.
     """
 
-    def __init__(self, model: RobotModel, constraints: Iterable[Constraint], *, reference: Any = None) -> None:
+    def __init__(
+        self, model: RobotModel, constraints: Iterable[Constraint], *, reference: ArrayLike | None = None
+    ) -> None:
         self.model = model
         self.constraints = tuple(constraints)
         for c in self.constraints:
@@ -287,21 +298,27 @@ class Constraints:
     def _run(self, name: str, *inputs: Any, more: tuple[Any, ...] = ()) -> Any:
         return evaluator(self.model, name, tuple(sorted((*self._options, *more))))(*inputs)
 
-    def terms(self, q: Any, v: Any) -> tuple[Array, Array, Array]:
+    def terms(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
         """φ (..., nc), K (..., nc, nv) and K̇ v (..., nc)."""
         residual, K, rate = self._run("constraint_terms", q, v)
         return residual, K, rate
 
-    def residual(self, q: Any) -> Array:
+    def residual(self, q: ArrayLike) -> Array:
         """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about rad."""
         return self.terms(q, np.zeros(self.model.nv))[0]
 
-    def jacobian(self, q: Any) -> Array:
+    def jacobian(self, q: ArrayLike) -> Array:
         """(..., nc, nv) K."""
         return self.terms(q, np.zeros(self.model.nv))[1]
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any, *, external: Wrenches = None, stabilization: tuple[float, float] | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        external: Wrenches = None,
+        stabilization: tuple[float, float] | None = None,
     ) -> ConstrainedMotion:
         """Accelerations and reactions under given efforts.
 
@@ -318,7 +335,13 @@ class Constraints:
         return ConstrainedMotion(*self._run("constrained_forward_dynamics", *inputs, more=more))
 
     def inverse_dynamics(
-        self, q: Any, v: Any, a: Any, *, actuated: Sequence[str] | None = None, external: Wrenches = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        actuated: Sequence[str] | None = None,
+        external: Wrenches = None,
     ) -> tuple[Array, Array]:
         """Efforts and reactions that go with a motion that the constraints allow.
 
@@ -357,12 +380,14 @@ class Constraints:
             tau[at], reactions[at] = _shared(wholes[at], Ks[at], driven)
         return tau, reactions
 
-    def consistent_acceleration(self, q: Any, v: Any, a: Any) -> Array:
+    def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
         tau = inverse_dynamics(self.model, q, v, a)
         return self.forward_dynamics(q, v, tau).a
 
-    def project(self, q: Any, v: Any, *, iterations: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
+    def project(
+        self, q: ArrayLike, v: ArrayLike, *, iterations: int = 10, tolerance: float = 1e-12
+    ) -> tuple[Array, Array]:
         """The nearest configuration and velocity that the constraints allow, in the metric of the mass matrix.
 
         Raises:
@@ -382,7 +407,7 @@ class Constraints:
         return q, self._run("constraint_projections", q, v)[1]
 
     def consistent_state(
-        self, q: Any, v: Any = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12
+        self, q: ArrayLike, v: ArrayLike | None = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12
     ) -> tuple[Array, Array]:
         """A configuration and a velocity near those given that satisfy the constraints.
 
@@ -471,7 +496,7 @@ class Constraints:
                     remedy="Start from a configuration nearer to the wanted one.",
                 )
 
-    def diagnose(self, q: Any) -> ConstraintReport:
+    def diagnose(self, q: ArrayLike) -> ConstraintReport:
         """Rank, redundancy and singularity at a configuration, (nq,)."""
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
@@ -499,7 +524,7 @@ class Constraints:
             self.rows, rank, model.nv - rank, tuple(redundant), values, nearby > rank, np.asarray(residual)
         )
 
-    def wrenches(self, q: Any, reactions: Any) -> dict[str, tuple[Array, Array]]:
+    def wrenches(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, tuple[Array, Array]]:
         """Wrenches of each constraint on its two links, [moment; force] about the link's origin in its axes.
 
         Args:
@@ -512,7 +537,7 @@ class Constraints:
         both = self._run("constraint_wrenches", q, reactions)
         return {name: (both[..., k, 0, :], both[..., k, 1, :]) for k, name in enumerate(self.names)}
 
-    def as_external(self, q: Any, reactions: Any) -> dict[str, Array]:
+    def as_external(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, Array]:
         """Link → (..., 6) sum of what the constraints exert on it, as ``external`` of the dynamics functions takes it.
 
         With it the tree moves and carries as the closed loop does (gears: add Kᵀ λ to the efforts).
@@ -526,12 +551,12 @@ class Constraints:
                     total[link] = total[link] + wrench if link in total else wrench
         return total
 
-    def efforts(self, q: Any, reactions: Any) -> Array:
+    def efforts(self, q: ArrayLike, reactions: ArrayLike) -> Array:
         """(..., nv) Kᵀ λ."""
         return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
 
 
-def _shared(whole: Array, K: Array, driven: Any) -> tuple[Array, Array]:
+def _shared(whole: Array, K: Array, driven: np.ndarray) -> tuple[Array, Array]:
     """τ and λ with τ + Kᵀ λ = ``whole`` and τ zero where not driven."""
     passive = ~driven
     if passive.any():

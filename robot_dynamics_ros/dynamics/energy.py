@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -13,7 +15,7 @@ _kinetic_energy = Public("kinetic_energy")
 _potential_energy = Public("potential_energy")
 
 
-def kinetic_energy(model: RobotModel, q: Any, v: Any) -> Any:
+def kinetic_energy(model: RobotModel, q: ArrayLike, v: ArrayLike) -> Any:
     """½ vᵀ M(q) v in joules, rotors included.
 
     Returns:
@@ -22,7 +24,7 @@ def kinetic_energy(model: RobotModel, q: Any, v: Any) -> Any:
     return _kinetic_energy.run(model, q, v)
 
 
-def potential_energy(model: RobotModel, q: Any) -> Any:
+def potential_energy(model: RobotModel, q: ArrayLike) -> Any:
     """−Σ m gᵀ c in joules, zero for masses at the world origin; the root link counts.
 
     Returns:

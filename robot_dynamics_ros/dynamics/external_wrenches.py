@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -104,7 +105,7 @@ class WrenchGatherer:
             raise UnknownNameError("link", link, self.model.link_names) from None
 
 
-def body_wrenches(model: RobotModel, external: Mapping[str, Any], q: Any) -> Array:
+def body_wrenches(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> Array:
     """(..., nb, 6) sums of wrenches on links by body, for batches and :class:`Wrench` values too.
 
     Args:
@@ -124,7 +125,7 @@ def body_wrenches(model: RobotModel, external: Mapping[str, Any], q: Any) -> Arr
     return out
 
 
-def link_wrenches(model: RobotModel, external: Mapping[str, Any], q: Any) -> Array:
+def link_wrenches(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> Array:
     """(..., nl, 6) wrenches in the order of ``model.link_names``; arguments as for :func:`body_wrenches`."""
     values = _checked(model, external, q)
     out = np.zeros((*_lead(values), len(model.link_names), 6))
@@ -146,7 +147,7 @@ def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
         ) from None
 
 
-def _checked(model: RobotModel, external: Mapping[str, Any], q: Any) -> dict[str, Array]:
+def _checked(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> dict[str, Array]:
     if not isinstance(external, Mapping):
         raise ArgumentError(
             f"expected a mapping from link names to wrenches, got {type(external).__name__}",
@@ -160,7 +161,7 @@ def _checked(model: RobotModel, external: Mapping[str, Any], q: Any) -> dict[str
     return {link: as_input(_numbers(model, q, link, w), (6,), f"external[{link!r}]") for link, w in external.items()}
 
 
-def _numbers(model: RobotModel, q: Any, link: str, value: Any) -> Any:
+def _numbers(model: RobotModel, q: ArrayLike, link: str, value: Any) -> Any:
     if isinstance(value, Wrench):
         return _sum_on_link(model, q, link, [value])
     if isinstance(value, list | tuple) and any(isinstance(w, Wrench) for w in value):
@@ -168,7 +169,7 @@ def _numbers(model: RobotModel, q: Any, link: str, value: Any) -> Any:
     return value
 
 
-def _sum_on_link(model: RobotModel, q: Any, link: str, values: Sequence[Any]) -> Array:
+def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Any]) -> Array:
     """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
     where = f"external[{link!r}]"
     poses: Array | None = None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.inverse import inverse_dynamics_derivatives
@@ -20,12 +19,12 @@ _forward_dynamics = Public("forward_dynamics")
 
 def forward_dynamics(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    tau: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
     *,
     external: Wrenches = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): the accelerations that given efforts cause.
@@ -42,7 +41,7 @@ def forward_dynamics(
 
 
 def forward_dynamics_derivatives(
-    model: RobotModel, q: Any, v: Any, tau: Any, *, external: Wrenches = None
+    model: RobotModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`.
 

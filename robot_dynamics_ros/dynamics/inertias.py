@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike, frame_of, point_of
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
@@ -18,7 +19,7 @@ __all__ = ["SubtreeState", "inertia_about", "subtree_state"]
 
 
 def inertia_about(
-    model: RobotModel, q: Any, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
+    model: RobotModel, q: ArrayLike, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
 ) -> np.ndarray:
     """Rotational inertia of one link about any point, in any axes: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
 
@@ -71,19 +72,25 @@ class SubtreeState:
     linear_momentum: Array
     angular_momentum: Array
 
-    def inertia_about(self, point: Any) -> Array:
+    def inertia_about(self, point: ArrayLike) -> Array:
         """(..., 3, 3) composite inertia about a point (..., 3) of the world."""
         r = self.com - np.asarray(point, dtype=np.float64)
         square = np.einsum("...i,...i->...", r, r)[..., None, None] * np.eye(3) - r[..., :, None] * r[..., None, :]
         return self.inertia + self.mass * square
 
-    def angular_momentum_about(self, point: Any) -> Array:
+    def angular_momentum_about(self, point: ArrayLike) -> Array:
         """(..., 3) angular momentum about a fixed point (..., 3) of the world."""
         return self.angular_momentum + np.cross(self.com - np.asarray(point, dtype=np.float64), self.linear_momentum)
 
 
 def subtree_state(
-    model: RobotModel, q: Any, v: Any = None, a: Any = None, *, link: str | None = None, base: Any = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    link: str | None = None,
+    base: MovingBase | None = None,
 ) -> SubtreeState:
     """Composite mass, centre of mass, inertia and momentum of a link and everything beyond it.
 

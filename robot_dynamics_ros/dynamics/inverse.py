@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -29,12 +28,12 @@ _inverse_dynamics_derivatives = Public("inverse_dynamics_derivatives")
 
 def inverse_dynamics(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    a: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     *,
     external: Wrenches = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts for a motion.
@@ -52,7 +51,13 @@ def inverse_dynamics(
 
 
 def bias_forces(
-    model: RobotModel, q: Any, v: Any, *, external: Wrenches = None, base: Any = None, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    external: Wrenches = None,
+    base: MovingBase | None = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates.
 
@@ -64,7 +69,7 @@ def bias_forces(
     return call(model, "bias_forces", (q, v), external, out, base)
 
 
-def coriolis_forces(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def coriolis_forces(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G.
 
     Returns:
@@ -73,7 +78,7 @@ def coriolis_forces(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None
     return _coriolis_forces.run(model, q, v, out)
 
 
-def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """g(q) = ∂U/∂q: the efforts that hold the robot still against gravity.
 
     Returns:
@@ -82,7 +87,9 @@ def gravity_forces(model: RobotModel, q: Any, *, out: np.ndarray | None = None) 
     return _gravity_forces.run(model, q, out)
 
 
-def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.ndarray | None = None) -> np.ndarray:
+def external_efforts(
+    model: RobotModel, q: ArrayLike, external: Wrenches, *, out: np.ndarray | None = None
+) -> np.ndarray:
     """Σ Jᵀ f_ext: the efforts that external wrenches cause at the joints.
 
     Returns:
@@ -92,7 +99,7 @@ def external_efforts(model: RobotModel, q: Any, external: Wrenches, *, out: np.n
 
 
 def inverse_dynamics_derivatives(
-    model: RobotModel, q: Any, v: Any, a: Any, *, external: Wrenches = None
+    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`; ∂τ/∂a is :func:`mass_matrix`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Rows = NDArray[np.intp]
 
@@ -54,10 +54,10 @@ class InverseKinematics:
 def inverse_kinematics(
     model: RobotModel,
     link: str,
-    pose: Any,
+    pose: Pose | ArrayLike,
     *,
-    start: Any = None,
-    tool: Any = None,
+    start: ArrayLike | None = None,
+    tool: Pose | ArrayLike | None = None,
     orientation: bool = True,
     limits: bool = True,
     starts: int = 81,
@@ -110,43 +110,55 @@ def inverse_kinematics(
     model.link_index(link)
     free = _free_coordinates(model)
     target, shape, orientation = _targets(pose, orientation)
-    guess = model.initial_configuration() if start is None else _guess(model, start, shape)
     lower, upper = _limits(model, free, limits)
-    first = np.broadcast_to(np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq))
-    search = _Search(
-        lambda q, rows, damping: _step.run(
-            model, link, q, target[rows], tool_rows, lower, upper,
-            np.stack([np.full(len(rows), float(orientation)), np.full(len(rows), 1.0 / length), damping], axis=1),
-        ),
-        (1.0 if orientation else 0.0, 1.0 / length),
-        (rotation_tolerance if orientation else np.inf, position_tolerance),
-        iterations,
-    )  # fmt: skip
+    guess = model.initial_configuration() if start is None else _guess(model, start, shape)
+    start_q = np.broadcast_to(np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq))
+    start_q = np.array(start_q.reshape(-1, model.nq))
+    weights = (1.0 if orientation else 0.0, 1.0 / length)
+    tolerances = (rotation_tolerance if orientation else np.inf, position_tolerance)
     tool_rows = Pose.of(tool).matrix()[:3]
-    q = np.array(first.reshape(-1, model.nq))
-    near = q.copy()
-    errors, taken = search.run(q, np.arange(len(q)))
+
+    def step(q: Array, rows: Rows, damping: Array) -> tuple[Array, Array]:
+        settings = np.stack([np.full(len(rows), weights[0]), np.full(len(rows), weights[1]), damping], axis=1)
+        return _step.run(model, link, q, target[rows], tool_rows, lower, upper, settings)
+
+    search = _Search(step, weights, tolerances, iterations)
     rng = np.random.default_rng(seed)
+    q, errors, taken = _from_all_starts(search, lambda near: _draw(rng, near, free, lower, upper), start_q, starts)
+    angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
+    q = _unwound(model, q, start_q, lower, upper).reshape(*shape, model.nq)
+    reached = search.reached(errors).reshape(shape)
+    return InverseKinematics(q, errors[:, 1].reshape(shape), angle.reshape(shape), reached, taken)
+
+
+def _from_all_starts(
+    search: _Search, draw: Callable[[Array], Array], start: Array, starts: int
+) -> tuple[Array, Array, int]:
+    """Search from ``start`` (k, nq), then from random guesses for the poses that are not reached, at most ``starts``.
+
+    Args:
+        draw: random configurations beside given ones.
+
+    Returns:
+        (k, nq) configurations, of guesses that arrive together the nearest to ``start``; (k, 2) errors; steps of the
+        slowest guess.
+    """
+    q = start.copy()
+    errors, taken = search.run(q, np.arange(len(q)))
     tried = 1
-    while tried < starts and len(left := np.flatnonzero(~search.reached(errors))):
+    while tried < starts and len(open_rows := np.flatnonzero(~search.reached(errors))):
         several = min(starts - tried, _AT_ONCE)
         tried += several
-        guesses = _draw(rng, np.repeat(near[left], several, axis=0), free, lower, upper)
-        found, steps = search.run(guesses, np.repeat(left, several), siblings=several)
+        near = np.repeat(start[open_rows], several, axis=0)
+        guesses = draw(near)
+        new_errors, steps = search.run(guesses, np.repeat(open_rows, several), siblings=several)
         taken = max(taken, steps)
-        cost = np.where(search.reached(found), -1.0, search.cost(found)).reshape(-1, several)
-        distance = np.abs(guesses - np.repeat(near[left], several, axis=0)).max(axis=1).reshape(-1, several)
-        best = np.lexsort((distance, cost), axis=1)[:, 0] + several * np.arange(len(left))
-        better = search.reached(found[best]) | (search.cost(found[best]) < search.cost(errors[left]))
-        q[left[better]], errors[left[better]] = guesses[best][better], found[best][better]
-    angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
-    return InverseKinematics(
-        _unwound(model, q, near, lower, upper).reshape(first.shape),
-        errors[:, 1].reshape(shape),
-        angle.reshape(shape),
-        search.reached(errors).reshape(shape),
-        taken,
-    )
+        cost = np.where(search.reached(new_errors), -1.0, search.cost(new_errors)).reshape(-1, several)
+        distance = np.abs(guesses - near).max(axis=1).reshape(-1, several)
+        best = np.lexsort((distance, cost), axis=1)[:, 0] + several * np.arange(len(open_rows))
+        better = search.reached(new_errors[best]) | (search.cost(new_errors[best]) < search.cost(errors[open_rows]))
+        q[open_rows[better]], errors[open_rows[better]] = guesses[best][better], new_errors[best][better]
+    return q, errors, taken
 
 
 class _Search:
@@ -191,14 +203,14 @@ class _Search:
         active = np.arange(count)
         steps = 0
         while len(active):
-            at = ahead[active]
-            following, squares = self.step(at, rows[active], damping[active])
-            found = np.sqrt(squares)
-            value = self.cost(found)
+            tested = ahead[active]
+            following, squares = self.step(tested, rows[active], damping[active])
+            new_errors = np.sqrt(squares)
+            value = self.cost(new_errors)
             better = value < cost[active]
             slow[active] = np.where(value < _PROGRESS * cost[active], 0, slow[active] + 1)
             kept = active[better]
-            q[kept], errors[kept], cost[kept] = at[better], found[better], value[better]
+            q[kept], errors[kept], cost[kept] = tested[better], new_errors[better], value[better]
             damping[active] = np.where(better, np.maximum(0.2 * damping[active], _SMALLEST), 10.0 * damping[active])
             done = (errors[active] <= 0.1 * self.tolerances).all(axis=1)
             done |= (damping[active] > _LARGEST) | (slow[active] > _PATIENCE)
@@ -249,7 +261,7 @@ def _unwound(model: RobotModel, q: Array, near: Array, lower: Array, upper: Arra
     return np.where(free, q - 2.0 * np.pi * np.round((q - near) / (2.0 * np.pi)), q)
 
 
-def _targets(pose: Any, orientation: bool) -> tuple[Array, tuple[int, ...], bool]:
+def _targets(pose: Pose | ArrayLike, orientation: bool) -> tuple[Array, tuple[int, ...], bool]:
     """(k, 3, 4) [R | p], the shape of the batch, and whether the rotations count."""
     if isinstance(pose, Pose):
         pose = pose.matrix()
@@ -279,7 +291,7 @@ def _targets(pose: Any, orientation: bool) -> tuple[Array, tuple[int, ...], bool
     return np.ascontiguousarray(target.reshape(-1, 4, 4)[:, :3]), target.shape[:-2], orientation
 
 
-def _guess(model: RobotModel, start: Any, shape: tuple[int, ...]) -> Array:
+def _guess(model: RobotModel, start: ArrayLike, shape: tuple[int, ...]) -> Array:
     try:
         q = real_array(start)
         np.broadcast_to(q, (*shape, model.nq))

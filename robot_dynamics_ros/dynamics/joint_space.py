@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -17,7 +16,7 @@ _mass_matrix_factors = Public("mass_matrix_factors")
 _coriolis_matrix = Public("coriolis_matrix")
 
 
-def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """M(q), the joint-space inertia matrix, rotor inertia on its diagonal.
 
     Returns:
@@ -28,7 +27,7 @@ def mass_matrix(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> 
     return _mass_matrix.run(model, q, out)
 
 
-def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """M(q)⁻¹, from the sparse factors.
 
     Returns:
@@ -37,7 +36,7 @@ def mass_matrix_inverse(model: RobotModel, q: Any, *, out: np.ndarray | None = N
     return _mass_matrix_inverse.run(model, q, out)
 
 
-def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarray]:
+def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """M(q) = Lᵀ diag(D) L, with L unit lower triangular and as sparse as the tree: no entry is filled in.
 
     Returns:
@@ -48,7 +47,7 @@ def mass_matrix_factors(model: RobotModel, q: Any) -> tuple[np.ndarray, np.ndarr
     return _mass_matrix_factors.run(model, q)
 
 
-def coriolis_matrix(model: RobotModel, q: Any, v: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """C(q, v) with C v = velocity-dependent efforts and Ṁ − 2C skew-symmetric: the one of the Christoffel symbols.
 
     Returns:

@@ -6,9 +6,8 @@ base placement.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
@@ -41,7 +40,7 @@ _jacobian = {axes: PublicOfLink("jacobian", (("frame", axes),)) for axes in AXES
 _jacobian_rate = {axes: PublicOfLink("jacobian_rate", (("frame", axes),)) for axes in AXES}
 
 
-def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
+def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
     """Placement of a link in the world frame.
 
     Returns:
@@ -50,7 +49,7 @@ def link_pose(model: RobotModel, q: Any, link: str) -> np.ndarray:
     return _link_pose.run(model, link, q)
 
 
-def link_poses(model: RobotModel, q: Any) -> np.ndarray:
+def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """Placements of all links, in the order of ``model.link_names``.
 
     Returns:
@@ -59,7 +58,7 @@ def link_poses(model: RobotModel, q: Any) -> np.ndarray:
     return _link_poses.run(model, q)
 
 
-def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
+def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """[ω; velocity of the origin] of all links, in world axes, in the order of ``model.link_names``.
 
     Returns:
@@ -68,7 +67,7 @@ def link_velocities(model: RobotModel, q: Any, v: Any) -> np.ndarray:
     return _link_velocities.run(model, q, v, np.zeros(model.nv))
 
 
-def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """[ω̇; acceleration of the origin] of all links, in world axes, in the order of ``model.link_names``.
 
     Accelerations of points as an observer in the world measures them, without gravity.
@@ -79,7 +78,9 @@ def link_accelerations(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
     return _link_accelerations.run(model, q, v, a)
 
 
-def jacobian(model: RobotModel, q: Any, link: str, *, offset: Any = ORIGIN, expressed_in: str = "world") -> np.ndarray:
+def jacobian(
+    model: RobotModel, q: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
+) -> np.ndarray:
     """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
 
     Args:
@@ -95,7 +96,7 @@ def jacobian(model: RobotModel, q: Any, link: str, *, offset: Any = ORIGIN, expr
 
 
 def jacobian_derivative(
-    model: RobotModel, q: Any, v: Any, link: str, *, offset: Any = ORIGIN, expressed_in: str = "world"
+    model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
 ) -> np.ndarray:
     """Time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
 
@@ -107,7 +108,7 @@ def jacobian_derivative(
     return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
-def analytical_jacobian(model: RobotModel, q: Any, link: str, *, representation: str = "rpy") -> np.ndarray:
+def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
     """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
 
     Args:
@@ -125,7 +126,7 @@ def analytical_jacobian(model: RobotModel, q: Any, link: str, *, representation:
 
 
 def analytical_jacobian_derivative(
-    model: RobotModel, q: Any, v: Any, link: str, *, representation: str = "rpy"
+    model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, representation: str = "rpy"
 ) -> np.ndarray:
     """Time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
 
@@ -145,10 +146,10 @@ def analytical_jacobian_derivative(
 
 def operational_space_inertia(
     model: RobotModel,
-    q: Any,
+    q: ArrayLike,
     link: str,
     *,
-    offset: Any = ORIGIN,
+    offset: ArrayLike = ORIGIN,
     expressed_in: str = "world",
     damping: float = 0.0,
 ) -> np.ndarray:
@@ -177,7 +178,7 @@ def operational_space_inertia(
     return np.linalg.inv(mobility)
 
 
-def _point(offset: Any) -> np.ndarray:
+def _point(offset: ArrayLike) -> np.ndarray:
     return as_input(offset, (3,), "offset")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.regressor import PARAMETERS
 from robot_dynamics_ros.dynamics.configuration import random_configuration
@@ -121,7 +121,7 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
     return BaseParameters(keep, combination)
 
 
-def joint_torque_regressor(model: RobotModel, q: Any, v: Any, a: Any) -> np.ndarray:
+def joint_torque_regressor(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """Y(q, v, a) with τ = Y π + rotor inertia · a, for π of :func:`inertial_parameters`.
 
     Returns:

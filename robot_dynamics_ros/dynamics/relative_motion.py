@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, frame_of
@@ -66,18 +67,18 @@ class PointMotion:
 
 def motion(
     model: RobotModel,
-    q: Any,
-    v: Any = None,
-    a: Any = None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
     *,
     point_on: FrameLike,
-    offset: Any = (0.0, 0.0, 0.0),
-    offset_velocity: Any = (0.0, 0.0, 0.0),
-    offset_acceleration: Any = (0.0, 0.0, 0.0),
+    offset: ArrayLike = (0.0, 0.0, 0.0),
+    offset_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    offset_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     relative_to: FrameLike = WORLD,
     expressed_in: FrameLike | None = None,
-    reference: Any = None,
-    base: Any = None,
+    reference: ArrayLike | None = None,
+    base: MovingBase | None = None,
 ) -> PointMotion:
     """Position, orientation, velocities and accelerations of a point of a link, relative to a moving frame.
 
@@ -132,7 +133,7 @@ def motion(
 class _PointOnLink:
     """A point, and the frame that goes with it, as they move within a link."""
 
-    def __init__(self, frame: Frame | None, offset: Any, velocity: Any, acceleration: Any) -> None:
+    def __init__(self, frame: Frame | None, offset: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike) -> None:
         r, dr, ddr = (
             as_input(x, (3,), word)
             for x, word in ((offset, "offset"), (velocity, "offset_velocity"), (acceleration, "offset_acceleration"))
@@ -168,6 +169,11 @@ class _PointOnLink:
 
 
 def _with_point(
-    model: RobotModel, state: tuple[Any, ...], r: Any, base: Any, options: tuple[Any, ...], more: tuple[Any, ...]
+    model: RobotModel,
+    state: tuple[Any, ...],
+    r: Any,
+    base: MovingBase | None,
+    options: tuple[Any, ...],
+    more: tuple[Any, ...],
 ) -> Any:
     return call(model, "point_motion", (*state, r), None, None, base, options, more)

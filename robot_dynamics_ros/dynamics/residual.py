@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.call import MovingBase
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -14,7 +14,14 @@ __all__ = ["force_residual"]
 
 
 def force_residual(
-    model: RobotModel, q: Any, v: Any, a: Any = None, tau: Any = None, *, external: Wrenches = None, base: Any = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    *,
+    external: Wrenches = None,
+    base: MovingBase | None = None,
 ) -> np.ndarray:
     """M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a motion that obeys the equations, else the missing effort.
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
-from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
+from robot_dynamics_ros.dynamics.engine.evaluate import Engine, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, run_pieces, threads
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 
 __all__ = ["rollout"]
 
@@ -21,9 +27,9 @@ NO_FRICTION = (0.0, 0.0, 1.0)
 
 def rollout(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    tau: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
     *,
     dt: float,
     steps: int,
@@ -59,28 +65,82 @@ def rollout(
         ArgumentError: shapes, a step that is not positive and finite, a number of steps below zero.
         SimulationError: states that are no longer finite; names the first and suggests a smaller step.
     """
+    steps = _checked_steps(method, dt, steps)
     q, v = as_input(q, (model.nq,), "q"), as_input(v, (model.nv,), "v")
     check_quaternions(q, quaternion_starts(model))
+    efforts, varying = _efforts(model, tau, v, steps)
+    lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], efforts.shape[: -2 if varying else -1])
+    count = int(np.prod(lead))
+    shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
+    scales = (1.0, 1.0, float(smoothing_speed)) if friction else NO_FRICTION
+    implicit = float(dt) if method == "semi_implicit" else 0.0
+    run = _Run(
+        model,
+        method,
+        np.array(np.broadcast_to(q, (*lead, model.nq))).reshape(count, model.nq),
+        np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv),
+        np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
+        varying,
+        np.array([*scales, float(stop_stiffness), float(stop_dissipation), implicit]),
+        _paths(model, count, steps) if path else None,
+        float(dt),
+        steps,
+    )
+    kernel = evaluator(model, "motion_rate")
+    if kernel.backend == "native":
+        _native(run, cast("NativeEngine", kernel.engine))
+    else:
+        _stepwise(run, kernel.engine)
+    _check_finite(run)
+    if run.paths is not None:
+        path_q, path_v = run.paths
+        return path_q.reshape(*lead, steps + 1, model.nq), path_v.reshape(*lead, steps + 1, model.nv)
+    return run.q.reshape(*lead, model.nq), run.v.reshape(*lead, model.nv)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One rollout of N states, which advance in place.
+
+    Attributes:
+        q, v: (N, nq), (N, nv).
+        efforts: (N, steps or 1, nv); varying: whether there are some for each step.
+        constants: friction (3), stops (2), the step where it is implicit or 0.
+        paths: (N, steps + 1, nq) and (N, steps + 1, nv), or ``None``.
+    """
+
+    model: RobotModel
+    method: str
+    q: np.ndarray
+    v: np.ndarray
+    efforts: np.ndarray
+    varying: bool
+    constants: np.ndarray
+    paths: tuple[np.ndarray, np.ndarray] | None
+    dt: float
+    steps: int
+
+
+def _checked_steps(method: str, dt: float, steps: int) -> int:
     if method not in METHODS:
         raise UnknownNameError("integration method", method, METHODS)
     if not (isinstance(dt, (int, float)) and np.isfinite(dt) and dt > 0.0):
         raise ArgumentError(f"expected a positive step in seconds, got {dt!r}", where="dt", got=dt)
     if not (isinstance(steps, (int, np.integer)) and steps >= 0):
         raise ArgumentError(f"expected a whole number of steps, 0 or more, got {steps!r}", where="steps", got=steps)
-    steps = int(steps)
-    lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    efforts, varying = _efforts(model, tau, v, steps)
-    lead = np.broadcast_shapes(lead, efforts.shape[: -2 if varying else -1])
-    count = int(np.prod(lead))
-    x = np.array(np.broadcast_to(q, (*lead, model.nq))).reshape(count, model.nq)
-    u = np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv)
-    shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
-    efforts = np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv)
-    scales = (1.0, 1.0, float(smoothing_speed)) if friction else NO_FRICTION
-    implicit = float(dt) if method == "semi_implicit" else 0.0
-    constants = np.array([*scales, float(stop_stiffness), float(stop_dissipation), implicit])
+    return int(steps)
+
+
+def _efforts(model: RobotModel, tau: ArrayLike | None, v: np.ndarray, steps: int) -> tuple[np.ndarray, bool]:
+    if tau is None:
+        return np.zeros(model.nv), False
+    efforts = as_input(tau, (model.nv,), "tau")
+    return efforts, efforts.ndim == v.ndim + 1 and efforts.shape[-2] == steps
+
+
+def _paths(model: RobotModel, count: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     try:
-        paths = tuple(np.empty((count, steps + 1, n)) for n in (model.nq, model.nv)) if path else None
+        return np.empty((count, steps + 1, model.nq)), np.empty((count, steps + 1, model.nv))
     except (MemoryError, ValueError):
         raise ArgumentError(
             f"the path of {steps} steps of {count} states does not fit into memory",
@@ -88,51 +148,39 @@ def rollout(
             got=steps,
             remedy="Take fewer steps, or path=False.",
         ) from None
-    run = evaluator(model, "motion_rate")
-    if run.backend == "native":
-        _native(model, run, method, x, u, efforts, varying, constants, paths, float(dt), steps)
-    else:
-        _stepwise(model, run, method, x, u, efforts, varying, constants, paths, float(dt), steps)
-    bad = ~(np.isfinite(x).all(axis=1) & np.isfinite(u).all(axis=1))
+
+
+def _check_finite(run: _Run) -> None:
+    bad = ~(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1))
     if bad.any():
         first = int(np.argmax(bad))
         raise SimulationError(
-            f"{int(bad.sum())} of {count} states are no longer finite",
+            f"{int(bad.sum())} of {len(run.q)} states are no longer finite",
             where=f"state {first}",
             got=first,
-            remedy=f"A step of {dt:g} s is too long for these efforts or this stiffness; take a shorter one.",
+            remedy=f"A step of {run.dt:g} s is too long for these efforts or this stiffness; take a shorter one.",
         )
-    if paths is not None:
-        return paths[0].reshape(*lead, steps + 1, model.nq), paths[1].reshape(*lead, steps + 1, model.nv)
-    return x.reshape(*lead, model.nq), u.reshape(*lead, model.nv)
 
 
-def _efforts(model: RobotModel, tau: Any, v: np.ndarray, steps: int) -> tuple[np.ndarray, bool]:
-    if tau is None:
-        return np.zeros(model.nv), False
-    efforts = as_input(tau, (model.nv,), "tau")
-    return efforts, efforts.ndim == v.ndim + 1 and efforts.shape[-2] == steps
-
-
-def _native(
-    model: RobotModel, run: Any, method: str, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
-    constants: np.ndarray, paths: Any, dt: float, steps: int,
-) -> None:  # fmt: skip
-    piece = run.engine.address(f"piece_{method}")
-    path_q, path_v = (0, 0) if paths is None else (p.ctypes.data for p in paths)
+def _native(run: _Run, engine: NativeEngine) -> None:
+    """All steps in machine code."""
+    piece = engine.address(f"piece_{run.method}")
+    path_q, path_v = (0, 0) if run.paths is None else (p.ctypes.data for p in run.paths)
+    tau_step = run.model.nv if run.varying else 0
     context = np.zeros(9, dtype=np.int64)
-    context[:7] = (x.ctypes.data, u.ctypes.data, efforts.ctypes.data, model.nv if varying else 0, constants.ctypes.data,
+    context[:7] = (run.q.ctypes.data, run.v.ctypes.data, run.efforts.ctypes.data, tau_step, run.constants.ctypes.data,
                    path_q, path_v)  # fmt: skip
-    context[7:8].view(float)[0] = dt
+    context[7:8].view(float)[0] = run.dt
     # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
-    most = steps if varying or paths is not None else max(1, SLICE // max(1, len(x)))
-    left = steps
+    count = len(run.q)
+    most = run.steps if run.varying or run.paths is not None else max(1, SLICE // max(1, count))
+    remaining = run.steps
     while True:
-        context[8] = part = min(left, most)
-        several = threads() if part * len(x) > WORTH else 1
-        run_pieces(piece, context, len(x), several, max(GRAIN, several * SLICE // max(1, part) // GRAIN * GRAIN))
-        left -= part
-        if left <= 0:
+        context[8] = part = min(remaining, most)
+        several = threads() if part * count > WORTH else 1
+        run_pieces(piece, context, count, several, max(GRAIN, several * SLICE // max(1, part) // GRAIN * GRAIN))
+        remaining -= part
+        if remaining <= 0:
             return
 
 
@@ -142,26 +190,24 @@ WORTH = 200
 """Steps of all states together that take longer than waking a second thread."""
 
 
-def _stepwise(
-    model: RobotModel, run: Any, method: str, x: np.ndarray, u: np.ndarray, efforts: np.ndarray, varying: bool,
-    constants: np.ndarray, paths: Any, h: float, steps: int,
-) -> None:  # fmt: skip
-    starts = quaternion_starts(model)
-    shared = [np.tile(part, (len(x), 1)) for part in (constants[:3], constants[3:5], constants[5:])]
+def _stepwise(run: _Run, engine: Engine) -> None:
+    """Step by step in NumPy, for backends without machine code."""
+    starts, x, u, h = quaternion_starts(run.model), run.q, run.v, run.dt
+    shared = [np.tile(part, (len(x), 1)) for part in (run.constants[:3], run.constants[3:5], run.constants[5:])]
 
     def rate(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rates = np.empty_like(q), np.empty_like(v)
-        run.engine.block([q, v, np.ascontiguousarray(tau), *shared], rates)
+        engine.block([q, v, np.ascontiguousarray(tau), *shared], rates)
         return rates
 
-    for k in range(steps + 1):
-        if paths is not None:
-            paths[0][:, k], paths[1][:, k] = x, u
-        if k == steps:
+    for k in range(run.steps + 1):
+        if run.paths is not None:
+            run.paths[0][:, k], run.paths[1][:, k] = x, u
+        if k == run.steps:
             return
-        tau = efforts[:, k if varying else 0]
+        tau = run.efforts[:, k if run.varying else 0]
         kq, kv = rate(x, u)
-        if method == "semi_implicit":
+        if run.method == "semi_implicit":
             u += h * kv
             x += h * (rate(x, u)[0] if starts else u)
         else:

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
-from robot_dynamics_ros.dynamics.call import call
+from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.engine.registry import Options
@@ -47,12 +48,12 @@ def all_joint_names(model: RobotModel) -> tuple[str, ...]:
 
 def joint_wrenches(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    a: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     *,
     external: Wrenches = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     joints: str | Sequence[str] | None = None,
     expressed_in: FrameLike = "child",
     reduced_at: PointLike = "joint",
@@ -85,7 +86,7 @@ def _wrenches_of_joints(
     model: RobotModel,
     state: tuple[Any, Any, Any],
     external: Wrenches,
-    base: Any,
+    base: MovingBase | None,
     joints: Any,
     expressed_in: FrameLike,
     reduced_at: PointLike,
@@ -150,13 +151,13 @@ def axes_and_point(
 
 def joint_wrench(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    a: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     joint: str,
     *,
     external: Wrenches = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     expressed_in: str = "child",
 ) -> Wrench:
     """The wrench of one joint at one state, as a :class:`Wrench` with its point and frame.
@@ -181,7 +182,12 @@ def joint_wrench(
 
 
 def _one_state(
-    model: RobotModel, state: tuple[Any, Any, Any], external: Wrenches, base: Any, joint: str, expressed_in: str
+    model: RobotModel,
+    state: tuple[Any, Any, Any],
+    external: Wrenches,
+    base: MovingBase | None,
+    joint: str,
+    expressed_in: str,
 ) -> np.ndarray:
     rows = _wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
     if rows.ndim != 2:
@@ -235,14 +241,14 @@ class WrenchBalance:
 
 def wrench_balance(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    a: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     link: str,
     *,
     observer: FrameLike = WORLD,
     external: Wrenches = None,
-    base: Any = None,
+    base: MovingBase | None = None,
     expressed_in: FrameLike = "observer",
     reduced_at: PointLike = "joint",
 ) -> WrenchBalance:
@@ -286,12 +292,12 @@ def wrench_balance(
 
 def wrench_on_link(
     model: RobotModel,
-    q: Any,
+    q: ArrayLike,
     link: str,
     *,
-    force: Any = (0.0, 0.0, 0.0),
-    moment: Any = (0.0, 0.0, 0.0),
-    offset: Any = (0.0, 0.0, 0.0),
+    force: ArrayLike = (0.0, 0.0, 0.0),
+    moment: ArrayLike = (0.0, 0.0, 0.0),
+    offset: ArrayLike = (0.0, 0.0, 0.0),
     expressed_in: FrameLike | None = None,
 ) -> np.ndarray:
     """A force and moment at a point of a link, in any axes, as the ``external`` argument takes it.

@@ -59,7 +59,7 @@ class Derivation:
         outputs: Mapping[str, tuple[int, int]],
         *,
         title: str,
-        said: str,
+        about: str,
         pick: Any = None,
         variables: tuple[Definition, ...] = (),
         rows: Any = None,
@@ -105,7 +105,7 @@ class Derivation:
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         return Formulas(
             title,
-            said,
+            about,
             frozen(matrices),
             (*self.letters[: 3 * n], *(d for d in geometry.definitions if d.symbol in used or d in variables)),
             tuple(steps),
@@ -122,7 +122,7 @@ class Derivation:
         definitions: Sequence[Definition],
         *,
         title: str,
-        said: str,
+        about: str,
         steps: tuple[Any, ...] = (),
         rows: Any = None,
     ) -> Formulas:
@@ -133,7 +133,7 @@ class Derivation:
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         return Formulas(
             title,
-            said,
+            about,
             frozen(matrices),
             (*self.letters[: 3 * n], *(d for d in known if d.symbol in used)),
             steps,

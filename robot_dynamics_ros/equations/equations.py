@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.equations.derivation import Derivation
+from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
-from robot_dynamics_ros.equations.motors import MotorEquations, motor_equations, motor_names
+from robot_dynamics_ros.equations.motors import motor_equations, motor_names
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
-from robot_dynamics_ros.equations.proof import Proof, prove
+from robot_dynamics_ros.equations.proof import prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
 from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
 from robot_dynamics_ros.equations.simplify import Writer
@@ -31,7 +32,6 @@ __all__ = ["Equations", "symbolic"]
 MAX_TERMS = 5000
 
 
-@dataclass(frozen=True, eq=False)
 class Equations(SymbolicQuantities):
     """Equations of motion as SymPy matrices and expressions.
 
@@ -54,26 +54,6 @@ class Equations(SymbolicQuantities):
     same robot in the same symbols.
     """
 
-    model: RobotModel
-    q: tuple[Any, ...]
-    v: tuple[Any, ...]
-    a: tuple[Any, ...]
-    tau: tuple[Any, ...]
-    K: Any
-    U: Any
-    M: Any
-    D: Any
-    coriolis: Any
-    B: Any
-    C: Any
-    G: Any
-    definitions: tuple[Definition, ...]
-    steps: tuple[tuple[Any, Any], ...] = ()
-    proof: Proof | None = None
-    operations: Mapping[str, int] = field(default_factory=dict)
-    motors: MotorEquations | None = None
-    derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
-
     def text(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
         """Plain text that SymPy and NumPy read.
 
@@ -81,31 +61,21 @@ class Equations(SymbolicQuantities):
             parts: some of :data:`robot_dynamics_ros.equations.document.PARTS`; all if not given.
             digits: figures that decimals are rounded to; if not given they are exact to the last bit.
         """
-        from robot_dynamics_ros.equations.document import document_of
         from robot_dynamics_ros.equations.render_text import render_text
 
         return render_text(document_of(self, parts, digits))
 
     def latex(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
         """LaTeX to be included in a paper (needs amsmath and longtable); arguments as for :meth:`text`."""
-        from robot_dynamics_ros.equations.document import document_of
         from robot_dynamics_ros.equations.render_latex import render_latex
 
         return render_latex(document_of(self, parts, digits))
 
     def html(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
         """One page of HTML that needs nothing else; arguments as for :meth:`text`."""
-        from robot_dynamics_ros.equations.document import document_of
         from robot_dynamics_ros.equations.render_html import render_html
 
         return render_html(document_of(self, parts, digits))
-
-    @property
-    def values(self) -> dict[Any, float]:
-        """Values of the chosen symbols in this robot, to be substituted."""
-        import sympy
-
-        return {sympy.Symbol(d.symbol, real=True): d.value for d in self.definitions if d.value is not None}
 
     def inverse_dynamics(self) -> Any:
         """(nv, 1) τ = M q̈ + D + G."""
@@ -118,18 +88,6 @@ class Equations(SymbolicQuantities):
         import sympy
 
         return self.M.LUsolve(sympy.Matrix(self.tau) - self.D - self.G)
-
-    def velocity_products(self) -> Any:
-        """(nv(nv−1)/2, 1) the products q̇ᵢ q̇ⱼ, i < j, that B multiplies."""
-        import sympy
-
-        n = len(self.v)
-        products = [self.v[i] * self.v[j] for i in range(n) for j in range(i + 1, n)]
-        return sympy.Matrix(len(products), 1, products)
-
-    def named(self) -> dict[str, Any]:
-        """The matrices and scalars by name, in the order in which they are printed."""
-        return {name: getattr(self, name) for name in ("M", "D", "G", "coriolis", "B", "C", "K", "U")}
 
     def function(self, name: str) -> Any:
         """A NumPy function ``f(q, v=None, a=None) -> array`` of one of :meth:`named`, with this robot's values put in.

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+from robot_dynamics_ros.equations.document import Document, Line, Section, rounded
 from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
-__all__ = ["Formulas"]
+__all__ = ["Formulas", "document_of_formulas"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +25,14 @@ class Formulas(Mapping[str, Any]):
 
     Attributes:
         title: what they are, in words.
-        said: conventions: axes, point, order.
+        about: conventions: axes, point, order.
         matrices: name → SymPy matrix.
         definitions: what every symbol stands for.
         steps: intermediate variables (symbol, expression), if the equations are not multiplied out.
     """
 
     title: str
-    said: str
+    about: str
     matrices: Mapping[str, Any]
     definitions: tuple[Definition, ...]
     steps: tuple[tuple[Any, Any], ...] = ()
@@ -141,21 +142,18 @@ class Formulas(Mapping[str, Any]):
 
     def text(self, digits: int | None = None) -> str:
         """Plain text that SymPy and NumPy read; ``digits`` rounds decimals, which else are exact to the last bit."""
-        from robot_dynamics_ros.equations.document import document_of_formulas
         from robot_dynamics_ros.equations.render_text import render_text
 
         return render_text(document_of_formulas([self], digits))
 
     def latex(self, digits: int | None = None) -> str:
         """LaTeX to be included in a paper (needs amsmath and longtable)."""
-        from robot_dynamics_ros.equations.document import document_of_formulas
         from robot_dynamics_ros.equations.render_latex import render_latex
 
         return render_latex(document_of_formulas([self], digits))
 
     def html(self, digits: int | None = None) -> str:
         """One page of HTML that needs nothing else."""
-        from robot_dynamics_ros.equations.document import document_of_formulas
         from robot_dynamics_ros.equations.render_html import render_html
 
         return render_html(document_of_formulas([self], digits))
@@ -193,7 +191,7 @@ class Formulas(Mapping[str, Any]):
         return (
             "import numpy as np\nfrom numpy import cos, sin, sqrt\n\n\n"
             + raw
-            + f'\n\ndef {name}(q, v=None, a=None, **values):\n    """{_plain(self.title)}: {_plain(self.said)}"""\n'
+            + f'\n\ndef {name}(q, v=None, a=None, **values):\n    """{_plain(self.title)}: {_plain(self.about)}"""\n'
             + f"    p = {{**{{{defaults}}}, **values}}\n"
             + f"    q = np.moveaxis(np.asarray(q, float).reshape(np.shape(q)[:-1] + ({nq},)), -1, 0)\n"
             + f"    v, a = (np.zeros({nv}) if x is None else np.moveaxis(np.asarray(x, float), -1, 0) for x in (v, a))\n"
@@ -211,7 +209,7 @@ class Formulas(Mapping[str, Any]):
         return made
 
     def c(self, name: str = "f") -> str:
-        """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order that is said."""
+        """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order of its comment."""
         from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body
         from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
         from robot_dynamics_ros.equations.names import check_identifier
@@ -229,12 +227,16 @@ class Formulas(Mapping[str, Any]):
         body += [f"(void){w};" for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter")) if k not in used]
         outputs = ", ".join(f"double {w}[{len(e)}]" for w, e in zip(words, self.traced, strict=True))
         nq, nv = self.sizes
-        said = [self.title, self.said, f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)"]
-        said += [
+        comment = [
+            self.title,
+            self.about,
+            f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)",
+        ]
+        comment += [
             f"p[{k}]: {d.symbol}, {d.meaning}, {d.unit}{'' if d.value is None else f' (here {d.value!r})'}"
             for k, d in enumerate(self.parameters)
         ]
-        head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in said), " */"])
+        head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in comment), " */"])
         p = f"const double p[{len(number)}]" if number else "const double *p"
         given = f"const double q[{nq}], const double v[{nv}], const double a[{nv}], {p}"
         lines = "\n".join(f"    {x}" for x in body)
@@ -303,3 +305,40 @@ def names_of_wrench(
         (link, tuple(f"{letter}{axis}{end}" for letter in "NF" for axis in "xyz"))
         for link, end in zip(links, suffix, strict=True)
     )
+
+
+def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
+    """Formulas as sections: intermediate steps, if there are any, then the matrices."""
+    found = []
+    if formulas.steps:
+        steps = [Line(str(s), (), rounded(x, digits)) for s, x in formulas.steps]
+        found.append(Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps)))
+    lines, zero = [], []
+    for name, matrix in formulas.matrices.items():
+        if len(formulas) > 1 and matrix.is_zero_matrix:
+            zero.append(name)
+            continue
+        letter, index = formulas.rows.get(name, (name, ()))
+        columns = matrix.shape[1]
+        for k, x in enumerate(matrix):
+            if index:
+                at = index[k]
+            else:
+                at = (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
+            word = letter or at[0]
+            dots = int(word.endswith("dot"))
+            lines.append(Line(word[:-3] if dots else word, at if letter else at[1:], rounded(x, digits), dots))
+    about = f"{formulas.about} Zero throughout: {', '.join(zero)}." if zero else formulas.about
+    return [*found, Section(formulas.title, about, tuple(lines))]
+
+
+def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None) -> Document:
+    """A document of formulas alone, with the symbols that they use."""
+    sections = [section for f in formulas for section in section_of(f, digits)]
+    used = {str(s) for f in formulas for m in f.matrices.values() for s in m.free_symbols}
+    used |= {str(s) for f in formulas for _, x in f.steps for s in x.free_symbols}
+    definitions = {d.symbol: d for f in formulas for d in f.definitions if d.symbol in used}
+    if definitions:
+        sections.append(Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values())))
+    title = f"Formulas of {formulas[0].model_name}" if formulas else "Formulas"
+    return Document(title, "", tuple(sections), formulas[0].coordinates if formulas else "q")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.algorithms.point_motion import PARTS
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.formulas import Formulas, check_offset, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.numbers import fraction_of
 from robot_dynamics_ros.equations.parameters import AXES, Definition
+from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["SymbolicQuantities"]
 
@@ -24,11 +25,11 @@ External = Mapping[str, Sequence[Any]] | Sequence[str] | str
 Observer = FrameLike | tuple[str, str]
 
 
-class SymbolicQuantities:
+@dataclass(frozen=True, eq=False)
+class SymbolicQuantities(EquationTerms):
     """Quantities of :class:`~robot_dynamics_ros.equations.Equations` beside the equations of motion."""
 
-    model: RobotModel
-    derivation: Derivation
+    derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
 
     def joint_wrench(
         self,
@@ -60,7 +61,7 @@ class SymbolicQuantities:
             TooLargeToExpand: too many terms; derive the equations with ``expand=False``.
         """
         model = self.model
-        options, inputs, said = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
+        options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
         loads, variables = self._external(external, options, inputs)
         options["joints_of"] = chosen_links(model, (joint,))
         return self.derivation.formulas(
@@ -69,7 +70,7 @@ class SymbolicQuantities:
             inputs,
             {"joint": (6, 1)},
             title=f"Wrench of joint {joint}",
-            said=f"Moment n and force f that the parent side exerts on the child link{said}{loads}.",
+            about=f"Moment n and force f that the parent side exerts on the child link{convention}{loads}.",
             variables=variables,
             rows={"joint": wrench_rows()},
         )
@@ -113,7 +114,7 @@ class SymbolicQuantities:
         own = {"child": link, "parent": model.link_names[link_tree(model).parent[number]]}
         if isinstance(expressed_in, str) and expressed_in not in model.link_names:
             expressed_in = own.get(expressed_in, expressed_in)
-        options, inputs, said = self._axes_and_point(expressed_in, reduced_at, ("observer",))
+        options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("observer",))
         loads, variables = self._external(external, options, inputs)
         options |= {"link": number} | self._observer(observer, inputs)
         seen = observer if isinstance(observer, str) else " at ".join(observer) if isinstance(observer, tuple) else "it"
@@ -123,8 +124,8 @@ class SymbolicQuantities:
             inputs,
             dict.fromkeys(PARTS, (6, 1)),
             title=f"Balance of wrenches of link {link}",
-            said="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external: moments n "
-            f"and forces f as an observer sees them who rides on {seen}{said}{loads}.",
+            about="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external: moments n "
+            f"and forces f as an observer sees them who rides on {seen}{convention}{loads}.",
             pick=lambda flat: [flat[0][6 * k : 6 * k + 6] for k in range(len(PARTS))],
             variables=variables,
             rows={part: wrench_rows(part) for part in PARTS},
@@ -149,7 +150,7 @@ class SymbolicQuantities:
             {"point": numbers(check_offset(offset, "offset"), "offset")},
             {"J": (6, n), "Jdot": (6, n)},
             title=f"Jacobian of {link}",
-            said=f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in {expressed_in} axes, and dJ/dt.",
+            about=f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in {expressed_in} axes, and dJ/dt.",
             rows={"J": ("J", index), "Jdot": ("Jdot", index)},
         )
 
@@ -176,7 +177,7 @@ class SymbolicQuantities:
             {"point": numbers(check_offset(offset, "offset"), "offset"), **given},
             {"efforts": (n, 1)},
             title=f"Efforts of a wrench on {link}",
-            said=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
+            about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
             "tau = M a + D + G - J' F.",
             variables=variables,
             rows={"efforts": ("Q", tuple((str(k + 1),) for k in range(n)))},
@@ -215,7 +216,7 @@ class SymbolicQuantities:
             inputs,
             {word: (3, 3) if word == "rotation" else (3, 1) for word in words},
             title=f"Motion of {point_on}",
-            said=f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides on {seen}.",
+            about=f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides on {seen}.",
             pick=lambda flat: flat[:6],
             rows={
                 word: (letter, square if word == "rotation" else tuple((axis,) for axis in AXES))
@@ -248,7 +249,7 @@ class SymbolicQuantities:
             inputs,
             {"I": (3, 3)},
             title=f"Inertia of {link}",
-            said=f"About {point if isinstance(point, str) else 'the point given'}.",
+            about=f"About {point if isinstance(point, str) else 'the point given'}.",
             rows={"I": ("I", index)},
         )
 
@@ -279,7 +280,7 @@ class SymbolicQuantities:
             {"friction": S.Matrix(model.nv, 1, rows)},
             definitions,
             title="Joint friction",
-            said="What friction takes off the efforts: tau = M a + D + G + friction.",
+            about="What friction takes off the efforts: tau = M a + D + G + friction.",
             rows={"friction": ("F", tuple((str(k + 1),) for k in range(model.nv)))},
         )
 
@@ -287,16 +288,16 @@ class SymbolicQuantities:
         """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products that B multiplies."""
         return self.derivation.written(
             {
-                "M": self.M,  # type: ignore[attr-defined]
-                "B": self.B,  # type: ignore[attr-defined]
-                "C": self.C,  # type: ignore[attr-defined]
-                "G": self.G,  # type: ignore[attr-defined]
-                "products": self.velocity_products(),  # type: ignore[attr-defined]
+                "M": self.M,
+                "B": self.B,
+                "C": self.C,
+                "G": self.G,
+                "products": self.velocity_products(),
             },
             [],
             title="Configuration-space form",
-            said="tau = M a + B [products of two velocities] + C [squares of the velocities] + G.",
-            steps=self.steps,  # type: ignore[attr-defined]
+            about="tau = M a + B [products of two velocities] + C [squares of the velocities] + G.",
+            steps=self.steps,
         )
 
     # -- frames --------------------------------------------------------------------------------------------------

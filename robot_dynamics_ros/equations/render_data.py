@@ -17,14 +17,14 @@ def render_data(document: Document) -> dict[str, Any]:
     """
     return {
         "title": document.title,
-        "about": document.said,
+        "about": document.about,
         "coordinates": document.coordinates,
         "sections": [_section(section) for section in document.sections],
     }
 
 
 def _section(section: Section) -> dict[str, Any]:
-    found: dict[str, Any] = {"title": section.title, "about": section.said}
+    found: dict[str, Any] = {"title": section.title, "about": section.about}
     if section.lines:
         found["equations"] = [_equation(line) for line in section.lines]
     if section.definitions:

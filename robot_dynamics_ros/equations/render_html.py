@@ -146,12 +146,12 @@ def render_html(document: Document) -> str:
         "</head>",
         "<body>",
         f"<h1>{title}</h1>",
-        *([f"<p>{escape(document.said)}</p>"] if document.said else []),
+        *([f"<p>{escape(document.about)}</p>"] if document.about else []),
     ]
     for section in document.sections:
         out.append(f"<h2>{escape(section.title)}</h2>")
-        if section.said:
-            out.append(f"<p>{escape(section.said)}</p>")
+        if section.about:
+            out.append(f"<p>{escape(section.about)}</p>")
         out += [_equation(line, write) for line in section.lines]
         if section.definitions:
             out.append("<table>")

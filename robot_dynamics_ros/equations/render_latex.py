@@ -103,11 +103,11 @@ def _line(line: Line, names: dict[Any, str], coordinates: str) -> str:
 
 def render_latex(document: Document) -> str:
     """Sections and equations, without a preamble (needs amsmath and longtable)."""
-    out = [f"\\section*{{{escape(document.title)}}}", _said(document.said)]
+    out = [f"\\section*{{{escape(document.title)}}}", escape(document.about)]
     for section in document.sections:
         out.append(f"\\subsection*{{{escape(section.title)}}}")
-        if section.said:
-            out.append(_said(section.said))
+        if section.about:
+            out.append(escape(section.about))
         if section.lines:
             names = _names(document, section)
             body = " \\\\\n".join(_line(line, names, document.coordinates) for line in section.lines)
@@ -124,10 +124,6 @@ def render_latex(document: Document) -> str:
             columns = "p{0.7\\textwidth}" + "r" * (len(section.head) - 1)
             out.append(f"\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n" + "\n".join(rows) + "\n\\end{longtable}")
     return "\n\n".join(out) + "\n"
-
-
-def _said(text: str) -> str:
-    return escape(text)
 
 
 def render_tex(document: Document) -> str:

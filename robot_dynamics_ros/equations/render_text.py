@@ -18,11 +18,11 @@ def render_text(document: Document) -> str:
     """The whole document."""
     from sympy import sstr
 
-    out = [document.title, "=" * len(document.title), *(["", document.said] if document.said else [])]
+    out = [document.title, "=" * len(document.title), *(["", document.about] if document.about else [])]
     for section in document.sections:
         out += ["", section.title, "-" * len(section.title)]
-        if section.said:
-            out += [section.said, ""]
+        if section.about:
+            out += [section.about, ""]
         for line in section.lines:
             name = ("d" * line.dots) + line.name
             index = f"[{', '.join(line.index)}]" if line.index else ""

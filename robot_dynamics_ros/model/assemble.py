@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -37,67 +37,21 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     placements = [pose_of[j.parent] @ j.origin for j in order]
     master, multiplier, offset = resolve_mimics(order, number)
 
-    joint_named = {j.name: j for j in order}
-    given, stuck = description, list[tuple[dict[str, float], str]]()
-    while True:  # once, and once more for each joint that moves no inertia
-        links = {link.name: link for link in description.links}
-        merged = [Inertia() for _ in range(nb)]
-        root_inertia = Inertia()
-        for link_name in link_order:
-            inertia = links[link_name].inertia.in_parent(pose_of[link_name])
-            body = body_of[link_name]
-            if body < 0:
-                root_inertia = root_inertia + inertia
-            else:
-                merged[body] = merged[body] + inertia
-        check_bodies(description.links, body_of, [*merged, root_inertia], list(joint_named), description.inertia_check)
-        motion: dict[str, float] = {}
-        if doubtful_joints(order, merged):
-            motion = singular_motion(order, parent, placements, merged, master, multiplier, offset)
-        if not motion:
-            break
-        lacking = joint_named[next(iter(motion))].child
-        stuck.append((motion, lacking))
-        description = _with_ball(description, lacking)
-    if stuck and given.inertia_check != "repair":
-        raise singular_error(stuck, joint_named)
-
-    q_index = np.zeros(nb, dtype=np.intp)
-    v_index = np.zeros(nb, dtype=np.intp)
-    nq = nv = 0
-    own: list[Joint] = []
-    for i, joint in enumerate(order):
-        if master[i] < 0:
-            q_index[i], v_index[i] = nq, nv
-            nq += joint.type.nq
-            nv += joint.type.nv
-            own.append(joint)
-    for i in range(nb):
-        if master[i] >= 0:
-            q_index[i], v_index[i] = q_index[master[i]], v_index[master[i]]
-
-    lower = np.full(nq, -math.inf)
-    upper = np.full(nq, math.inf)
-    velocity_limit = np.full(nv, math.inf)
-    effort_limit = np.full(nv, math.inf)
-    damping, friction, armature = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-    for i, joint in enumerate(order):
-        v_slice = slice(v_index[i], v_index[i] + joint.type.nv)
-        if master[i] < 0:
-            if joint.type.nq == 1:
-                lower[q_index[i]], upper[q_index[i]] = joint.limits.lower, joint.limits.upper
-            velocity_limit[v_slice] = joint.limits.velocity
-            effort_limit[v_slice] = joint.limits.effort
-        k = multiplier[i]
-        damping[v_slice] += k * k * joint.damping
-        friction[v_slice] += abs(k) * joint.friction
-        armature[v_slice] += k * k * (joint.armature + joint.rotor_inertia)
-
-    def ints(values: object) -> np.ndarray:
-        out = np.array(values, dtype=np.intp)
-        out.setflags(write=False)
-        return out
-
+    description, bodies = _with_regular_inertia(
+        description,
+        link_order,
+        placement,
+        lambda merged: (
+            singular_motion(order, parent, placements, merged, master, multiplier, offset)
+            if doubtful_joints(order, merged)
+            else {}
+        ),
+        order,
+    )
+    *merged, root_inertia = bodies
+    own = [joint for i, joint in enumerate(order) if master[i] < 0]
+    q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
+    v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
     return dict(
         name=description.name,
         description=description,
@@ -109,8 +63,8 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         link_names=tuple(link_order),
         nq=nq,
         nv=nv,
-        parent=ints(parent),
-        joint_type=ints([int(j.type) for j in order]),
+        parent=_ints(parent),
+        joint_type=_ints([int(j.type) for j in order]),
         joint_axis=frozen_array([j.axis for j in order], (nb, 3)),
         joint_rotation=frozen_array([p.rotation for p in placements], (nb, 3, 3)),
         joint_position=frozen_array([p.position for p in placements], (nb, 3)),
@@ -118,26 +72,93 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         body_com=frozen_array([b.com for b in merged], (nb, 3)),
         body_inertia=frozen_array([b.rotational for b in merged], (nb, 3, 3)),
         root_inertia=root_inertia,
-        q_index=ints(q_index),
-        v_index=ints(v_index),
-        mimic_master=ints(master),
+        q_index=_ints(q_index),
+        v_index=_ints(v_index),
+        mimic_master=_ints(master),
         mimic_multiplier=frozen_array(multiplier, (nb,)),
         mimic_offset=frozen_array(offset, (nb,)),
-        lower=frozen_array(lower, (nq,)),
-        upper=frozen_array(upper, (nq,)),
-        velocity_limit=frozen_array(velocity_limit, (nv,)),
-        effort_limit=frozen_array(effort_limit, (nv,)),
-        damping=frozen_array(damping, (nv,)),
-        friction=frozen_array(friction, (nv,)),
-        armature=frozen_array(armature, (nv,)),
-        link_body=ints([body_of[n] for n in link_order]),
+        lower=_by_coordinate([j.limits.lower if j.type.nq == 1 else -math.inf for j in own], [j.type.nq for j in own]),
+        upper=_by_coordinate([j.limits.upper if j.type.nq == 1 else math.inf for j in own], [j.type.nq for j in own]),
+        velocity_limit=_by_coordinate([j.limits.velocity for j in own], [j.type.nv for j in own]),
+        effort_limit=_by_coordinate([j.limits.effort for j in own], [j.type.nv for j in own]),
+        damping=_summed([k * k * j.damping for j, k in zip(order, multiplier, strict=True)], order, v_index, nv),
+        friction=_summed([abs(k) * j.friction for j, k in zip(order, multiplier, strict=True)], order, v_index, nv),
+        armature=_summed(
+            [k * k * (j.armature + j.rotor_inertia) for j, k in zip(order, multiplier, strict=True)], order, v_index, nv
+        ),
+        link_body=_ints([body_of[n] for n in link_order]),
         link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
         link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
         _joints=MappingProxyType({j.name: j for j in description.joints}),
-        _links=MappingProxyType(links),
+        _links=MappingProxyType({link.name: link for link in description.links}),
         _link_index=MappingProxyType({n: i for i, n in enumerate(link_order)}),
         _body_index=MappingProxyType(number),
     )
+
+
+def _with_regular_inertia(
+    description: RobotDescription,
+    link_order: list[str],
+    placement: Mapping[str, tuple[str | None, Pose]],
+    singular: Callable[[list[Inertia]], dict[str, float]],
+    order: list[Joint],
+) -> tuple[RobotDescription, list[Inertia]]:
+    """The description, repaired where that is asked for, and the inertias of the bodies, the root body last.
+
+    Args:
+        placement: link → the joint that moves its body, and its pose in the body.
+        singular: inertias of the moving bodies → joint → its part in a motion that needs no effort; empty if there is none.
+
+    Raises:
+        ModelError: no rigid body is like one of the bodies, or the mass matrix is singular.
+    """
+    joint_named = {joint.name: joint for joint in order}
+    number = {joint.name: i for i, joint in enumerate(order)}
+    body_of = {link: -1 if joint is None else number[joint] for link, (joint, _) in placement.items()}
+    policy, stuck = description.inertia_check, list[tuple[dict[str, float], str]]()
+    while True:  # once, and once more for each joint that moves no inertia
+        links = {link.name: link for link in description.links}
+        bodies = [Inertia() for _ in range(len(order) + 1)]
+        for link in link_order:
+            bodies[body_of[link]] = bodies[body_of[link]] + links[link].inertia.in_parent(placement[link][1])
+        check_bodies(description.links, body_of, bodies, list(joint_named), policy)
+        motion = singular(bodies[:-1])
+        if not motion:
+            break
+        lacking = joint_named[next(iter(motion))].child
+        stuck.append((motion, lacking))
+        description = _with_ball(description, lacking)
+    if stuck and policy != "repair":
+        raise singular_error(stuck, joint_named)
+    return description, bodies
+
+
+def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[int], int]:
+    """First coordinate of each body's joint (a mimic joint has its master's), and how many there are."""
+    first, count = [0] * len(sizes), 0
+    for i, size in enumerate(sizes):
+        if master[i] < 0:
+            first[i], count = count, count + size
+    return [first[i] if k < 0 else first[k] for i, k in enumerate(master)], count
+
+
+def _by_coordinate(values: list[float], sizes: list[int]) -> Array:
+    """One value a joint, repeated for each of its coordinates."""
+    return frozen_array(np.repeat(np.array(values, dtype=float), sizes), (sum(sizes),))
+
+
+def _summed(values: list[float], joints: list[Joint], v_index: list[int], nv: int) -> Array:
+    """(nv,) sums over the joints that share a coordinate."""
+    total = np.zeros(nv)
+    for value, joint, first in zip(values, joints, v_index, strict=True):
+        total[first : first + joint.type.nv] += value
+    return frozen_array(total, (nv,))
+
+
+def _ints(values: object) -> np.ndarray:
+    out = np.array(values, dtype=np.intp)
+    out.setflags(write=False)
+    return out
 
 
 def _checked_description(description: RobotDescription) -> RobotDescription:
@@ -157,9 +178,9 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
                 remedy="The products of inertia are the same on both sides of the diagonal.",
             )
     if description.inertia_check == "repair":
-        links, said = repaired(description.links)
-        if said:
-            description = dataclasses.replace(description, links=links, findings=(*description.findings, *said))
+        links, findings = repaired(description.links)
+        if findings:
+            description = dataclasses.replace(description, links=links, findings=(*description.findings, *findings))
     joints = [checked_joint(joint) for joint in description.joints]
     if all(new is old for new, old in zip(joints, description.joints, strict=True)):
         return description
@@ -169,7 +190,7 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
 def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
     """The description with a small ball at a link without which the mass matrix is singular."""
     ball = small_ball(math.fsum(link.inertia.mass for link in description.links))
-    said = (
+    finding = (
         f"{inertial_place(name)}: a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
     )
     return dataclasses.replace(
@@ -178,7 +199,7 @@ def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
             dataclasses.replace(link, inertia=link.inertia + ball) if link.name == name else link
             for link in description.links
         ),
-        findings=(*description.findings, said),
+        findings=(*description.findings, finding),
     )
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
 from robot_dynamics_ros.model.description import (
     Array,
@@ -196,9 +197,8 @@ class RobotModel:
         >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
         ('joint1', 'joint3')
         """
-        from robot_dynamics_ros.model import edit
-
-        return edit.lock(self, names, at)
+        positions = locked_positions(self, [names] if isinstance(names, str) else list(names), at)
+        return self.replace(description=edit.lock(self.description, positions))
 
     def subtree(self, link: str, base: Pose | ArrayLike | None = None) -> RobotModel:
         """A link and everything beyond it, as a robot of its own.
@@ -212,9 +212,8 @@ class RobotModel:
             ModelError: a mimic joint in the subtree follows one outside of it, or what is cut off at the root is no
                 body that can exist.
         """
-        from robot_dynamics_ros.model import edit
-
-        return edit.subtree(self, link, base)
+        self.link_index(link)
+        return self.replace(description=edit.subtree(self.description, link), base=Pose.of(base))
 
     def attach(
         self,
@@ -245,9 +244,10 @@ class RobotModel:
         >>> rd.load_robot("six_axis").attach("tool0", 2.0).total_mass
         23.7
         """
-        from robot_dynamics_ros.model import edit
-
-        return edit.attach(self, link, body, pose, name=name, prefix=prefix)
+        self.link_index(link)
+        added = body.description if isinstance(body, RobotModel) else body
+        description = edit.attach(self.description, link, added, Pose.of(pose), name=name, prefix=prefix)
+        return self.replace(description=description)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -328,3 +328,74 @@ class RobotModel:
 def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: str) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
     return model if backend == "auto" else model.with_backend(backend)
+
+
+def locked_positions(model: RobotModel, names: list[str], at: ArrayLike | Mapping[str, Any] | None) -> dict[str, Array]:
+    """Joint → position, for joints that are locked and for those that mimic them; see :meth:`RobotModel.lock`."""
+    locked = set()
+    for name in names:
+        i = model.body_index(name)
+        if model.mimic_master[i] >= 0:
+            master = model.moving_joint_names[model.mimic_master[i]]
+            raise ArgumentError(
+                f"joint {name!r} mimics {master!r}",
+                where="lock",
+                got=name,
+                remedy=f"Lock {master!r}; what follows it is locked with it.",
+            )
+        locked.add(i)
+    q = _locked_configuration(model, names, at)
+    positions = {}
+    for i, name in enumerate(model.moving_joint_names):
+        master = int(model.mimic_master[i])
+        if (i if master < 0 else master) in locked:
+            position = q[model.q_slice(name)]
+            positions[name] = position if master < 0 else model.mimic_multiplier[i] * position + model.mimic_offset[i]
+    return positions
+
+
+def _locked_configuration(model: RobotModel, names: list[str], at: ArrayLike | Mapping[str, Any] | None) -> Array:
+    """(nq,) configuration whose entries for ``names`` are checked."""
+    q = model.neutral()
+    if isinstance(at, Mapping):
+        for name in at:
+            model.body_index(name)
+        for name in names:
+            if name not in at:
+                raise ArgumentError(
+                    f"no position for joint {name!r}",
+                    where="lock, at",
+                    got=sorted(at),
+                    remedy="Give one for every joint that is locked.",
+                )
+            _set(q, model.q_slice(name), at[name], f"lock, at[{name!r}]")
+    elif at is not None:
+        _set(q, slice(0, model.nq), at, "lock, at")
+    for name in names:
+        values = q[model.q_slice(name)]
+        if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
+            raise ArgumentError(
+                "the quaternion is not of unit length",
+                where=f"lock, joint {name!r}",
+                got=values.tolist(),
+                remedy="The position of a floating joint is [x, y, z, qx, qy, qz, qw].",
+            )
+    return q
+
+
+def _set(q: Array, where: slice, value: object, label: str) -> None:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
+    size = where.stop - where.start
+    if array.ndim == 0 and size == 1:
+        array = array.reshape(1)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"expected {size} finite number{'s' if size != 1 else ''}, got {value!r}",
+            where=label,
+            got=value,
+            remedy="Give a configuration of the whole robot, or {joint: position}.",
+        )
+    q[where] = array

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
 from robot_dynamics_ros.errors import ArgumentError, BackendError
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-def _positive(**values: Any) -> list[float]:
+def _positive(**values: object) -> list[float]:
     done = []
     for name, value in values.items():
         try:
@@ -46,7 +47,7 @@ def _positive(**values: Any) -> list[float]:
     return done
 
 
-def _mass(volume: float, density: Any, mass: Any) -> float:
+def _mass(volume: float, density: float | None, mass: float | None) -> float:
     if (density is None) == (mass is None):
         raise ArgumentError("give either the density (kg/m³) or the mass (kg)", where="density", got=(density, mass))
     if mass is not None:
@@ -58,44 +59,50 @@ def _diagonal(mass: float, x: float, y: float, z: float, com: Sequence[float] = 
     return Inertia(mass, np.array(com), mass * np.diag([x, y, z]))
 
 
-def inertia_of_cuboid(size: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_cuboid(size: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
     """A cuboid of edge lengths ``size`` (3,), m.
 
     >>> body = inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
     >>> round(body.mass, 12), body.rotational.diagonal().round(6).tolist()
     (10.0, [0.016667, 0.841667, 0.841667])
     """
-    if np.shape(size) != (3,):
+    edges = np.asarray(size)
+    if edges.shape != (3,):
         raise ArgumentError("expected three edge lengths", where="size", got=size)
-    x, y, z = _positive(size_x=size[0], size_y=size[1], size_z=size[2])
+    x, y, z = _positive(size_x=edges[0], size_y=edges[1], size_z=edges[2])
     m = _mass(x * y * z, density, mass)
     return _diagonal(m, (y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
 
 
-def inertia_of_cylinder(radius: Any, length: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_cylinder(
+    radius: float, length: float, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A solid cylinder about z."""
     r, h = _positive(radius=radius, length=length)
     across = (3 * r * r + h * h) / 12
     return _diagonal(_mass(math.pi * r * r * h, density, mass), across, across, r * r / 2)
 
 
-def inertia_of_sphere(radius: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_sphere(radius: float, *, density: float | None = None, mass: float | None = None) -> Inertia:
     """A solid ball."""
     (r,) = _positive(radius=radius)
     i = 0.4 * r * r
     return _diagonal(_mass(4 / 3 * math.pi * r**3, density, mass), i, i, i)
 
 
-def inertia_of_ellipsoid(semi_axes: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_ellipsoid(semi_axes: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
     """A solid ellipsoid of semi-axes (3,), m."""
-    if np.shape(semi_axes) != (3,):
+    axes = np.asarray(semi_axes)
+    if axes.shape != (3,):
         raise ArgumentError("expected three semi-axes", where="semi_axes", got=semi_axes)
-    a, b, c = _positive(semi_axis_x=semi_axes[0], semi_axis_y=semi_axes[1], semi_axis_z=semi_axes[2])
+    a, b, c = _positive(semi_axis_x=axes[0], semi_axis_y=axes[1], semi_axis_z=axes[2])
     m = _mass(4 / 3 * math.pi * a * b * c, density, mass)
     return _diagonal(m, (b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
 
 
-def inertia_of_capsule(radius: Any, length: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_capsule(
+    radius: float, length: float, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A cylinder of that length about z with half balls on both ends."""
     r, h = _positive(radius=radius, length=length)
     tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
@@ -105,14 +112,18 @@ def inertia_of_capsule(radius: Any, length: Any, *, density: Any = None, mass: A
     return Inertia(m, np.zeros(3), np.diag([across, across, m_tube * r * r / 2 + m_ball * 0.4 * r * r]))
 
 
-def inertia_of_cone(radius: Any, height: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_cone(
+    radius: float, height: float, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass is at height/4."""
     r, h = _positive(radius=radius, height=height)
     across = 3 / 20 * r * r + 3 / 80 * h * h
     return _diagonal(_mass(math.pi * r * r * h / 3, density, mass), across, across, 0.3 * r * r, (0, 0, h / 4))
 
 
-def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass: Any = None) -> Inertia:
+def inertia_of_mesh(
+    vertices: ArrayLike, triangles: ArrayLike, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A solid bounded by triangles, exactly, in the frame of the vertices.
 
     Args:
@@ -166,7 +177,7 @@ def inertia_of_mesh(vertices: Any, triangles: Any, *, density: Any = None, mass:
 
 
 def inertia_of_mesh_file(
-    path: str | Path, *, scale: Any = (1.0, 1.0, 1.0), density: Any = None, mass: Any = None
+    path: str | Path, *, scale: ArrayLike = (1.0, 1.0, 1.0), density: float | None = None, mass: float | None = None
 ) -> Inertia:
     """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame.
 
@@ -245,7 +256,12 @@ def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:
 
 
 def inertia_of_density(
-    density: Callable[..., Any], lower: Any, upper: Any, *, tolerance: float = 1e-8, max_subdivisions: int = 20000
+    density: Callable[..., Any],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    tolerance: float = 1e-8,
+    max_subdivisions: int = 20000,
 ) -> Inertia:
     """∫ρ over a box, by adaptive cubature.
 

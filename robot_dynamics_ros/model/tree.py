@@ -49,26 +49,13 @@ def walk(
             )
         parent_joint[joint.child] = joint
         children[joint.parent].append(joint)
-    roots = [link.name for link in description.links if link.name not in parent_joint]
-    if not roots:
-        raise ModelError(
-            "every link is the child of some joint: the joints form a cycle",
-            where=f"robot {description.name!r}",
-            remedy="Remove the joint that closes the cycle.",
-        )
-    if len(roots) > 1:
-        raise ModelError(
-            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
-            where=f"robot {description.name!r}",
-            got=roots,
-            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
-        )
+    root = _root(description, parent_joint)
 
     order: list[Joint] = []
     fixed: list[Joint] = []
     link_order: list[str] = []
-    placement: dict[str, tuple[str | None, Pose]] = {roots[0]: (None, Pose())}
-    stack = [roots[0]]
+    placement: dict[str, tuple[str | None, Pose]] = {root: (None, Pose())}
+    stack = [root]
     while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
         link_name = stack.pop()
         link_order.append(link_name)
@@ -85,12 +72,31 @@ def walk(
     if len(link_order) < len(names):
         lost = sorted(names - set(link_order))
         raise ModelError(
-            f"link {lost[0]!r} cannot be reached from the root {roots[0]!r}: its joints form a cycle",
+            f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle",
             where=f"robot {description.name!r}",
             got=lost,
             remedy="Remove the joint that closes the cycle.",
         )
     return order, fixed, link_order, placement
+
+
+def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> str:
+    """The only link without a parent joint."""
+    roots = [link.name for link in description.links if link.name not in parent_joint]
+    if not roots:
+        raise ModelError(
+            "every link is the child of some joint: the joints form a cycle",
+            where=f"robot {description.name!r}",
+            remedy="Remove the joint that closes the cycle.",
+        )
+    if len(roots) > 1:
+        raise ModelError(
+            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
+            where=f"robot {description.name!r}",
+            got=roots,
+            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
+        )
+    return roots[0]
 
 
 def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[int], list[float], list[float]]:

@@ -68,7 +68,7 @@ class Coordinates:
         if self.vector:
             np.add(q, dq, out=out)
             return
-        from robot_dynamics_ros import integrate
+        from robot_dynamics_ros.dynamics.configuration import integrate
 
         out[:] = integrate(self.model, q, dq)
 

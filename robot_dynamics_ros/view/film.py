@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -17,9 +17,6 @@ from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay import show
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.view.viewer import Viewer
 
 __all__ = ["FILMS", "write_picture", "write_video"]
 
@@ -65,8 +62,13 @@ def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
         browser.rest(0.3)
 
 
-def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800) -> Path:
-    """Write what a viewer shows, without its controls, as PNG or JPEG.
+def write_picture(
+    window: Window, view_point: tuple[Any, Any], path: str | Path, width: int = 1280, height: int = 800
+) -> Path:
+    """Write what a window shows, without its controls, as PNG or JPEG.
+
+    Args:
+        view_point: (3,), (3,) where the camera is and what it looks at, m.
 
     Raises:
         BackendError: there is no browser.
@@ -74,8 +76,8 @@ def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: i
     """
     imageio = need_imageio()
     with Browser(240, 160, pause=0.05) as browser:
-        client = _client(viewer.window, browser)
-        camera = _camera(*viewer.view_point(width / height))
+        client = _client(window, browser)
+        camera = _camera(*view_point)
         _settle(client, browser, camera)
         image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))

@@ -267,7 +267,7 @@ class Viewer:
         """
         from robot_dynamics_ros.view.film import write_picture
 
-        return write_picture(self, path, width, height)
+        return write_picture(self.window, self.view_point(width / height), path, width, height)
 
     def __enter__(self) -> Viewer:
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -48,32 +48,21 @@ def layer_of(module: str) -> int | None:
     return max(fits)[1] if fits else None
 
 
-def imported(module: str, *, on_import: bool = False) -> set[str]:
-    """Modules of the package that a module imports.
-
-    Args:
-        on_import: only those that are imported when the module itself is: not in functions, not for type checkers.
-    """
-    found = set()
-    for name in _names(ast.parse(FILES[module].read_text(encoding="utf-8")), on_import):
-        while name and name not in FILES:
-            name = name.rpartition(".")[0]
-        if name:
-            found.add(name)
-    return found - {module}
-
-
-def _names(node: ast.AST, on_import: bool) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if on_import and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if on_import and isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        if isinstance(child, ast.Import):
-            yield from (alias.name for alias in child.names)
-        elif isinstance(child, ast.ImportFrom) and child.module:
-            yield from (f"{child.module}.{alias.name}" for alias in child.names)
-        yield from _names(child, on_import)
+def imported(module: str) -> set[str]:
+    """Modules of the package that a module imports: when it is imported, in functions, or for type checkers."""
+    modules = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            while name and name not in FILES:
+                name = name.rpartition(".")[0]
+            if name:
+                modules.add(name)
+    return modules - {module}
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
@@ -81,7 +70,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
 
     def visit(v: str) -> None:
         index[v] = low[v] = len(index)
@@ -93,12 +82,12 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
             elif w in stack:
                 low[v] = min(low[v], index[w])
         if low[v] == index[v]:
-            at = stack.index(v)
-            group, stack[at:] = stack[at:], []
+            first = stack.index(v)
+            group, stack[first:] = stack[first:], []
             if len(group) > 1:
-                found.append(sorted(group))
+                groups.append(sorted(group))
 
     for v in graph:
         if v not in index:
             visit(v)
-    return found
+    return groups

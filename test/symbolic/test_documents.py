@@ -15,7 +15,7 @@ from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.equations.document import document_of
+from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
 from robot_dynamics_ros.equations.render_text import render_text

@@ -7,6 +7,7 @@ must not move, so the reaction that goes with it acts along the same vectors: λ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,6 +38,13 @@ class Row:
     rate: Any
     force: Vec3
     moment: Vec3
+
+    def speed(self, v: Sequence[Any]) -> Any:
+        """K v."""
+        total: Any = 0.0
+        for x, w in zip(self.jacobian, v, strict=True):
+            total = total + x * w
+        return total
 
 
 class _End(NamedTuple):

@@ -2,21 +2,27 @@
 
     M q̈ + b = τ + Kᵀ λ,    K q̈ = −K̇ v − d K v − p φ
 
-Reactions solve (K M⁻¹ Kᵀ + μ 1) λ = …, refined until μ no longer matters; where rows depend on each other (a planar loop
-closed by a hinge in space, singular configurations) that gives the solution of least norm, and no row has to be found
-out and left out.
+Reactions solve (K M⁻¹ Kᵀ + μ 1) λ = b, refined until μ no longer matters.  Where rows depend on each other (a planar loop
+closed by a hinge in space, singular configurations) that gives the solution of least norm; no row has to be left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import Row, constraint_rows, end_wrenches
 from robot_dynamics_ros.dynamics.algorithms.function import function
-from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import bias_forces
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
+    back_substitute,
+    factorize,
+    is_zero,
+    solve_lower,
+    solve_upper,
+)
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 
 __all__ = ["constrained_acceleration", "projections"]
 
@@ -25,88 +31,96 @@ DAMPING, REFINEMENTS = 1e-8, 3
 below about 1e-6 of its mean count as dependent."""
 
 
-class _Reactions:
-    """Solves for reactions, with the mass matrix factored once: M = Lᵀ D L."""
+class ReactionSolver(Generic[S]):
+    """Solves for reactions λ and accelerations a = M⁻¹ (f + Kᵀ λ) with K a given; M and K M⁻¹ Kᵀ are factored once.
 
-    def __init__(self, tree: Any, q: Any, rows: Sequence[Row]) -> None:
-        self.n = tree.nv
-        self.L, self.inverse = factorize(mass_matrix(tree, q).rows)
-        self.K = [row.jacobian for row in rows]
-        self.there = [k for k, row in enumerate(self.K) if not all(is_zero(x) for x in row)]
-        self.Z = {k: self._half(self.K[k]) for k in self.there}
-        A = [[self._dot(self.Z[i], self.Z[j]) for j in self.there] for i in self.there]
-        for i in range(len(A)):
-            for j in range(i):
-                A[i][j] = A[j][i]
-        self.A = A
-        total: Any = 0.0
-        for i in range(len(A)):
-            total = total + A[i][i]
-        mu = total * (DAMPING / max(1, len(A)))
-        damped = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A)]
+    Attributes:
+        L, D_inverse: factors of M = Lᵀ D L.
+        rows: numbers of the rows of K that are not zero throughout; the others have no reaction.
+        Y: L⁻ᵀ Kᵀ by rows of K.
+        A: K M⁻¹ Kᵀ = Yᵀ D⁻¹ Y, over ``rows``.
+    """
+
+    def __init__(self, tree: Tree[S], q: Vector[S], constraints: Sequence[Row]) -> None:
+        # 1. M = Lᵀ D L
+        self.L, self.D_inverse = factorize(mass_matrix(tree, q).rows)
+        # 2. Y = L⁻ᵀ Kᵀ
+        K = [constraint.jacobian for constraint in constraints]
+        self.count = len(K)
+        self.rows = [k for k, row in enumerate(K) if not all(is_zero(x) for x in row)]
+        self.Y = [solve_upper(self.L, K[k]) for k in self.rows]
+        # 3. A = Yᵀ D⁻¹ Y, factored with μ on its diagonal
+        n = len(self.rows)
+        self.A: list[list[S]] = []
+        for i, y in enumerate(self.Y):
+            self.A.append([self.A[j][i] for j in range(i)] + [self._product(y, z) for z in self.Y[i:]])
+        trace: Any = 0.0
+        for i in range(n):
+            trace = trace + self.A[i][i]
+        mu = trace * (DAMPING / max(1, n))
+        damped = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)]
         self.factors = factorize(damped) if damped else ([], [])
 
-    def _half(self, b: Sequence[Any]) -> list[Any]:
-        """L⁻ᵀ b."""
-        x = list(b)
-        for k in range(self.n - 1, -1, -1):
-            if is_zero(x[k]):
-                continue
-            for i in range(k):
-                if not is_zero(self.L[k][i]):
-                    x[i] = x[i] - self.L[k][i] * x[k]
-        return x
+    def solve(self, acceleration: Sequence[S], effort: Sequence[S] | None) -> tuple[list[S], list[S]]:
+        """λ and a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``.
 
-    def _dot(self, x: Sequence[Any], y: Sequence[Any]) -> Any:
+        Args:
+            acceleration: (nc,) one number a row.
+            effort: (nv,) f; ``None`` for none.
+
+        Returns:
+            (nc,) λ and (nv,) a.
+        """
+        # 4. z = L⁻ᵀ f,  b = acceleration − Yᵀ D⁻¹ z: what the reactions have to add
+        zero: Any = 0.0
+        z = [zero] * len(self.D_inverse) if effort is None else solve_upper(self.L, effort)
+        b = [acceleration[k] - self._product(y, z) for k, y in zip(self.rows, self.Y, strict=True)]
+        # 5. A λ = b, refined: what μ took away is solved for again
+        x = back_substitute(*self.factors, b)
+        for _ in range(REFINEMENTS):
+            x = [u + w for u, w in zip(x, back_substitute(*self.factors, self._remainder(b, x)), strict=True)]
+        # 6. a = L⁻¹ D⁻¹ (z + Y λ)
+        for y, reaction in zip(self.Y, x, strict=True):
+            z = [u + w * reaction for u, w in zip(z, y, strict=True)]
+        a = solve_lower(self.L, [u * d for u, d in zip(z, self.D_inverse, strict=True)])
+        reactions = [zero] * self.count
+        for k, reaction in zip(self.rows, x, strict=True):
+            reactions[k] = reaction
+        return reactions, a
+
+    def _product(self, x: Sequence[S], y: Sequence[S]) -> S:
         """xᵀ D⁻¹ y."""
         total: Any = 0.0
-        for a, d, b in zip(x, self.inverse, y, strict=True):
+        for a, d, b in zip(x, self.D_inverse, y, strict=True):
             if not (is_zero(a) or is_zero(b)):
                 total = total + a * d * b
         return total
 
-    def solve(self, wanted: Sequence[Any], driven: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:
-        """λ and M⁻¹ (f + Kᵀ λ) with K of that = ``wanted``.
-
-        Args:
-            wanted: one number a row.
-            driven: efforts f; ``None`` for none.
-        """
-        y = [0.0] * self.n if driven is None else self._half(driven)
-        b = [wanted[k] - self._dot(self.Z[k], y) for k in self.there]
-        x = back_substitute(*self.factors, b)
-        for _ in range(REFINEMENTS):
-            left = []
-            for i, row in enumerate(self.A):
-                total = b[i]
-                for j, value in enumerate(row):
-                    if not is_zero(value):
-                        total = total - value * x[j]
-                left.append(total)
-            x = [u + w for u, w in zip(x, back_substitute(*self.factors, left), strict=True)]
-        for k, value in zip(self.there, x, strict=True):
-            y = [u + z * value for u, z in zip(y, self.Z[k], strict=True)]
-        a = [u * d for u, d in zip(y, self.inverse, strict=True)]
-        for k in range(self.n):
-            for i in range(k):
-                if not is_zero(self.L[k][i]):
-                    a[k] = a[k] - self.L[k][i] * a[i]
-        reactions = [0.0] * len(self.K)
-        for k, value in zip(self.there, x, strict=True):
-            reactions[k] = value
-        return reactions, a
+    def _remainder(self, b: Sequence[S], x: Sequence[S]) -> list[S]:
+        """b − A x."""
+        remainder = []
+        for total, row in zip(b, self.A, strict=True):
+            for value, reaction in zip(row, x, strict=True):
+                if not is_zero(value):
+                    total = total - value * reaction
+            remainder.append(total)
+        return remainder
 
 
 @function(
     "constraint_terms", "q v", {"residual": ("nc",), "K": ("nc", "nv"), "rate": ("nc",)}, options=("constraints",)
 )
-def _constraint_terms(tree: Any, q: Any, v: Any, options: Mapping[str, Any]) -> Any:
+def _constraint_terms(
+    tree: Tree[S], q: Vector[S], v: Vector[S], options: Mapping[str, Any]
+) -> tuple[list[S], list[list[S]], list[S]]:
     rows = constraint_rows(tree, q, v, options["constraints"])
     return [r.residual for r in rows], [r.jacobian for r in rows], [r.rate for r in rows]
 
 
 @function("constraint_wrenches", "q reactions", {"wrenches": ("nk", 2, 6)}, options=("constraints",))
-def _constraint_wrenches(tree: Any, q: Any, reactions: Any, options: Mapping[str, Any]) -> Any:
+def _constraint_wrenches(
+    tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Mapping[str, Any]
+) -> list[list[list[S]]]:
     return end_wrenches(tree, q, reactions, options["constraints"])
 
 
@@ -119,15 +133,15 @@ def _constraint_wrenches(tree: Any, q: Any, reactions: Any, options: Mapping[str
     per_body=1200,
 )
 def constrained_acceleration(
-    tree: Any,
-    q: Any,
-    v: Any,
-    tau: Any,
-    stabilization: Sequence[Any],
-    external: Any = None,
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    stabilization: Sequence[S],
+    external: Forces = None,
     *,
     options: Mapping[str, Any],
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[S], list[S]]:
     """q̈ and λ under efforts τ and wrenches from the surroundings.
 
     Args:
@@ -142,13 +156,9 @@ def constrained_acceleration(
     rows = constraint_rows(tree, q, v, options["constraints"])
     bias = bias_forces(tree, q, v, external)
     p, d = stabilization
-    wanted = []
-    for row in rows:
-        speed: Any = 0.0
-        for x, w in zip(row.jacobian, v, strict=True):
-            speed = speed + x * w
-        wanted.append(-row.rate - d * speed - p * row.residual)
-    reactions, a = _Reactions(tree, q, rows).solve(wanted, [t - b for t, b in zip(tau, bias, strict=True)])
+    acceleration = [-row.rate - d * row.speed(v) - p * row.residual for row in rows]
+    effort = [t - b for t, b in zip(tau, bias, strict=True)]
+    reactions, a = ReactionSolver(tree, q, rows).solve(acceleration, effort)
     return a, reactions
 
 
@@ -160,20 +170,16 @@ def constrained_acceleration(
     options=("constraints",),
     per_body=1200,
 )
-def projections(tree: Any, q: Any, v: Any, options: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def projections(
+    tree: Tree[S], q: Vector[S], v: Vector[S], options: Mapping[str, Any]
+) -> tuple[list[S], list[S], list[S]]:
     """One step of Newton back to φ = 0, and the velocity that the constraints allow nearest to ``v`` (metric M).
 
     Returns:
         (dq, v′, impulse): dq in velocity coordinates; v′ = v + M⁻¹ Kᵀ impulse.
     """
     rows = constraint_rows(tree, q, v, options["constraints"])
-    solver = _Reactions(tree, q, rows)
+    solver = ReactionSolver(tree, q, rows)
     _, dq = solver.solve([-row.residual for row in rows], None)
-    wanted = []
-    for row in rows:
-        speed: Any = 0.0
-        for x, w in zip(row.jacobian, v, strict=True):
-            speed = speed + x * w
-        wanted.append(-speed)
-    impulse, change = solver.solve(wanted, None)
+    impulse, change = solver.solve([-row.speed(v) for row in rows], None)
     return dq, [x + c for x, c in zip(v, change, strict=True)], impulse

@@ -18,7 +18,7 @@ from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, S, Tree, Vector
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
@@ -87,13 +87,10 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     for i in tree.inward():
         if i.kind is Kind.FREE:
             u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
-            rotor = [tree.armature(dof) for dof, _ in i.columns]
-            if all(is_zero(x) for x in rotor):  # a free joint hands on its own effort and no inertia
-                pA[i.parent] = pA[i.parent] + X[i].force_back(Force.of([tau[dof] for dof, _ in i.columns]))
-            else:
-                Ia, push = _behind_free_joint(IA[i], rotor, u[i])
+            Ia, pa = _beyond_free_joint(tree, i, tau, IA[i], pA[i], c[i], u[i])
+            if Ia is not None:
                 IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
-                pA[i.parent] = pA[i.parent] + X[i].force_back(pA[i] + Ia.mul(c[i]) + push)
+            pA[i.parent] = pA[i.parent] + X[i].force_back(pa)
             continue
         ((dof, S_i),) = i.columns
         Ui = IA[i].mul(S_i)
@@ -110,33 +107,47 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     acc[tree.root] = tree.gravity_motion()
     qdd = tree.vector()
     for i in tree.outward():
-        ahead = X[i].motion(acc[i.parent]) + c[i]
+        a_prime = X[i].motion(acc[i.parent]) + c[i]  # a′: with the joint's own acceleration zero
         if i.kind is Kind.FREE:
-            x = solve_symmetric(
-                [
-                    [S_i.dot(IA[i].mul(S_j)) + (tree.armature(dof) if S_i is S_j else 0.0) for _, S_j in i.columns]
-                    for dof, S_i in i.columns
-                ],
-                [r - S_i.dot(IA[i].mul(ahead)) for (_, S_i), r in zip(i.columns, u[i], strict=True)],
-            )
+            x = _free_acceleration(tree, i, IA[i], a_prime, u[i])
         else:
-            x = [(u[i][0] - ahead.dot(Force.of(U[i]))) * D[i][0]]
+            x = [(u[i][0] - a_prime.dot(Force.of(U[i]))) * D[i][0]]
         for (dof, _), value in zip(i.columns, x, strict=True):
             qdd[dof] = value
-        acc[i] = ahead + i.along(qdd)
+        acc[i] = a_prime + i.along(qdd)
     return qdd
 
 
-def _behind_free_joint(IA: ArticulatedInertia, rotor: list[Any], u: list[Any]) -> tuple[ArticulatedInertia, Force]:
+def _beyond_free_joint(
+    tree: Tree[S], i: Body[S], tau: Vector[S], IA: ArticulatedInertia, pA: Force, c: Motion, u: list[S]
+) -> tuple[ArticulatedInertia | None, Force]:
+    """I^a and p^a that a free joint hands on to its parent; without rotors no inertia, and its own effort."""
+    rotor = [tree.armature(dof) for dof, _ in i.columns]
+    if all(is_zero(x) for x in rotor):
+        return None, Force.of([tau[dof] for dof, _ in i.columns])
+    Ia, push = _with_rotors(IA, rotor, u)
+    return Ia, pA + Ia.mul(c) + push
+
+
+def _free_acceleration(tree: Tree[S], i: Body[S], IA: ArticulatedInertia, a_prime: Motion, u: list[S]) -> list[S]:
+    """D⁻¹ (u − Uᵀ a′) of a joint of six degrees of freedom."""
+    D = [
+        [S_i.dot(IA.mul(S_j)) + (tree.armature(dof) if S_i is S_j else 0.0) for _, S_j in i.columns]
+        for dof, S_i in i.columns
+    ]
+    return solve_symmetric(D, [r - S_i.dot(IA.mul(a_prime)) for (_, S_i), r in zip(i.columns, u, strict=True)])
+
+
+def _with_rotors(IA: ArticulatedInertia, rotor: list[S], u: list[S]) -> tuple[ArticulatedInertia, Force]:
     """I − I (I + R)⁻¹ I and I (I + R)⁻¹ u for a joint of six degrees of freedom with inertia R at its coordinates."""
     rows = [IA.mul(Motion.of([1.0 if j == k else 0.0 for j in range(6)])).parts() for k in range(6)]
     D = [[rows[j][k] + (rotor[j] if j == k else 0.0) for k in range(6)] for j in range(6)]
     factors = factorize(D)
     solved = [back_substitute(*factors, row) for row in rows]
-    left = [[rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)]
+    Ia = [[rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)]
     x = back_substitute(*factors, u)
     push = Force.of([sum((rows[j][m] * x[m] for m in range(6)), 0.0) for j in range(6)])
-    upper = [left[j][k] for j in range(3) for k in range(j, 3)]
-    cross = [left[j][k] for j in range(3) for k in range(3, 6)]
-    lower = [left[j][k] for j in range(3, 6) for k in range(j, 6)]
+    upper = [Ia[j][k] for j in range(3) for k in range(j, 3)]
+    cross = [Ia[j][k] for j in range(3) for k in range(3, 6)]
+    lower = [Ia[j][k] for j in range(3, 6) for k in range(j, 6)]
     return ArticulatedInertia.of([*upper, *cross, *lower]), push

@@ -21,11 +21,11 @@ def link_placement(tree: Tree[S], link: int) -> tuple[Body[S] | None, Transform]
 def placements(tree: Tree[S], q: Vector[S], links: Iterable[int]) -> list[Transform]:
     """World-to-link transforms of the given links."""
     placed = ForwardKinematics(tree, q, pose_of_root=tree.base_transform())
-    found = []
+    poses = []
     for link in links:
-        body, at = link_placement(tree, link)
-        found.append(at.compose(placed.pose[placed.reach(body)]))
-    return found
+        body, X_link_B = link_placement(tree, link)
+        poses.append(X_link_B.compose(placed.pose[placed.reach(body)]))
+    return poses
 
 
 def motion_of_point(
@@ -36,51 +36,63 @@ def motion_of_point(
     The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
     """
     motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
-    found: list[tuple[Motion, Motion]] = []
+    motions: list[tuple[Motion, Motion]] = []
     for link in links:
-        body, at = link_placement(tree, link)
+        body, X_link_B = link_placement(tree, link)
         motion.reach(body)
-        here = Transform(at.E, at.r + at.E.tmul(point))
-        velocity, spatial = here.motion(motion.v[body]), here.motion(motion.a[body])
+        X_LB = Transform(X_link_B.E, X_link_B.r + X_link_B.E.tmul(point))  # L: link's axes, origin at the point
+        velocity, spatial = X_LB.motion(motion.v[body]), X_LB.motion(motion.a[body])
         acceleration = Motion(spatial.ang, spatial.lin + velocity.ang.cross(velocity.lin))
-        to_world = here.compose(motion.pose[body]).E
-        in_world = [Motion(to_world.tmul(m.ang), to_world.tmul(m.lin)) for m in (velocity, acceleration)]
-        found.append((in_world[0], in_world[1]))
-    return found
+        R = X_LB.compose(motion.pose[body]).E  # from world axes to the link's
+        in_world = [Motion(R.tmul(m.ang), R.tmul(m.lin)) for m in (velocity, acceleration)]
+        motions.append((in_world[0], in_world[1]))
+    return motions
 
 
 def jacobian_and_rate(
-    tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, frame: str
+    tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, axes: str
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Geometric Jacobian of a point of a link, and its time derivative (zero if ``v`` is ``None``).
+    """Geometric Jacobian of a point P of a link, and its time derivative (zero if ``v`` is ``None``).
+
+    | frame | origin | axes |
+    |---|---|---|
+    | 0 | world's | world |
+    | i, B | of body i, of the link's body | of that body |
+    | P | the point P | world |
+    | L | the point P | of the link |
 
     Args:
-        frame: ``"world"`` or ``"link"`` axes.
+        axes: ``"world"`` (columns in frame P) or ``"link"`` (in frame L).
 
     Returns:
         two (6, nv) nested lists.
     """
-    body, at = link_placement(tree, link)
+    body, X_link_B = link_placement(tree, link)
     motion = ForwardKinematics(tree, q, v, pose_of_root=tree.base_transform())
-    columns: list[tuple[int, Motion, Motion]] = []  # about the world origin, in world axes
+
+    # 1. The joints' axes and their rates v_i × S_i in frame 0
+    columns: list[tuple[int, Motion, Motion]] = []
     for i in motion.outward(tree.path(body)):
-        for dof, column in i.columns:
-            rate = motion.v[i].cross(column) if v is not None else Motion.zero()
-            columns.append((dof, motion.pose[i].motion_back(column), motion.pose[i].motion_back(rate)))
-    pose = motion.pose[body]
-    here = Transform(at.E, at.r + at.E.tmul(point)).compose(pose)
-    moving = Transform(Mat3.identity(), here.r)
-    total = moving.motion(pose.motion_back(motion.v[body])) if v is not None else Motion.zero()
-    omega, p_rate = total.ang, total.lin
+        for dof, S_i in i.columns:
+            S_rate = motion.v[i].cross(S_i) if v is not None else Motion.zero()
+            columns.append((dof, motion.pose[i].motion_back(S_i), motion.pose[i].motion_back(S_rate)))
+
+    # 2. The frames P and L, and how P moves: ω, ṗ in world axes
+    X_B0 = motion.pose[body]
+    X_L0 = Transform(X_link_B.E, X_link_B.r + X_link_B.E.tmul(point)).compose(X_B0)
+    X_P0 = Transform(Mat3.identity(), X_L0.r)
+    v_P = X_P0.motion(X_B0.motion_back(motion.v[body])) if v is not None else Motion.zero()
+    omega, p_rate = v_P.ang, v_P.lin
+
+    # 3. Each column in frame P, which moves with ṗ: d(X_P0 S)/dt = X_P0 Ṡ + [0; S_ang × ṗ].  Frame L turns with ω too
     J: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     J_rate: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
-    for dof, S_i, S_rate in columns:
-        column = moving.motion(S_i)
-        rate = moving.motion(S_rate)
-        rate = Motion(rate.ang, rate.lin + S_i.ang.cross(p_rate))
-        if frame == "link":
+    for dof, S_0, S_rate_0 in columns:
+        column, rate = X_P0.motion(S_0), X_P0.motion(S_rate_0)
+        rate = Motion(rate.ang, rate.lin + S_0.ang.cross(p_rate))
+        if axes == "link":
             rate = Motion(rate.ang - omega.cross(column.ang), rate.lin - omega.cross(column.lin))
-            column, rate = (Motion(here.E.mul(m.ang), here.E.mul(m.lin)) for m in (column, rate))
+            column, rate = (Motion(X_L0.E.mul(m.ang), X_L0.E.mul(m.lin)) for m in (column, rate))
         for row, value in zip(J, column.parts(), strict=True):
             row[dof] = row[dof] + value
         for row, value in zip(J_rate, rate.parts(), strict=True):
@@ -113,8 +125,8 @@ def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
 
 @function("link_motions", "q v a", {"velocities": ("nl", 6), "accelerations": ("nl", 6)})
 def _link_motions(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tuple[list[Motion], list[Motion]]:
-    found = motion_of_point(tree, q, v, a, range(len(tree.model.link_names)), Vec3.zero())
-    return [velocity for velocity, _ in found], [acceleration for _, acceleration in found]
+    motions = motion_of_point(tree, q, v, a, range(len(tree.model.link_names)), Vec3.zero())
+    return [velocity for velocity, _ in motions], [acceleration for _, acceleration in motions]
 
 
 @function(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["back_substitute", "factorize", "inverse_of_factors", "is_zero", "solve_symmetric"]
+__all__ = [
+    "back_substitute",
+    "factorize",
+    "inverse_of_factors",
+    "is_zero",
+    "solve_lower",
+    "solve_symmetric",
+    "solve_upper",
+]
 
 Scalar = Any
 
@@ -42,20 +50,31 @@ def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[S
     return L, inverse
 
 
-def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """x with Lᵀ D L x = b."""
-    n = len(b)
+def solve_upper(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+    """L⁻ᵀ b, L unit lower triangular."""
     x = list(b)
-    for k in range(n - 1, -1, -1):  # Lᵀ y = b
+    for k in range(len(b) - 1, -1, -1):
+        if is_zero(x[k]):
+            continue
         for i in range(k):
             if not is_zero(L[k][i]):
                 x[i] = x[i] - L[k][i] * x[k]
-    x = [x[k] * inverse[k] for k in range(n)]
-    for k in range(n):  # L z = y
+    return x
+
+
+def solve_lower(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+    """L⁻¹ b, L unit lower triangular."""
+    x = list(b)
+    for k in range(len(b)):
         for i in range(k):
             if not is_zero(L[k][i]):
                 x[k] = x[k] - L[k][i] * x[i]
     return x
+
+
+def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with Lᵀ D L x = b."""
+    return solve_lower(L, [y * d for y, d in zip(solve_upper(L, b), inverse, strict=True)])
 
 
 def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:

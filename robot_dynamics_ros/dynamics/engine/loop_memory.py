@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Store
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Transform
 
-if TYPE_CHECKING:
-    from robot_dynamics_ros.dynamics.engine.loops import LoopTree
-
-__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopVector"]
+__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopVector"]
 
 _SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, ArticulatedInertia: 21, list: 6}
 
@@ -22,10 +20,72 @@ class Degree(NamedTuple):
     c: int
 
 
+class LoopRecord:
+    """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
+
+    Args:
+        free: whether the robot has free joints, whose columns hold six motions.
+        gathered: numbers of the fields to which children add; ``None`` if not known yet.
+    """
+
+    def __init__(self, free: bool, gathered: set[int] | None) -> None:
+        self.free = free
+        self.graph = Graph()
+        self.gathered, self.gathered_now = gathered, set[int]()
+        self.sections: list[Any] = [Block()]
+        self.block: Block = self.sections[0]
+        self.inner: AncestorLoop | None = None
+        self.block_number = 0
+        self.values: dict[Any, Expr] = {}
+        self.lengths: dict[tuple[int, int], list[Expr]] = {}
+        self.record = self.column_count = 0
+        self.current = -1
+
+    def allocate(self, size: int, by_column: bool) -> int:
+        """Offset of new memory in the record of a body, or of a column."""
+        if by_column:
+            offset, self.column_count = self.column_count, self.column_count + size
+        else:
+            offset, self.record = self.record, self.record + size
+        return offset
+
+    def open_block(self, section: Any, block: Block) -> None:
+        """Record into another block from here on; nothing is known of the memory any more."""
+        if section is not None:
+            self.sections.append(section)
+        self.block = block
+        self.block_number += 1
+        self.values = {}
+
+    def parameter(self, slot: int, value: float | None) -> Any:
+        """A constant of the body: its value, or a load where bodies of the class differ."""
+        return value if value is not None else self.load(("param", slot))
+
+    def load(self, location: tuple[Any, ...]) -> Expr:
+        """The value that was stored there, or the symbol of it."""
+        value = self.values.get(location)
+        if value is None:
+            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
+            value = self.values[location] = self.graph.leaf((location, loaded_in))
+        return value
+
+    def store(self, location: tuple[Any, ...], value: Expr) -> None:
+        """Record a store; within a block the last one to a location counts."""
+        if self.inner is not None:
+            self.inner.stores.append(Store(location, value))
+            return
+        self.values[location] = value
+        for store in self.block.stores:
+            if store.location == location:
+                store.value = value
+                return
+        self.block.stores.append(Store(location, value))
+
+
 class LoopField:
     """Working memory for one value a body: loads and stores at ``i``, its parent and the root."""
 
-    def __init__(self, tree: LoopTree, number: int, kind: Any) -> None:
+    def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
         self.tree, self.number, self.kind = tree, number, kind
         self.by_column = isinstance(kind, list)
         size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
@@ -52,14 +112,29 @@ class LoopField:
         known = self.known.get(tree.current) if own else None
         parts = []
         for k in range(size):
-            if known is not None and (again := tree.rematerialized(known, k, self)) is not None:
-                parts.append(again)
+            if known is not None and (cheaper := self._rematerialized(known, k)) is not None:
+                parts.append(cheaper)
             else:
                 parts.append(tree.load(self._location(k, who)))
         return self._build(parts)
 
-    def load_entry(self, k: int) -> Expr:
-        return self.tree.load(self._location(k, "i"))
+    def _rematerialized(self, known: list[Expr], k: int) -> Expr | None:
+        """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""
+        x, tree = known[k], self.tree
+        if x.op == "const":
+            return x
+        if x.op == "leaf" and x.a[0][0] == "param":
+            return tree.load(x.a[0])
+        operand, negated = (x.a, True) if x.op == "neg" else (x, False)
+        if operand.op == "leaf" and operand.a[0][0] == "param":
+            return -tree.load(operand.a[0])
+        for m in range(k):
+            other = known[m]
+            if other is x:
+                return tree.load(self._location(m, "i"))
+            if negated and other is operand:
+                return -tree.load(self._location(m, "i"))
+        return None
 
     def __setitem__(self, body: Any, value: Any) -> None:
         tree, who = self.tree, body.who
@@ -81,7 +156,7 @@ class LoopField:
 class LoopVector:
     """An argument indexed by coordinates."""
 
-    def __init__(self, tree: LoopTree, number: int) -> None:
+    def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
     def _location(self, dof: Degree) -> tuple[Any, ...]:
@@ -97,7 +172,7 @@ class LoopVector:
 class LoopMatrix:
     """A symmetric output matrix; only its lower half is written here."""
 
-    def __init__(self, tree: LoopTree, number: int) -> None:
+    def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
     def add(self, i: Degree, j: Degree, value: Any) -> None:

@@ -15,17 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     AncestorLoop,
     Block,
     BodyLoop,
     DegreeLoop,
     LoopProgram,
-    Store,
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
-from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopVector
+from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopRecord, LoopVector
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -158,103 +157,37 @@ class _RowForces:
         return body.from_link(Force.of([self.tree.load(("row", self.number, c)) for c in range(6)]))
 
 
-class LoopTree:
+class LoopTree(LoopRecord):
     """Records an algorithm; see the module."""
 
     def __init__(self, model: RobotModel, gathered: set[int] | None = None, alike: bool = False) -> None:
         self.model, self.numeric = model, NumericTree(model)
-        self.layout = layout_of(model)
-        self.graph = Graph()
+        self.layout = lay = layout_of(model)
+        super().__init__(Kind.FREE in lay.kind, gathered)
         self.root = _Root()
-        lay = self.layout
-        self.free = Kind.FREE in lay.kind
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
         self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows], alike)
-        self.gathered, self.gathered_now = gathered, set[int]()
-        self.sections: list[Any] = [Block()]
-        self.block: Block = self.sections[0]
-        self.inner: AncestorLoop | None = None
-        self.place = 0
-        self.values: dict[Any, Expr] = {}
         self.fields: list[LoopField] = []
-        self.lengths: dict[tuple[int, int], list[Expr]] = {}
-        self.record = self.column_count = 0
-        self.current = -1
         self.normal = Mat3.identity()
         self.cleared: list[tuple[int, int]] = []
         self.symmetric: list[int] = []
         self.outputs: Iterator[int] = iter(())
 
-    # -- memory ----------------------------------------------------------------------------------------------------
-
-    def allocate(self, size: int, by_column: bool) -> int:
-        if by_column:
-            at, self.column_count = self.column_count, self.column_count + size
-        else:
-            at, self.record = self.record, self.record + size
-        return at
-
-    def parameter(self, slot: int, value: float | None) -> Any:
-        return value if value is not None else self.load(("param", slot))
-
-    def load(self, location: tuple[Any, ...]) -> Expr:
-        found = self.values.get(location)
-        if found is None:
-            place = (self.place, id(self.inner)) if location[-1] == "j" else self.place
-            found = self.values[location] = self.graph.leaf((location, place))
-        return found
-
-    def store(self, location: tuple[Any, ...], value: Expr) -> None:
-        if self.inner is not None:
-            self.inner.stores.append(Store(location, value))
-            return
-        self.values[location] = value
-        for store in self.block.stores:
-            if store.location == location:
-                store.value = value
-                return
-        self.block.stores.append(Store(location, value))
-
-    def rematerialized(self, known: list[Expr], k: int, field: LoopField) -> Expr | None:
-        """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""
-        x = known[k]
-        if x.op == "const":
-            return x
-        if x.op == "leaf" and x.a[0][0] == "param":
-            return self.load(x.a[0])
-        inner, sign = (x.a, True) if x.op == "neg" else (x, False)
-        if inner.op == "leaf" and inner.a[0][0] == "param":
-            return -self.load(inner.a[0])
-        for m in range(k):
-            other = known[m]
-            if other is x:
-                return field.load_entry(m)
-            if sign and other is inner:
-                return -field.load_entry(m)
-        return None
-
     # -- the vocabulary --------------------------------------------------------------------------------------------
-
-    def _open(self, section: Any, block: Block) -> None:
-        if section is not None:
-            self.sections.append(section)
-        self.block = block
-        self.place += 1
-        self.values = {}
 
     def _close(self) -> None:
         self.current = -1
-        self._open(block := Block(), block)
+        self.open_block(block := Block(), block)
 
     def _bodies(self, inward: bool) -> Iterator[LoopBody]:
         loop = BodyLoop(inward)
         self.sections.append(loop)
         for c, cls in enumerate(self.classes):
             loop.blocks[c] = block = Block()
-            self._open(None, block)
+            self.open_block(None, block)
             self.current = c
             yield LoopBody(self, cls)
         self._close()
@@ -278,7 +211,7 @@ class LoopTree:
         if not self.layout.armature.any():
             return
         loop = DegreeLoop()
-        self._open(loop, loop.block)
+        self.open_block(loop, loop.block)
         yield Degree("dof", 0)
         self._close()
 

@@ -49,6 +49,8 @@ class ApartActionServer(ActionServer):
             get instead of a message.  A ``ValueError`` from it has the request turned into a message after all.
     """
 
+    _is_goal_request_ready: bool  # rclpy's
+
     def __init__(
         self,
         node: Node,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
-__all__ = ["sum_of_nothing", "unit_length"]
+__all__ = ["unit_length", "zero_times_sum"]
 
 
 def unit_length(put: Callable[[str], str], quaternion: str) -> str:
@@ -27,7 +27,7 @@ def unit_length(put: Callable[[str], str], quaternion: str) -> str:
     return put(f"and i1 {low}, {high}")
 
 
-def sum_of_nothing(name: str) -> str:
+def zero_times_sum(name: str) -> str:
     """``double @name(ptr p, i64 n)``: 0 x summed over n numbers; zero if all of them are finite, else NaN."""
     parts = [f"  %l{k} = extractelement <8 x double> %s, i32 {k}" for k in range(8)]
     parts += ["  %m0 = fadd double %l0, 0.0", *(f"  %m{k} = fadd double %m{k - 1}, %l{k}" for k in range(1, 8))]

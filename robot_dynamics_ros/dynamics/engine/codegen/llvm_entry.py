@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import sum_of_nothing, unit_length
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 
 __all__ = ["ENTRY_TABLE", "PYTHON_ENTRY", "ROUTER_SLOTS", "ArrayArgument", "python_entry", "router_module"]
 
@@ -150,7 +150,7 @@ class _Entry:
                 *self.lines,
                 "}",
                 _DECLARATIONS,
-                *([sum_of_nothing("sum_of_nothing")] if any(a.size > STRAIGHT for a in self.inputs) else []),
+                *([zero_times_sum("zero_times_sum")] if any(a.size > STRAIGHT for a in self.inputs) else []),
             ]
         )
 
@@ -197,7 +197,7 @@ class _Entry:
         terms = []
         for p, a in zip(data, self.inputs, strict=True):
             if a.size > STRAIGHT:
-                terms.append(self.put(f"call double @sum_of_nothing(ptr {p}, i64 {a.size})"))
+                terms.append(self.put(f"call double @zero_times_sum(ptr {p}, i64 {a.size})"))
                 continue
             wide = a.size // 4 * 4
             parts = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import sum_of_nothing, unit_length
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 
@@ -58,17 +58,34 @@ def pool_module(processor: str) -> str:
         processor: first word of the target's triple.
     """
     declaration, pause = _PAUSE.get(processor, ("", ""))
-    return f"""\
-{declaration}
-declare i32 @sem_wait(ptr)
-declare i32 @sem_post(ptr)
+    declarations = [declaration, "declare i32 @sem_wait(ptr)", "declare i32 @sem_post(ptr)"]
+    return "\n".join([*declarations, _ALONE, _work(), _helper(pause), _call(), _recall(), _wait(pause), _RUN]) + "\n"
 
-define i64 @alone(ptr %piece, i64 %begin, i64 %end, ptr %context) nounwind {{
+
+_ALONE = """
+define i64 @alone(ptr %piece, i64 %begin, i64 %end, ptr %context) nounwind {
 entry:
   %bad = call i64 %piece(i64 %begin, i64 %end, i64 0, ptr %context)
   ret i64 %bad
-}}
+}"""
 
+_RUN = """
+define void @run(ptr %pool) nounwind {
+entry:
+  %several_at = getelementptr i64, ptr %pool, i64 2
+  %several = load i64, ptr %several_at
+  call void @call(ptr %pool, i64 %several)
+  call void @work(ptr %pool, i64 0)
+  call void @recall(ptr %pool, i64 %several)
+  call void @wait(ptr %pool)
+  fence seq_cst
+  ret void
+}"""
+
+
+def _work() -> str:
+    """One thread's share: pieces of its own range, then of the others'."""
+    return f"""
 define void @work(ptr %pool, i64 %me) nounwind {{
 entry:
   %piece = load ptr, ptr %pool
@@ -114,8 +131,12 @@ range_done:
   br label %range
 out:
   ret void
-}}
+}}"""
 
+
+def _helper(pause: str) -> str:
+    """A thread of the pool: looks for a call, sleeps when none comes, and wakes the caller when it is the last to end."""
+    return f"""
 define void @helper(ptr %pool, i64 %me) nounwind {{
 entry:
 {_own_word("state", "%me", STATE)}
@@ -157,61 +178,84 @@ go:
 wake:
   %posted = call i32 @sem_post(ptr %callers)
   br label %idle
-}}
+}}"""
 
-define void @run(ptr %pool) nounwind {{
+
+def _call() -> str:
+    """Call the other threads, and wake those that sleep."""
+    return f"""
+define internal void @call(ptr %pool, i64 %several) nounwind {{
 entry:
-  %several_at = getelementptr i64, ptr %pool, i64 2
-  %several = load i64, ptr %several_at
-  %callers = getelementptr i64, ptr %pool, i64 {MAIN_SEMAPHORE}
   %pending = getelementptr i64, ptr %pool, i64 {PENDING}
   %helpers = sub i64 %several, 1
   %none = atomicrmw xchg ptr %pending, i64 %helpers seq_cst
-  br label %call
-call:
+  br label %next
+next:
   %t = phi i64 [ 1, %entry ], [ %t_next, %called ]
   %t_next = add i64 %t, 1
-  %t_on = icmp slt i64 %t, %several
-  br i1 %t_on, label %call_one, label %own_share
+  %more = icmp slt i64 %t, %several
+  br i1 %more, label %call_one, label %done
 call_one:
 {_own_word("state", "%t", STATE)}
   %was = atomicrmw xchg ptr %state, i64 {CALLED} seq_cst
   %slept = icmp eq i64 %was, {ASLEEP}
   br i1 %slept, label %wake, label %called
 wake:
-  %its = getelementptr i64, ptr %state, i64 {SEMAPHORE - STATE}
-  %posted = call i32 @sem_post(ptr %its)
+  %own = getelementptr i64, ptr %state, i64 {SEMAPHORE - STATE}
+  %posted = call i32 @sem_post(ptr %own)
   br label %called
 called:
-  br label %call
-own_share:
-  call void @work(ptr %pool, i64 0)
-  br label %recall
-recall:
-  %r = phi i64 [ 1, %own_share ], [ %r_next, %recalled ]
-  %r_next = add i64 %r, 1
-  %r_on = icmp slt i64 %r, %several
-  br i1 %r_on, label %recall_one, label %wait
+  br label %next
+done:
+  ret void
+}}"""
+
+
+def _recall() -> str:
+    """Take the call back from threads that have not begun."""
+    return f"""
+define internal void @recall(ptr %pool, i64 %several) nounwind {{
+entry:
+  %pending = getelementptr i64, ptr %pool, i64 {PENDING}
+  br label %next
+next:
+  %t = phi i64 [ 1, %entry ], [ %t_next, %recalled ]
+  %t_next = add i64 %t, 1
+  %more = icmp slt i64 %t, %several
+  br i1 %more, label %recall_one, label %done
 recall_one:
-{_own_word("r_state", "%r", STATE)}
-  %r_try = cmpxchg ptr %r_state, i64 {CALLED}, i64 {IDLE} seq_cst seq_cst
-  %r_back = extractvalue {{ i64, i1 }} %r_try, 1
-  br i1 %r_back, label %not_begun, label %recalled
-not_begun:
-  %less = atomicrmw sub ptr %pending, i64 1 seq_cst
+{_own_word("state", "%t", STATE)}
+  %taken = cmpxchg ptr %state, i64 {CALLED}, i64 {IDLE} seq_cst seq_cst
+  %not_begun = extractvalue {{ i64, i1 }} %taken, 1
+  br i1 %not_begun, label %one_less, label %recalled
+one_less:
+  %before = atomicrmw sub ptr %pending, i64 1 seq_cst
   br label %recalled
 recalled:
-  br label %recall
-wait:
-  %n = phi i64 [ 0, %recall ], [ %n_next, %wait_more ]
-  %left = load volatile i64, ptr %pending
-  %all = icmp eq i64 %left, 0
-  br i1 %all, label %done, label %wait_more
-wait_more:
+  br label %next
+done:
+  ret void
+}}"""
+
+
+def _wait(pause: str) -> str:
+    """Wait until no other thread is at work: look a while, then sleep."""
+    return f"""
+define internal void @wait(ptr %pool) nounwind {{
+entry:
+  %callers = getelementptr i64, ptr %pool, i64 {MAIN_SEMAPHORE}
+  %pending = getelementptr i64, ptr %pool, i64 {PENDING}
+  br label %look
+look:
+  %n = phi i64 [ 0, %entry ], [ %n_next, %not_yet ]
+  %at_work = load volatile i64, ptr %pending
+  %all = icmp eq i64 %at_work, 0
+  br i1 %all, label %done, label %not_yet
+not_yet:
 {pause}
   %n_next = add i64 %n, 1
   %patient = icmp slt i64 %n_next, {LOOKS}
-  br i1 %patient, label %wait, label %doze
+  br i1 %patient, label %look, label %doze
 doze:
   %then = atomicrmw or ptr %pending, i64 {_SLEEPER} seq_cst
   %finished = icmp eq i64 %then, 0
@@ -222,10 +266,8 @@ sleep:
   %over = icmp eq i64 %now, {_SLEEPER}
   br i1 %over, label %done, label %sleep
 done:
-  fence seq_cst
   ret void
-}}
-"""
+}}"""
 
 
 def _own_word(name: str, thread: str, word: int) -> str:
@@ -264,30 +306,9 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
     lines = ["define i64 @piece(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind {", "entry:"]
     lines += [f"  %b{k} = alloca [{max(size * a.size, 1)} x double], align 64" for k, a in enumerate(arguments)
               if not a.output]  # fmt: skip
-
-    def word(name: str, at: int, kind: str = "i64") -> None:
-        lines.append(f"  %{name}_at = getelementptr i64, ptr %context, i64 {at}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}_at")
-
-    word("refuse", 0)
-    word("further", 1, "ptr")
-    word("room", 2)
-    for k in range(len(arguments)):
-        word(f"data{k}", CONTEXT_HEAD + 3 * k, "ptr")
-        word(f"row{k}", CONTEXT_HEAD + 3 * k + 1)
-        word(f"column{k}", CONTEXT_HEAD + 3 * k + 2)
-    for k in range(extra):
-        word(f"shared{k}", CONTEXT_HEAD + 3 * len(arguments) + k, "ptr")
-    passed = [f"ptr %shared{k}" for k in range(extra)]
-    if extra:
-        lines += [
-            "  %skip = mul i64 %thread, %room",
-            f"  %workspace = getelementptr i8, ptr %shared{extra - 1}, i64 %skip",
-        ]
-        passed[-1] = "ptr %workspace"
-    if further:
-        passed.append("ptr %further")
+    words, passed = _context_words(len(arguments), extra, further)
     lines += [
+        *words,
         f"  %finite_bit = and i64 %refuse, {REFUSE_NOT_FINITE}",
         "  %finite = icmp ne i64 %finite_bit, 0",
         f"  %unit_bit = and i64 %refuse, {REFUSE_NOT_UNIT}",
@@ -312,30 +333,9 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
                 f"  %p{k} = call ptr @gather(ptr %s{k}, i64 %row{k}, i64 %column{k}, i64 %n, i64 {a.size}, ptr %b{k})"
             )
         pointers.append(f"ptr %{'s' if a.output else 'p'}{k}")
-    lines += ["  br i1 %finite, label %look, label %looked", "look:"]
-    nothing = "0.0"
-    for k, a in enumerate(arguments):
-        if not a.output:
-            lines.append(f"  %count{k} = mul i64 %n, {a.size}")
-            lines.append(f"  %f{k} = call double @nothing(ptr %p{k}, i64 %count{k})")
-            lines.append(f"  %g{k} = fadd double %f{k}, {nothing}")
-            nothing = f"%g{k}"
     lines += [
-        f"  %numbers = fcmp oeq double {nothing}, 0.0",
-        "  br i1 %numbers, label %looked, label %refused",
-        "looked:",
-    ]
-    starts = [(k, a.size, start) for k, a in enumerate(arguments) for start in a.quaternions]
-    for number, (k, width, start) in enumerate(starts):
-        lines += [
-            f"  br i1 %unit, label %unit{number}, label %next{number}",
-            f"unit{number}:",
-            f"  %q{number} = getelementptr double, ptr %p{k}, i64 {start}",
-            f"  %u{number} = call i1 @unit_quaternions(ptr %q{number}, i64 %n, i64 {width})",
-            f"  br i1 %u{number}, label %next{number}, label %refused",
-            f"next{number}:",
-        ]
-    lines += [
+        *_finite_check(arguments),
+        *_unit_check(arguments),
         "  br label %fine",
         "fine:",
         f"  call void @{callee}(i64 0, i64 %n, {', '.join([*pointers, *passed])})",
@@ -346,9 +346,64 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         "  ret i64 -1",
         "}",
         _GATHER,
-        sum_of_nothing("nothing"),
+        zero_times_sum("zero_times_sum"),
     ]
-    return "\n".join([*lines, _unit_quaternions()] if starts else lines)
+    return "\n".join([*lines, _unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
+
+
+def _context_words(count: int, extra: int, further: bool) -> tuple[list[str], list[str]]:
+    """Lines that load the context, and the callee's arguments beside the arrays of this chunk."""
+    lines = []
+
+    def word(name: str, number: int, kind: str = "i64") -> None:
+        lines.append(f"  %{name}_at = getelementptr i64, ptr %context, i64 {number}")
+        lines.append(f"  %{name} = load {kind}, ptr %{name}_at")
+
+    word("refuse", 0)
+    word("further", 1, "ptr")
+    word("room", 2)
+    for k in range(count):
+        word(f"data{k}", CONTEXT_HEAD + 3 * k, "ptr")
+        word(f"row{k}", CONTEXT_HEAD + 3 * k + 1)
+        word(f"column{k}", CONTEXT_HEAD + 3 * k + 2)
+    for k in range(extra):
+        word(f"shared{k}", CONTEXT_HEAD + 3 * count + k, "ptr")
+    passed = [f"ptr %shared{k}" for k in range(extra)]
+    if extra:
+        lines += [
+            "  %skip = mul i64 %thread, %room",
+            f"  %workspace = getelementptr i8, ptr %shared{extra - 1}, i64 %skip",
+        ]
+        passed[-1] = "ptr %workspace"
+    return lines, [*passed, "ptr %further"] if further else passed
+
+
+def _finite_check(arguments: Sequence[ArrayArgument]) -> list[str]:
+    lines = ["  br i1 %finite, label %look, label %looked", "look:"]
+    total = "0.0"
+    for k, a in enumerate(arguments):
+        if not a.output:
+            lines.append(f"  %count{k} = mul i64 %n, {a.size}")
+            lines.append(f"  %f{k} = call double @zero_times_sum(ptr %p{k}, i64 %count{k})")
+            lines.append(f"  %g{k} = fadd double %f{k}, {total}")
+            total = f"%g{k}"
+    lines.append(f"  %numbers = fcmp oeq double {total}, 0.0")
+    return [*lines, "  br i1 %numbers, label %looked, label %refused", "looked:"]
+
+
+def _unit_check(arguments: Sequence[ArrayArgument]) -> list[str]:
+    lines = []
+    starts = [(k, a.size, start) for k, a in enumerate(arguments) for start in a.quaternions]
+    for number, (k, width, start) in enumerate(starts):
+        lines += [
+            f"  br i1 %unit, label %unit{number}, label %next{number}",
+            f"unit{number}:",
+            f"  %q{number} = getelementptr double, ptr %p{k}, i64 {start}",
+            f"  %u{number} = call i1 @unit_quaternions(ptr %q{number}, i64 %n, i64 {width})",
+            f"  br i1 %u{number}, label %next{number}, label %refused",
+            f"next{number}:",
+        ]
+    return lines
 
 
 _GATHER = """\

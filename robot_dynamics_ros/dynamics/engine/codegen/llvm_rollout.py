@@ -83,12 +83,11 @@ def _advance(method: str, nq: int, nv: int, arguments: Sequence[ArrayArgument], 
         *[f"  %{n} = alloca [{max(size, 1)} x double], align 64" for n, size in
           (("kq", nq), ("kv", nv), ("sq", nq), ("sv", nv), ("tq", nq), ("tv", nv))],
     ]  # fmt: skip
-    at = 0
-    constants = []
+    first, constants = 0, []
     for k, size in enumerate(sizes):
-        lines.append(f"  %c{k} = getelementptr inbounds double, ptr %constants, i64 {at}")
+        lines.append(f"  %c{k} = getelementptr inbounds double, ptr %constants, i64 {first}")
         constants.append(f"ptr %c{k}")
-        at += size
+        first += size
     lines += [
         f"  %half = fmul double %dt, {double(0.5)}",
         f"  %sixth = fmul double %dt, {double(1.0 / 6.0)}",
@@ -131,6 +130,32 @@ def _advance(method: str, nq: int, nv: int, arguments: Sequence[ArrayArgument], 
         "  %t = getelementptr inbounds double, ptr %t0, i64 %t_at",
     ]
 
+    lines += _method_step(method, nq, nv, constants, of_new_velocity=bool(quaternions) or nq != nv)
+    for n, start in enumerate(quaternions):
+        lines += _normalized(n, start)
+    lines += [
+        "  br label %stepped",
+        "stepped:",
+        "  %k_next = add nsw i64 %k, 1",
+        "  br label %step",
+        "state_done:",
+        "  %s_next = add nsw i64 %s, 1",
+        "  br label %state",
+        "out:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _method_step(method: str, nq: int, nv: int, constants: list[str], of_new_velocity: bool) -> list[str]:
+    """One step of the state (``%x``, ``%u``).
+
+    Args:
+        of_new_velocity: q̇ is computed again of the new velocity, as it is not v itself.
+    """
+    lines = []
+
     def rate(x: str, u: str) -> None:
         pointers = [f"ptr %{x}", f"ptr %{u}", "ptr %t", *constants, "ptr %kq", "ptr %kv"]
         lines.append(f"  call void @single({', '.join(pointers)})")
@@ -157,26 +182,12 @@ def _advance(method: str, nq: int, nv: int, arguments: Sequence[ArrayArgument], 
     else:
         rate("x", "u")
         lines.append(f"  call void @axpy(ptr %u, ptr %u, ptr %kv, double %dt, i64 {nv})")
-        if quaternions or nq != nv:
+        if of_new_velocity:
             rate("x", "u")  # q̇ again, of the new velocity
             lines.append(f"  call void @axpy(ptr %x, ptr %x, ptr %kq, double %dt, i64 {nq})")
         else:
             lines.append(f"  call void @axpy(ptr %x, ptr %x, ptr %u, double %dt, i64 {nq})")
-    for n, start in enumerate(quaternions):
-        lines += _normalized(n, start)
-    lines += [
-        "  br label %stepped",
-        "stepped:",
-        "  %k_next = add nsw i64 %k, 1",
-        "  br label %step",
-        "state_done:",
-        "  %s_next = add nsw i64 %s, 1",
-        "  br label %state",
-        "out:",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    return lines
 
 
 def _normalized(n: int, start: int) -> list[str]:

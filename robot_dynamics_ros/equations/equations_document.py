@@ -1,0 +1,190 @@
+"""The equations of motion of a robot as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from robot_dynamics_ros.equations.document import PARTS, Document, Line, Section, rounded
+from robot_dynamics_ros.equations.formulas import Formulas, section_of
+from robot_dynamics_ros.equations.parameters import Definition
+from robot_dynamics_ros.equations.terms import EquationTerms
+from robot_dynamics_ros.errors import UnknownNameError
+
+__all__ = ["document_of"]
+
+_OPERATIONS = {
+    "M": "mass matrix",
+    "tau": "inverse dynamics",
+    "bias": "D + G",
+    "G": "gravity",
+    "coriolis": "Coriolis matrix",
+    "K": "kinetic energy",
+    "U": "potential energy",
+}
+
+
+def document_of(
+    equations: EquationTerms,
+    parts: Iterable[str] | None = None,
+    digits: int | None = None,
+    formulas: Iterable[Formulas] = (),
+) -> Document:
+    """The equations of motion as a document.
+
+    Args:
+        parts: some of :data:`~robot_dynamics_ros.equations.document.PARTS`; all if not given.
+        digits: figures that decimals are rounded to in print; if not given they are exact to the last bit.
+        formulas: printed after the equations of motion.
+
+    Raises:
+        UnknownNameError: there is no such part.
+    """
+    chosen = list(PARTS if parts is None else parts)
+    for part in chosen:
+        if part not in PARTS:
+            raise UnknownNameError("part", part, PARTS, where="parts")
+    formulas = list(formulas)
+    sections = []
+    for part, title, about, lines in (*_matrices(equations), *_motors(equations)):
+        if part in chosen and lines:
+            sections.append(
+                Section(title, about, tuple(Line(x.name, x.index, rounded(x.value, digits), x.dots) for x in lines))
+            )
+    for f in formulas:
+        sections += section_of(f, digits)
+    if "definitions" in chosen:
+        sections.append(Section("Symbols", "SI units throughout.", definitions=_needed(equations, formulas)))
+    if "proof" in chosen and equations.proof is not None:
+        sections.append(_proof(equations))
+    if "operations" in chosen:
+        sections.append(_operations(equations))
+    joints = ", ".join(f"{k + 1} {name}" for k, name in enumerate(_coordinate_names(equations)))
+    rotors = "" if equations.motors is None else ", but for that of the motors given, which is part of A"
+    about = (
+        "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second derivative of q. "
+        f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of M{rotors}."
+    )
+    letter = str(equations.q[0])[:-1]
+    return Document(f"Equations of motion of {equations.model.name}", about, tuple(sections), letter)
+
+
+_Part = tuple[str, str, str, list[Line]]
+"""One of PARTS, title, introduction, lines."""
+
+
+def _matrices(equations: EquationTerms) -> Iterator[_Part]:
+    n = len(equations.q)
+    pairs = [f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}" for i in range(n) for j in range(i + 1, n)]
+    steps = [Line(str(symbol), (), value) for symbol, value in equations.steps]
+    yield "steps", "Steps", "Each is used by the ones after it, and below.", steps
+    upper = _entries("M", equations.M, lambda i, j: j >= i)
+    yield "M", "Mass matrix", "M is symmetric; its upper half is given.", upper
+    yield "D", "Coriolis and centrifugal efforts", "D(q, v), quadratic in the velocities.", _column("D", equations.D)
+    yield "G", "Gravity", "G(q), the derivative of the potential energy.", _column("G", equations.G)
+    yield (
+        "coriolis",
+        "Coriolis matrix",
+        "N(q, v) of the Christoffel symbols: N v = D, and dM/dt - 2 N is skew-symmetric.",
+        _entries("N", equations.coriolis),
+    )
+    yield (
+        "B",
+        "Configuration-space form: Coriolis part",
+        "D = B [products of two velocities] + C [squares of the velocities]; the second index of B names the product.",
+        [Line("B", (str(i + 1), pair), equations.B[i, k]) for i in range(n) for k, pair in enumerate(pairs)],
+    )
+    yield (
+        "C",
+        "Configuration-space form: centrifugal part",
+        "C multiplies the squares of the velocities.",
+        _entries("C", equations.C),
+    )
+    yield "K", "Kinetic energy", "", [Line("K", (), equations.K)]
+    yield "U", "Potential energy", "Zero where the world's origin is.", [Line("U", (), equations.U)]
+
+
+def _motors(equations: EquationTerms) -> Iterator[_Part]:
+    motors = equations.motors
+    if motors is None:
+        return
+    yield (
+        "motors",
+        "Motors: mass matrix with rotors",
+        "The other entries are those of M.",
+        _entries("A", motors.M, lambda i, j: i == j and motors.M[i, i] != equations.M[i, i]),
+    )
+    yield (
+        "motors",
+        "Motors: efforts",
+        "A(q) a + D(q, v) + G(q) = f: what motors, free efforts and friction add up to.",
+        _column("f", motors.effort),
+    )
+    rates = zip(motors.currents, motors.current_rates, strict=True)
+    yield (
+        "motors",
+        "Motors: currents",
+        "Rates of the currents.",
+        [Line(str(i)[0], (str(i)[1:],), rate, dots=1) for i, rate in rates if rate != 0],
+    )
+
+
+def _entries(name: str, matrix: Any, printed: Callable[[int, int], bool] = lambda i, j: True) -> list[Line]:
+    rows, columns = matrix.shape
+    return [
+        Line(name, (str(i + 1), str(j + 1)), matrix[i, j]) for i in range(rows) for j in range(columns) if printed(i, j)
+    ]
+
+
+def _column(name: str, vector: Any) -> list[Line]:
+    return [Line(name, (str(i + 1),), x) for i, x in enumerate(vector)]
+
+
+def _proof(equations: EquationTerms) -> Section:
+    assert equations.proof is not None
+    return Section(
+        "Proof",
+        "Both sides were reduced to the one normal form of polynomials in sines and cosines, in exact "
+        "arithmetic, and agree for every configuration, velocity and parameter value.",
+        head=("identity", "equations", "terms"),
+        rows=tuple((identity, str(count), str(terms)) for identity, count, terms in equations.proof.identities),
+    )
+
+
+def _operations(equations: EquationTerms) -> Section:
+    import sympy
+
+    def as_printed(name: str) -> str:
+        if name not in ("M", "G", "coriolis", "K", "U") or equations.steps:
+            return "-"
+        value = getattr(equations, name)
+        return str(sum(int(sympy.count_ops(x)) for x in (value if hasattr(value, "shape") else [value])))
+
+    return Section(
+        "Operations",
+        "Additions, multiplications, sines and cosines that each takes.",
+        head=("function", "recursive, shared", "as printed"),
+        rows=tuple((_OPERATIONS[k], str(count), as_printed(k)) for k, count in equations.operations.items()),
+    )
+
+
+def _needed(equations: EquationTerms, formulas: Iterable[Formulas]) -> tuple[Definition, ...]:
+    """The definitions of variables, and of those parameters that occur."""
+    printed = [*equations.named().values(), *(value for _, value in equations.steps)]
+    known = {d.symbol: d for d in equations.definitions}
+    for f in formulas:
+        printed += [*f.matrices.values(), *(value for _, value in f.steps)]
+        known |= {d.symbol: d for d in f.definitions}
+    if equations.motors is not None:
+        printed += [equations.motors.M, equations.motors.effort, equations.motors.current_rates]
+    symbols = {str(s) for x in printed for s in getattr(x, "free_symbols", ())}
+    return tuple(d for d in known.values() if d.value is None or d.symbol in symbols)
+
+
+def _coordinate_names(equations: EquationTerms) -> list[str]:
+    model = equations.model
+    names: list[str] = []
+    for joint in model.joint_names:
+        count = model.joint(joint).type.nv
+        names += [joint] if count == 1 else [f"{joint} ({axis})" for axis in ("x", "y", "angle")]
+    return names

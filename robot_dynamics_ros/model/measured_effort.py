@@ -76,6 +76,11 @@ class MeasuredEffort:
         object.__setattr__(self, "factors", k)
 
     @property
+    def plain(self) -> bool:
+        """Whether the values are motor efforts as they are."""
+        return self.meaning == "torque" and self.factors is None
+
+    @property
     def measured(self) -> bool:
         """Whether the values tell anything that the command does not."""
         return self.meaning not in ("commanded", "none")
@@ -103,6 +108,7 @@ def motor_effort(
     gravity: Array,
     friction: Array | float = 0.0,
     rotor: Array | float = 0.0,
+    out: Array | None = None,
 ) -> Array:
     """(..., nv) τ from measured efforts.
 
@@ -113,10 +119,13 @@ def motor_effort(
         gravity: (..., nv) g(q).
         friction: (..., nv) F(v).
         rotor: (..., nv) B v̇; without it a ``link_torque`` is wrong by this much while the arm accelerates.
+        out: where to write τ.
     """
+    effort = np.empty(np.shape(applied)) if out is None else out
     if not kind.measured:
-        return np.array(applied, dtype=np.float64)
-    effort = np.array(measured, dtype=np.float64) if kind.factors is None else measured * kind.factors
+        effort[...] = applied
+        return effort
+    np.multiply(measured, 1.0 if kind.factors is None else kind.factors, out=effort)
     if kind.meaning == "link_torque":
         effort += friction + rotor
     elif kind.meaning == "torque_without_gravity":

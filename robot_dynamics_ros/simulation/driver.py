@@ -82,9 +82,7 @@ class Driver:
     @property
     def plain(self) -> bool:
         """Whether commands and measured efforts pass as they are."""
-        kind = self._measured
-        as_it_is = self._compensates == "nothing" and kind.meaning == "torque" and kind.factors is None
-        return as_it_is and bool(np.isinf(self._step).all())
+        return self._compensates == "nothing" and self._measured.plain and bool(np.isinf(self._step).all())
 
     def reset(self) -> None:
         """Nothing has been commanded."""

@@ -100,7 +100,9 @@ def test_a_wrong_entry_is_named_with_its_place_and_what_would_be_right(entries, 
         load_arm_profile(written(entries))
 
 
-@pytest.mark.parametrize("place", [("title",), ("driver", "rate"), ("efforts", "measured"), ("sources", "gravity"), ("joints",)])
+@pytest.mark.parametrize(
+    "place", [("title",), ("driver", "rate"), ("efforts", "measured"), ("sources", "gravity"), ("joints",)]
+)
 def test_a_missing_entry_is_named(entries, written, place):
     *tables, key = place
     table = entries
@@ -157,13 +159,13 @@ def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path
         friction = yaml.safe_load(Path(table["friction_file"]).read_text("utf-8"))["joints"]
         assert friction["lbr_A1"] == {"coulomb": 0.0, "viscous": 0.0}
         assert not [name for name, value in table.items() if value == []]  # rclpy cannot tell their type
-    with pytest.raises(ArgumentError, match="takes no efforts.*joint_trajectory_controller"):
+    with pytest.raises(ArgumentError, match=r"takes no efforts.*joint_trajectory_controller"):
         write_parameter_files(load_arm_profile("abb_irb1200"), tmp_path, simulated=True)
 
 
 def test_a_description_that_is_not_installed_is_named_with_its_repository(monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
-    with pytest.raises(rd.UrdfError, match="franka_description.*github.com/frankarobotics/franka_description"):
+    with pytest.raises(rd.UrdfError, match=r"franka_description.*github\.com/frankarobotics/franka_description"):
         vendor_description(load_arm_profile("franka_fr3"))
 
 

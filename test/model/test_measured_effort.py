@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort, as_measured, meaning_at_rest, motor_effort
+from robot_dynamics_ros.model.measured_effort import (
+    MEANINGS,
+    MeasuredEffort,
+    as_measured,
+    meaning_at_rest,
+    motor_effort,
+)
 
 MEASURED = [m for m in MEANINGS if m not in ("commanded", "none")]
 numbers = st.floats(-100.0, 100.0)

@@ -68,7 +68,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
-        *shared("launch/*.py", "config/*", "config/moveit/*", "urdf/**/*"),
+        *shared("launch/*.py", "config/*", "config/arms/*", "config/moveit/*", "urdf/**/*"),
     ],
     python_requires=">=3.10",
     install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],

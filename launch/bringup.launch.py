@@ -22,12 +22,18 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.arm_profile import ArmProfile, load_arm_profile
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
+from robot_dynamics_ros.ros.arm_parameters import (
+    controller_manager_parameters,
+    vendor_description,
+    write_parameter_files,
+)
 from robot_dynamics_ros.view.layouts import write_layouts
 
 PACKAGE, CONTROLLER = "robot_dynamics_ros", "computed_torque_controller"
@@ -78,6 +84,12 @@ def generate_launch_description() -> LaunchDescription:
                 default_value="",
                 description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
                 "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description",
+            ),
+            DeclareLaunchArgument(
+                "arm",
+                default_value="",
+                description="profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its "
+                "controllers and its parameters; with robot:=sim the simulator behaves as its driver",
             ),
             DeclareLaunchArgument(
                 "controller_params", default_value="", description="parameter file of the controller"
@@ -134,7 +146,12 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescriptionEntity]:
     robot = argument("robot")
-    path, named = _description(argument("description"), robot)
+    arm = load_arm_profile(argument("arm")) if argument("arm") else None
+    arm_files = write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+    description = argument("description")
+    if arm is not None and not description and robot in ("sim", "ros2_control"):
+        description = vendor_description(arm)
+    path, named = _description(description, robot, arm)
     policy = argument("inertia_check")
     text, model = _read(named, policy) if path is not None else ("", None)
     entities: list[LaunchDescriptionEntity] = []
@@ -171,17 +188,18 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     if viewer == "foxglove_bridge":
         entities += _foxglove(stack)
     if robot == "sim":
-        entities += _simulator(path, named, policy, argument("simulator_params"), stack, not publisher)
+        files = _files("simulator", path, arm_files, argument("simulator_params"))
+        entities += _simulator(files, named, policy, stack, not publisher)
     elif robot == "ros2_control":
-        entities += _ros2_control(model, text, stack)
+        entities += _ros2_control(model, text, arm, stack)
     common: dict[str, object] = {"inertia_check": policy}
     if robot != "none":
         common["command_format"] = "joint_state" if robot == "topic_based" else "multi_array"
     if path is not None:
         common["robot_description_file"] = named
     gated = {"true": True, "false": False, "auto": robot != "sim"}[argument("gate")]
-    gate_files = _files("gate", None, argument("gate_params"))
-    controller_files = _files("controller", path, argument("controller_params"))
+    gate_files = _files("gate", None, {}, argument("gate_params"))
+    controller_files = _files("controller", path, arm_files, argument("controller_params"))
     if gated:
         entities.append(LogInfo(msg="effort_gate is between controller and robot; gate:=false leaves it out"))
         joints = stack.file({"joints": joints}) if (joints := _joints(controller_files)) else None
@@ -198,11 +216,13 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     return entities
 
 
-def _description(description: str, robot: str) -> tuple[Path | None, str]:
-    """The file, and the text that names it together with its xacro arguments."""
+def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[Path | None, str]:
+    """The file, and the text that names it together with its xacro arguments, those of the arm included."""
     if not description and robot != "sim":
         return None, ""
     path, arguments = find_robot(description or "six_axis")
+    if arm is not None and path.suffix == ".xacro":
+        arguments = {**arm.description.arguments, **arguments}
     return path, with_arguments(path, arguments)
 
 
@@ -219,12 +239,14 @@ def _installed(package: str) -> bool:
     return True
 
 
-def _files(node: str, path: Path | None, given: str) -> list[str]:
-    """Parameter files: the node's, the robot's where the package has some, the user's; later ones win."""
+def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) -> list[str]:
+    """Parameter files: the node's, the robot's where the package has some, the arm's, the user's; later ones win."""
     share = share_directory()
     files = [share / "config" / f"{node}.yaml"]
     if path is not None and path.parent == share / "urdf":
         files.append(share / "config" / f"{path.stem}.yaml")
+    if node in arm:
+        files.append(arm[node])
     if given:
         if not Path(given).is_file():
             raise RobotDynamicsError(
@@ -294,13 +316,13 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
 
 
 def _simulator(
-    path: Path | None, named: str, policy: str, params: str, stack: _Stack, publish_description: bool
+    files: Sequence[str], named: str, policy: str, stack: _Stack, publish_description: bool
 ) -> list[LaunchDescriptionEntity]:
     return _needed(
         _ours(
             "simulator",
             stack,
-            _files("simulator", path, params),
+            files,
             {
                 "robot_description_file": named,
                 "inertia_check": policy,
@@ -352,9 +374,18 @@ def _foxglove(stack: _Stack) -> list[LaunchDescriptionEntity]:
     ]
 
 
-def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[LaunchDescriptionEntity]:
-    """controller_manager with a joint state broadcaster and an effort controller for all joints."""
-    for package in ("controller_manager", "joint_state_broadcaster", "forward_command_controller"):
+def _ros2_control(
+    model: RobotModel | None, text: str, arm: ArmProfile | None, stack: _Stack
+) -> list[LaunchDescriptionEntity]:
+    """controller_manager with a joint state broadcaster and an effort controller for all joints, or those of the arm."""
+    if arm is not None and arm.driver.interface != "ros2_control":
+        raise RobotDynamicsError(
+            "its driver takes no efforts by ros2_control",
+            where=f"arm {arm.name!r}",
+            remedy=f"{arm.driver.nearest} Then use robot:=none.",
+        )
+    forwarding = "forward_command_controller" if arm is None else arm.driver.controller.partition("/")[0]
+    for package in ("controller_manager", "joint_state_broadcaster", forwarding):
         if not _installed(package):
             raise RobotDynamicsError(
                 f"{package} is not installed",
@@ -373,7 +404,7 @@ def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[La
             where=f"robot {model.name!r}",
             remedy="Add one, or use robot:=sim or robot:=none.",
         )
-    settings = {
+    settings: dict[str, object] = {
         "controller_manager": {
             "ros__parameters": {
                 "update_rate": 500,
@@ -383,6 +414,8 @@ def _ros2_control(model: RobotModel | None, text: str, stack: _Stack) -> list[La
         },
         "effort_controller": {"ros__parameters": {"joints": list(model.joint_names), "interface_name": "effort"}},
     }
+    if arm is not None:
+        settings = controller_manager_parameters(arm)
     file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
     return [
         *_needed(

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,15 +22,18 @@ from robot_dynamics_ros.cli.output import result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import add_robot, load_named
+from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
+from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
 
 __all__ = ["add_arguments", "run"]
 
+_DEFAULT = "six_axis"
 _LEAD = 0.5  # s from sending the trajectory to its start
 _PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
@@ -37,7 +41,7 @@ _SETTLE = 3.0  # s after its end within which the robot must have arrived
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    add_robot(parser, default="six_axis")
+    add_robot(parser, default=_DEFAULT)
     parser.add_argument(
         "--output", type=output_directory, default=Path("demo_output"), help="directory for the picture and logs"
     )
@@ -60,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead: every fixed-base robot that ships with the package or with example-robot-data, offline and as fast "
         "as it can be computed, and a table of how it went",
     )
+    parser.add_argument(
+        "--arm",
+        default="",
+        help="profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
+        "ROBOT its vendor's description is used, where that is installed",
+    )
     parser.add_argument("--no-picture", action="store_true", help="print the table only: no picture, no page to replay")
     parser.add_argument("--view", action="store_true", help="open the live view in this machine's browser")
     parser.add_argument("--no-view", action="store_true", help="no live view")
@@ -72,9 +82,8 @@ def run(options: argparse.Namespace) -> int:
     need_ros("demo")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    robot = load_named(options)
-    model = fixed_base(robot.model)
     options.output.mkdir(parents=True, exist_ok=True)
+    robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
     loading = _loading_parameters(options, model)
     start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
@@ -91,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
         "simulator",
         [
             "--ros-args",
-            *_parameter_files("simulator", robot.path),
+            *_parameter_files("simulator", robot.path, arm_files),
             "-p",
             f"robot_description_file:={named}",
             *standing_at,
@@ -106,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
             "controller",
             [
                 "--ros-args",
-                *_parameter_files("controller", robot.path),
+                *_parameter_files("controller", robot.path, arm_files),
                 "-p",
                 f"state_timeout:={_PATIENCE}",
                 *loading,
@@ -204,13 +213,31 @@ def _initial_positions(model: RobotModel, start: Array, path: Path) -> list[str]
     return ["--params-file", str(path)]
 
 
-def _parameter_files(node: str, path: Path | None) -> list[str]:
-    """The node's parameters, and those of the robot where the package has some."""
+def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[str, Path]]:
+    """The robot, its model as the demonstration leads it, and parameter files of its arm's profile for the nodes."""
+    if not options.arm:
+        robot = load_named(options)
+        return robot, fixed_base(robot.model), {}
+    profile = load_arm_profile(options.arm)
+    files = write_parameter_files(profile, options.output, simulated=True)
+    if options.robot == _DEFAULT:
+        options.robot = vendor_description(profile)
+    elif options.robot.endswith(".xacro"):
+        options.xacro_arguments = {**profile.description.arguments, **options.xacro_arguments}
+    robot = load_named(options)
+    at = dict(zip(robot.model.joint_names, robot.model.initial_configuration(), strict=True))
+    locked = {name: at[name] for name in profile.elsewhere if name in at}
+    return robot, fixed_base(robot.model.lock(list(locked), locked)), files
+
+
+def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]) -> list[str]:
+    """The node's parameters, those of the robot where the package has some, and those of its arm."""
     share = share_directory()
     files = [share / "config" / f"{node}.yaml"]
     special = share / "config" / f"{path.stem if path is not None else ''}.yaml"
     if path is not None and path.parent == share / "urdf" and special.is_file():
         files.append(special)
+    files += [arm_files[node]] if node in arm_files else []
     return [word for file in files for word in ("--params-file", str(file))]
 
 

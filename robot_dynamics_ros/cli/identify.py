@@ -16,6 +16,7 @@ from robot_dynamics_ros.cli.sources import (
     bad_row_lines,
     given_recordings,
     is_bag,
+    meaning_of_efforts,
     output_directories,
     read_recording,
 )
@@ -37,6 +38,7 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.recordings.recording import Recording
 
 __all__ = ["add_arguments", "run"]
@@ -167,6 +169,7 @@ def run(options: argparse.Namespace) -> int:
             remedy="Name another directory, or pass --overwrite.",
         )
     whole = load_model(options)
+    whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
     recordings = [_read(path, bag, model, options) for path, bag in given]
     for recording in recordings:

@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics_ros.cli.arguments import input_path
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.description import Pose
+from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external import ExternalWrench, read_bag_wrench, read_csv_wrench
+from robot_dynamics_ros.recordings.measured import with_motor_efforts
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
@@ -27,6 +32,7 @@ __all__ = [
     "frame_argument",
     "given_recordings",
     "is_bag",
+    "meaning_of_efforts",
     "output_directories",
     "read_external",
     "read_recording",
@@ -36,7 +42,7 @@ _SHOWN = 10
 
 
 def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
-    """The options ``--bag --csv --topic --bad-rows --times --time-unit``; see :func:`given_recordings`."""
+    """The options ``--bag --csv --topic --measured-effort --arm --bad-rows --times --time-unit``; see :func:`given_recordings`."""
     add = parser.add_argument
     add(
         "--bag",
@@ -57,6 +63,12 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
         help=f"tables with columns {columns} (repeatable)",
     )
     add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add(
+        "--measured-effort",
+        choices=[meaning for meaning in MEANINGS if meaning != "current"],
+        help="meaning of the recorded efforts (default: torque of the motors at the joints)",
+    )
+    add("--arm", default="", help="profile of the arm, such as franka_fr3: it says what recorded efforts mean")
     add(
         "--bad-rows",
         choices=CHOICES,
@@ -113,8 +125,33 @@ def is_bag(path: str) -> bool:
     return Path(path).suffix.lower() not in (".csv", ".txt", ".tsv")
 
 
+def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> MeasuredEffort:
+    """What recorded efforts mean, by ``--measured-effort`` or ``--arm``.
+
+    Raises:
+        ArgumentError: the arm publishes currents, and its torque constants are not known.
+    """
+    if options.measured_effort or not options.arm:
+        return MeasuredEffort(options.measured_effort or "torque")
+    profile = load_arm_profile(options.arm)
+    factors = profile.known("measured_factor")
+    if profile.efforts.measured == "current" and not factors:
+        if getattr(options, "currents", None) is None:
+            raise ArgumentError(
+                "it publishes currents, and its torque constants are not known",
+                where=f"--arm {options.arm}",
+                got=options.arm,
+                remedy="Identify them: robot_dynamics identify with --currents.",
+            )
+        return MeasuredEffort()
+    return MeasuredEffort(
+        profile.efforts.measured,
+        np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None,
+    )
+
+
 def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    """Read one, with a progress bar."""
+    """Read one, with a progress bar; efforts are those of the motors, see :func:`meaning_of_efforts`."""
     with Progress("reading", 1.0) as bar:
         how = {"on_bad": options.bad_rows, "times": options.times, "progress": bar.update}
         if bag:
@@ -122,7 +159,7 @@ def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Na
         else:
             recording = read_csv(path, model, time_unit=options.time_unit, **how)
         bar.update(1.0)
-    return recording
+    return with_motor_efforts(recording, model, meaning_of_efforts(model, options))
 
 
 def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:

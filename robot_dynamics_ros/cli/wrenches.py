@@ -20,6 +20,7 @@ from robot_dynamics_ros.cli.sources import (
     bad_row_lines,
     frame_argument,
     given_recordings,
+    meaning_of_efforts,
     output_directories,
     read_external,
     read_recording,
@@ -30,6 +31,7 @@ from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute, compute_each
+from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.recording import Recording
@@ -129,6 +131,7 @@ def run(options: argparse.Namespace) -> int:
             remedy=f"Choose among {', '.join(FORMATS)}.",
         )
     model = load_model(options)
+    model = robot_of_efforts(model, meaning_of_efforts(model, options))
     if options.observer and not options.balance:
         raise ArgumentError(
             "an observer needs a balance",

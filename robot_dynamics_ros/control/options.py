@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["ControllerOptions"]
@@ -45,6 +46,7 @@ class ControllerOptions:
             "differentiated" (filtered derivative of the measured velocity).
         differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
         collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm gives way).
+        measured_effort: meaning of the efforts that come with the state.
 
     Raises:
         ArgumentError: a word that is not one of the choices; a time or length out of range.
@@ -65,6 +67,7 @@ class ControllerOptions:
     wrench_acceleration: str = "commanded"
     differentiation_cutoff: float = 30.0
     collision_reaction: str = "none"
+    measured_effort: MeasuredEffort = field(default_factory=MeasuredEffort)
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -80,6 +83,8 @@ class ControllerOptions:
             self._number(name, positive=True)
         for name in ("blend_time", "max_state_jump", "max_step"):
             self._number(name, positive=False)
+        if self.wrench_acceleration == "measured_effort":
+            self.measured_effort.need("wrench_acceleration 'measured_effort'")
         if self.joints is not None:
             object.__setattr__(self, "joints", tuple(self.joints))
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Pose
+from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
-from robot_dynamics_ros.model.urdf_source import UrdfInput, path_of_address, read_source
+from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
 __all__ = ["SHAPE_KINDS", "Looks", "Shape", "read_looks"]
@@ -185,23 +186,10 @@ class _Reader:
         if scheme not in ("", "file", "package"):
             return None  # nothing is ever fetched from a network
         try:
-            path = path_of_address(address)
+            path = path_of_address(address, self.directory)
         except RobotDynamicsError:
-            return self.beside_package(address)
-        if not path.is_absolute():
-            if self.directory is None:
-                return None
-            path = self.directory / path
-        return path if path.is_file() else None
-
-    def beside_package(self, address: str) -> Path | None:
-        """A package that is not installed, but whose folder the URDF lies in; a slash too many is overlooked."""
-        package, _, rest = address.removeprefix("package://").lstrip("/").partition("/")
-        for folder in (self.directory, *self.directory.parents) if self.directory is not None else ():
-            for root in (folder, folder / package):
-                if root.name == package and (root / rest).is_file():
-                    return root / rest
-        return None
+            return None
+        return path if path.is_absolute() and path.is_file() else None
 
 
 def _unit(value: float) -> float:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
-from robot_dynamics_ros.model.urdf_source import path_of_address, split_arguments
+from robot_dynamics_ros.model.urdf_source import split_arguments
 from robot_dynamics_ros.resources import share_directory
 
 __all__ = ["find_robot", "load_robot", "robot_names", "robot_path"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
+from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.shapes import (
     combined_inertia,
     inertia_of_capsule,
@@ -17,7 +18,6 @@ from robot_dynamics_ros.model.shapes import (
     inertia_of_sphere,
 )
 from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
-from robot_dynamics_ros.model.urdf_source import path_of_address
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
 __all__ = ["check_missing_inertia", "with_inertia_from_geometry"]
@@ -111,11 +111,5 @@ def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
         return inertia_of_cylinder(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
     if node.tag == "capsule":
         return inertia_of_capsule(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
-    address = given["filename"]
-    path = path_of_address(address) if "://" in address else Path(address)
-    if path is None:
-        raise ValueError(f"{address} was not found")
-    path = Path(path)
-    if not path.is_absolute() and directory is not None:
-        path = directory / path
+    path = path_of_address(given["filename"], directory)
     return inertia_of_mesh_file(path, scale=numbers(given.get("scale", "1 1 1"), 3), density=density)

@@ -9,11 +9,12 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
+from robot_dynamics_ros.model.packages import path_of_address
+from robot_dynamics_ros.model.xacro_file import expand_xacro
 
-__all__ = ["UrdfInput", "path_of_address", "read_source", "split_arguments", "with_arguments"]
+__all__ = ["UrdfInput", "read_source", "split_arguments", "with_arguments"]
 
 _ARGUMENT = re.compile(r"(?<=\s)[A-Za-z_][\w.-]*:=")
 
@@ -26,7 +27,7 @@ def read_source(
     """The document and what to call it in messages.
 
     A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else it is a path or a
-    ``file://`` or ``package://`` address (looked up in ``AMENT_PREFIX_PATH``).  A file whose name ends in ``.xacro``
+    ``file://`` or ``package://`` address (:mod:`~robot_dynamics_ros.model.packages`).  A file whose name ends in ``.xacro``
     is processed by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
 
     Raises:
@@ -53,7 +54,7 @@ def read_source(
         )
     data = _read_file(path, max_bytes)
     if path.name.endswith(".xacro"):
-        return _expand_xacro(path, xacro_arguments), str(path)
+        return expand_xacro(path, xacro_arguments), str(path)
     if xacro_arguments:
         raise ArgumentError(
             "only xacro files take arguments",
@@ -93,29 +94,6 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
 def with_arguments(path: Path, arguments: Mapping[str, str]) -> str:
     """The inverse of :func:`split_arguments`."""
     return " ".join([str(path), *(f"{name}:={shlex.quote(value)}" for name, value in arguments.items())])
-
-
-def path_of_address(text: str) -> Path:
-    """The file of a path or of a ``file://`` or ``package://`` address (looked up in ``AMENT_PREFIX_PATH``).
-
-    Raises:
-        UrdfError: there is no such package.
-    """
-    if text.startswith("file://"):
-        return Path(unquote(urlparse(text).path))
-    if text.startswith("package://"):
-        package, _, rest = text.removeprefix("package://").partition("/")
-        for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
-            share = Path(prefix) / "share" / package
-            if share.is_dir():
-                return share / rest
-        raise UrdfError(
-            f"no ROS package {package!r} is in AMENT_PREFIX_PATH",
-            where=text,
-            got=package,
-            remedy="Source the workspace that holds it, or give the file's path.",
-        )
-    return Path(text).expanduser() if text.startswith("~") else Path(text)
 
 
 def _read_file(path: Path, max_bytes: int) -> bytes:
@@ -160,37 +138,3 @@ def _file_errors_told(path: Path, where: str) -> Iterator[None]:
         raise UrdfError(
             "it is neither URDF text nor a path", where=f"{str(path)[:60]!r}", remedy="URDF text starts with '<'."
         ) from None
-
-
-def _expand_xacro(path: Path, arguments: Mapping[str, str] | None) -> str:
-    try:
-        import xacro
-    except ImportError:
-        raise UrdfError(
-            "it is a xacro file, and the xacro package is not installed",
-            where=f"file {str(path)!r}",
-            remedy=f"Install it (`pip install xacro`, or your ROS distribution's xacro package), or expand the file "
-            f"where xacro is: `xacro {path.name} > {path.name.removesuffix('.xacro').removesuffix('.urdf')}.urdf`.",
-        ) from None
-    mappings = {str(name): str(value) for name, value in (arguments or {}).items()}
-    try:
-        document = xacro.process_file(str(path), mappings=mappings)
-        return str(document.toprettyxml(indent="  "))  # as the command xacro prints it: errors name lines of that
-    except Exception as error:  # noqa: BLE001 - xacro evaluates expressions: anything may come out of it
-        raise UrdfError(
-            f"xacro failed: {_xacro_problem(error)}",
-            where=f"file {str(path)!r}",
-            remedy="Run `xacro` on it to see the whole message; arguments follow the file: FILE.xacro name:=value.",
-        ) from None
-
-
-def _xacro_problem(error: BaseException) -> str:
-    """The cause, each part once: xacro wraps errors in one another and repeats the inner ones by their classes."""
-    inner = getattr(error, "exc", None)
-    own = str(error.args[0]) if error.args and error.args[0] is not None else ""
-    if not isinstance(inner, BaseException):
-        return own or str(error) or type(error).__name__
-    cause = _xacro_problem(inner)
-    outer = "" if own.startswith("<class") or cause in own or own in cause else own
-    suffix = (getattr(error, "suffix", None) or "").strip()
-    return " ".join(part for part in (outer, cause, suffix) if part)

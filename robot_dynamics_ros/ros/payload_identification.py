@@ -19,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
+from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.payload import (
@@ -27,10 +28,13 @@ from robot_dynamics_ros.identification.payload import (
     estimate_payload_at_rest,
     payload_motion,
 )
+from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.ros.demo_client import trajectory_message
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, DescriptionSource
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, load_robot_model
@@ -40,6 +44,7 @@ __all__ = ["PayloadIdentificationNode"]
 PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
+    MEASURED_EFFORT,
     Param("link", "", "Link that carries the payload, e.g. the flange."),
     Param("controller", "computed_torque_controller", "Name of the controller that moves the arm.", read_only=True),
     Param("method", "motion", "A gentle motion, or gravity alone where the arm stands.", choices=("motion", "rest")),
@@ -91,6 +96,7 @@ class PayloadIdentificationNode(Node):
             self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
             return
         if self.model is None:
+            self.parameters.declare(factor_parameters(model.joint_names))
             self.parameters.report_unknown(model)
             self._reader = JointStateReader(model.joint_names)
             self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
@@ -143,11 +149,15 @@ class PayloadIdentificationNode(Node):
                 remedy="Start the robot, and check the names of topics and joints.",
             )
         model.link(values["link"])
+        kind = measured_effort(values, model)
+        kind.need("identify_payload")
+        moved = robot_of_efforts(model, kind)
         start = self._newest[1]
         if values["method"] == "rest":
             rows = await self._record(values["rest_duration"])
             q, effort = np.mean([row[1] for row in rows], axis=0), np.mean([row[2] for row in rows], axis=0)
-            return estimate_payload_at_rest(model, values["link"], q, effort, friction=Friction.of(model))
+            effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
+            return estimate_payload_at_rest(moved, values["link"], q, effort, friction=Friction.of(moved))
         motion = payload_motion(
             model,
             values["link"],
@@ -180,7 +190,8 @@ class PayloadIdentificationNode(Node):
         t = np.array([row[0] - rows[0][0] for row in rows]) * 1e-9
         q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
         self._check_followed(motion, q)
-        return estimate_payload(model, values["link"], t, q, effort)
+        effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
+        return estimate_payload(moved, values["link"], t, q, effort)
 
     def _check_followed(self, motion: Excitation, q: np.ndarray) -> None:
         wanted = np.ptp(motion.at(np.linspace(0.0, motion.period, 200)), axis=0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import WrenchPass
@@ -11,6 +13,7 @@ from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.measured_effort import motor_effort
 
 __all__ = ["Estimates"]
 
@@ -49,6 +52,7 @@ class Estimates:
         self.wrench_pass = WrenchPass(runner.model.nv, options.wrench_acceleration, options.differentiation_cutoff)
         self._with_law = runner.memory.python.wrenches_with_law
         self._efforts_added, self._measured = runner.memory.python.adds_feedforward, runner.memory["arrived"][2]
+        self._kind, self._converted, self._before = options.measured_effort, *np.zeros((2, runner.model.nv))
         self.want_efforts = True
         self._observes = self._reads_flange = False
         if contact is not None:
@@ -63,8 +67,9 @@ class Estimates:
             measured: whether the state came with efforts.
         """
         runner = self._runner
+        measured = measured and self._kind.measured
         dt = runner.memory.python.dt[0]
-        effort = self._measured if measured else None
+        effort = self._motor_effort(dt) if measured else None
         applied = runner.previous if effort is None else effort  # what acted until this state
         if self.observer is not None and not self._observer_is_needed():
             if self._observes:
@@ -94,6 +99,34 @@ class Estimates:
             self.observer.rebase()
         if self.flange is not None:
             self.flange.use(self._runner.work.kernels)
+
+    def _motor_effort(self, dt: float) -> Array:
+        """(n,) what the motors gave until this state, from the efforts that came with it.
+
+        The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed has changed meanwhile.
+        """
+        kind, runner = self._kind, self._runner
+        if kind.plain:
+            return self._measured
+        work = runner.work
+        friction: Array | float = 0.0
+        rotor: Array | float = 0.0
+        if kind.meaning == "link_torque":
+            law = getattr(runner.law, "friction", None) if self.observer is None else self.observer.friction
+            friction = 0.0 if law is None else law.effort(work.v)
+            if runner.fresh[0] == 0 and dt > 0.0:
+                rotor = work.model.armature * ((work.v - self._before) / dt)
+            np.copyto(self._before, work.v)
+        gravity = work.gravity_forces() if kind.meaning == "torque_without_gravity" else self._measured
+        return motor_effort(
+            kind,
+            self._measured,
+            applied=runner.previous,
+            gravity=gravity,
+            friction=friction,
+            rotor=rotor,
+            out=self._converted,
+        )
 
     def _observer_is_needed(self) -> bool:
         return self.want_efforts or self.collision is not None or (self.contact is not None and self.contact.enabled)

@@ -87,7 +87,7 @@ class ControlLoop:
         self.controller = JointController(
             model,
             make_law(values, model),
-            options=settings.options(values),
+            options=settings.options(values, model),
             guards=settings.guards(values, model),
             tolerances=settings.tolerances(values, model),
             observer=settings.observer(values, model),

@@ -24,6 +24,7 @@ from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_frictio
 from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
+from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import Param, check_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
@@ -49,6 +50,7 @@ CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
+    MEASURED_EFFORT,
     Param(
         "autostart",
         True,
@@ -312,7 +314,7 @@ def joint_parameters(joints: Sequence[str]) -> list[Param]:
                 applies=_CONFIGURE,
             ),
         ]
-    return table
+    return [*table, *factor_parameters(joints)]
 
 
 def validate(values: Mapping[str, Any]) -> None:
@@ -376,8 +378,12 @@ def tolerances(values: Mapping[str, Any], model: RobotModel) -> Tolerances:
     )
 
 
-def options(values: Mapping[str, Any]) -> ControllerOptions:
-    """The settings that hold for one configuration."""
+def options(values: Mapping[str, Any], model: RobotModel) -> ControllerOptions:
+    """The settings that hold for one configuration.
+
+    Raises:
+        ArgumentError: measured efforts that cannot be what they are said to be, or that another parameter needs.
+    """
     return ControllerOptions(
         joints=values["joints"] or None,
         allow_partial_joints_goal=values["allow_partial_joints_goal"],
@@ -394,6 +400,7 @@ def options(values: Mapping[str, Any]) -> ControllerOptions:
         wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
         differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
         collision_reaction=values["collision_reaction"],
+        measured_effort=measured_effort(values, model),
     )
 
 

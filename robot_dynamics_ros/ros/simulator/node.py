@@ -17,6 +17,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, Simulat
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
+from robot_dynamics_ros.ros.simulator.driver import driver_parameters, make_driver
 from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
 from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
@@ -99,7 +100,9 @@ class SimulatorNode(Node):
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
         self._origin_ns = 0
-        self._outputs = SimulatorOutputs(self, self._plant, values)
+        values.declare(driver_parameters([name for name in model.joint_names if model.joint(name).type.nv == 1]))
+        self._driver = make_driver(values, self._plant)
+        self._outputs = SimulatorOutputs(self, self._plant, values, self._driver)
         self._effort = np.zeros(model.nv)
         self._command_ns: int | None = None
         self._enabled = values["start_enabled"]
@@ -183,7 +186,9 @@ class SimulatorNode(Node):
             if self._lockstep is None:
                 self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
         try:
-            self._plant.step(self._effort, self._pushes.now(self.parameters["wrench_timeout"]))
+            self._plant.step(
+                self._driver.motor_effort(self._effort), self._pushes.now(self.parameters["wrench_timeout"])
+            )
         except SimulationError as error:
             self._diverged = str(error)
             self.get_logger().error(f"the simulation is stopped until ~/reset_world: {error}")
@@ -302,6 +307,7 @@ class SimulatorNode(Node):
             response.success, response.message = False, str(error)
             return response
         self._relax()
+        self._driver.reset()
         self._pushes.clear()
         self._tell_anew()
         response.success, response.message = True, "the robot is back at its start; time continues"

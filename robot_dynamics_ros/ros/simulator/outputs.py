@@ -19,6 +19,7 @@ from robot_dynamics_ros.ros.transport.cdr import Template
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
+from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
@@ -33,6 +34,7 @@ class SimulatorOutputs:
         node: the node.
         plant: the robot.
         values: the simulator's parameters.
+        driver: what the robot's efforts become in joint states.
 
     Attributes:
         joints: the joints of ``joint_states``, in order.
@@ -40,9 +42,10 @@ class SimulatorOutputs:
         published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: Mapping[str, Any]) -> None:
+    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: Mapping[str, Any], driver: Driver) -> None:
         model: RobotModel = plant.model
         self._plant = plant
+        self._driver = None if driver.plain else driver
         self._states = JointStatePublisher(node, model, values["joints"])
         self.joints = self._states.joints
         self.v_index = np.array(self._states.v_index, dtype=np.intp)
@@ -70,7 +73,7 @@ class SimulatorOutputs:
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
         if self._sensors is not None:
-            self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._plant.tau)
+            self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._effort())
 
     def publish(self, ns: int, origin: int) -> bool:
         """Tell the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
@@ -83,12 +86,15 @@ class SimulatorOutputs:
         for topics in self._further:
             topics.publish(stamp)
         if self._sensors is None:
-            self._send(stamp, plant.q, plant.v, plant.tau)
+            self._send(stamp, plant.q, plant.v, self._effort())
             return True
         arrived = self._sensors.deliver(ns * 1e-9)
         for reading in arrived:
             self._tell(reading, origin)
         return bool(arrived)
+
+    def _effort(self) -> np.ndarray:
+        return self._plant.tau if self._driver is None else self._driver.reading()
 
     def repeat(self, ns: int, origin: int) -> bool:
         """Publish the last values again."""

@@ -13,6 +13,7 @@ from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.simulator.driver import DRIVER_PARAMETERS
 from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
@@ -45,6 +46,7 @@ SIMULATOR_PARAMETERS = (
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,
+    *DRIVER_PARAMETERS,
     *SENSOR_PARAMETERS,
     *MODEL_ERROR_PARAMETERS,
     Param(

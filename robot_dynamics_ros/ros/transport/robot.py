@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
@@ -28,6 +29,13 @@ ROBOT_PARAMETERS = (
         "Links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible inertia.",
         choices=INERTIA_POLICIES,
         applies="when the description is read",
+    ),
+    Param(
+        "locked_joints",
+        (),
+        "Joints that something else commands, grippers above all: fixed where the robot starts, and known as load. Those that "
+        "the robot does not have are passed over.",
+        read_only=True,
     ),
 )
 
@@ -70,4 +78,13 @@ def load_robot_model(description: str, values: ParameterSet, logger: Any) -> Rob
         )
     for finding in findings:
         logger.warning(str(finding.message))
-    return model
+    return _with_locked(model, values["locked_joints"])
+
+
+def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:
+    """The robot with some joints fixed at its initial configuration; those that mimic one of them are fixed with it."""
+    masters = [name for name in names if name in model.joint_names]
+    if not masters:
+        return model
+    start = model.initial_configuration()
+    return model.lock(masters, {name: start[model.q_slice(name)] for name in masters})

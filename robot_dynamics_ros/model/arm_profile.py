@@ -1,0 +1,392 @@
+"""What an arm's driver does, as one value that controller, simulator, identification and commissioning read alike.
+
+A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it has a source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.model.measured_effort import MEANINGS
+from robot_dynamics_ros.resources import share_directory
+
+__all__ = ["ArmProfile", "Driver", "EffortHabits", "JointFacts", "VendorDescription", "arm_names", "load_arm_profile"]
+
+INTERFACES = ("ros2_control", "vendor_api", "none")
+WHO = ("robot", "controller")
+ON_SILENCE = ("hold", "zero", "stop")
+STAMPS = ("computer", "robot")
+FACTS = (
+    "gravity",
+    "coriolis",
+    "friction",
+    "measured",
+    "armature",
+    "limits",
+    "rate",
+    "command",
+    "silence",
+    "stamps",
+    "velocity",
+    "brakes",
+    "pendant",
+)
+"""What ``sources`` has an entry for."""
+
+
+@dataclass(frozen=True, slots=True)
+class VendorDescription:
+    """The vendor's robot description.
+
+    Attributes:
+        repository: address of the repository.
+        package: ROS package in it.
+        file: URDF or xacro file, from the package's folder.
+        arguments: xacro arguments, without those that name a hardware.
+    """
+
+    repository: str
+    package: str
+    file: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The vendor's driver.
+
+    Attributes:
+        repository: address of the repository.
+        checked: version or commit that the facts were read in.
+        interface: ``"ros2_control"``: efforts by a command interface; ``"vendor_api"``: efforts by the vendor's library only, a
+            node has to pass them on; ``"none"``: no efforts.
+        command_interface: name of the joints' command interface that takes efforts; ``""``: none.
+        controller: ros2_control controller that passes efforts on; ``""``: none.
+        rate: Hz, of states and commands.
+        delay: s from a measurement to its joint state.
+        on_silence: what the arm does when the controller's commands stop and the driver runs on: it goes on with the last effort
+            (``"hold"``), with ``"zero"`` effort, or it comes to a ``"stop"`` by drive and brakes.
+        silence_timeout: s without a command after which it does so; ``None`` for ``"hold"``.
+        stamps: whether the ``"computer"`` or the ``"robot"`` stamps the states.
+        velocity_time_constant: s, of the low-pass filter on measured velocities; 0: none is known.
+        brakes: whether the joints have holding brakes.
+        pendant: what has to be set on the pendant or in the vendor's program.
+        nearest: where ``interface`` is not ``"ros2_control"``: the nearest way to command efforts.
+    """
+
+    repository: str
+    checked: str
+    interface: str
+    rate: float
+    on_silence: str
+    pendant: str
+    silence_timeout: float | None = None
+    command_interface: str = ""
+    controller: str = ""
+    delay: float = 0.0
+    stamps: str = "computer"
+    velocity_time_constant: float = 0.0
+    brakes: bool = True
+    nearest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EffortHabits:
+    """Who compensates what, and what measured efforts mean.
+
+    Attributes:
+        gravity, coriolis: who supplies the effort against gravity, and against Coriolis and centrifugal effects: ``"robot"`` or
+            ``"controller"``.
+        friction: who compensates friction: ``"robot"``, ``"controller"`` or ``"both"``: the robot a part of it.
+        measured: meaning of ``effort`` in joint states, one of :data:`~robot_dynamics_ros.model.measured_effort.MEANINGS`.
+        switchable: how any of this can be changed at the robot; ``""``: not at all.
+    """
+
+    gravity: str
+    coriolis: str
+    measured: str
+    friction: str = "controller"
+    switchable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JointFacts:
+    """One commanded joint; ``None``: not published, the description's value holds.
+
+    Attributes:
+        name: as in the description with the profile's arguments.
+        effort: largest effort the driver takes, N m or N.
+        effort_rate: largest change of effort, N m/s or N/s.
+        armature: inertia of rotor and gear as felt at the joint, kg m² or kg.
+        coulomb, viscous: friction, N m or N, and N m s/rad or N s/m.
+        measured_factor: effort for each unit that the driver publishes: N m/A where it publishes currents, −1 where the
+            sensor counts the other way.
+        start: position from which to rehearse, rad or m.
+    """
+
+    name: str
+    effort: float | None = None
+    effort_rate: float | None = None
+    armature: float | None = None
+    coulomb: float | None = None
+    viscous: float | None = None
+    measured_factor: float | None = None
+    start: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmProfile:
+    """An arm as its driver presents it.
+
+    Attributes:
+        name: of the file, ``"franka_fr3"``.
+        title: as people call the arm.
+        vendor: its maker.
+        description: the vendor's description.
+        driver: the vendor's driver.
+        efforts: who compensates what, and what measured efforts mean.
+        joints: the commanded joints, in the order of commands.
+        elsewhere: joints that something else commands, grippers above all; they are known as load only.
+        sources: fact → where it was read.
+    """
+
+    name: str
+    title: str
+    vendor: str
+    description: VendorDescription
+    driver: Driver
+    efforts: EffortHabits
+    joints: tuple[JointFacts, ...]
+    sources: Mapping[str, str]
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the commanded joints."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def commands_efforts(self) -> bool:
+        """Whether the arm takes efforts at all."""
+        return self.driver.interface != "none"
+
+    def known(self, fact: str) -> dict[str, float]:
+        """Joint name → value of a field of :class:`JointFacts`, for joints where it is known."""
+        return {joint.name: value for joint in self.joints if (value := getattr(joint, fact)) is not None}
+
+
+_CHOICES: Mapping[tuple[type, str], tuple[str, ...]] = MappingProxyType(
+    {
+        (Driver, "interface"): INTERFACES,
+        (Driver, "on_silence"): ON_SILENCE,
+        (Driver, "stamps"): STAMPS,
+        (EffortHabits, "gravity"): WHO,
+        (EffortHabits, "coriolis"): WHO,
+        (EffortHabits, "friction"): (*WHO, "both"),
+        (EffortHabits, "measured"): MEANINGS,
+    }
+)
+
+
+def arm_names() -> tuple[str, ...]:
+    """Names of the profiles that ship with the package, sorted.
+
+    >>> "franka_fr3" in arm_names()
+    True
+    """
+    return tuple(sorted(path.stem for path in (share_directory() / "config" / "arms").glob("*.yaml")))
+
+
+def load_arm_profile(arm: str) -> ArmProfile:
+    """The profile of an arm.
+
+    Args:
+        arm: a name of :func:`arm_names`, or the path of a YAML file of the same form.
+
+    Raises:
+        UnknownNameError: there is no such profile, or an entry that no profile has.
+        ArgumentError: the file is unreadable, an entry is missing, or a value is of the wrong type or out of range.
+        BackendError: PyYAML is not installed.
+
+    >>> load_arm_profile("franka_fr3").efforts.gravity
+    'robot'
+    """
+    path = Path(arm)
+    if path.suffix not in (".yaml", ".yml"):
+        names = arm_names()
+        if arm not in names:
+            raise UnknownNameError("arm", arm, names)
+        path = share_directory() / "config" / "arms" / f"{arm}.yaml"
+    document = _Entries(_read(path), str(path))
+    joints = document.table("joints")
+    profile = ArmProfile(
+        name=path.stem,
+        title=document.text("title"),
+        vendor=document.text("vendor"),
+        description=document.record("description", VendorDescription),
+        driver=document.record("driver", Driver),
+        efforts=document.record("efforts", EffortHabits),
+        joints=tuple(joints.record(name, JointFacts, {"name": name}) for name in joints.values),
+        elsewhere=document.names("elsewhere"),
+        sources=MappingProxyType(document.texts("sources")),
+    )
+    document.refuse_others([f.name for f in fields(ArmProfile) if f.name != "name"])
+    _check(profile, str(path))
+    return profile
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        import yaml
+    except ImportError:
+        raise BackendError("PyYAML is not installed", where="load_arm_profile", remedy="pip install pyyaml") from None
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ArgumentError(
+            f"cannot be read: {error}", where=str(path), remedy="Check the path and the file."
+        ) from None
+    if not isinstance(document, dict):
+        raise ArgumentError(
+            "is no profile of an arm", where=str(path), remedy="Begin with `title:`, `vendor:`, `driver:`."
+        )
+    return document
+
+
+def _check(profile: ArmProfile, where: str) -> None:
+    """Rules that concern more than one entry."""
+    for fact in FACTS:
+        if fact not in profile.sources:
+            raise ArgumentError(
+                f"sources has no entry {fact!r}",
+                where=where,
+                remedy="Say where it was read, or that it is not published.",
+            )
+    for fact in profile.sources:
+        if fact not in FACTS:
+            raise UnknownNameError("fact", fact, FACTS, where=f"{where}, sources")
+    if not profile.joints:
+        raise ArgumentError("joints is empty", where=where, remedy="Name the commanded joints in their order.")
+    twice = set(profile.joint_names) & set(profile.elsewhere)
+    if twice:
+        raise ArgumentError(
+            f"joint {min(twice)!r} is in joints and in elsewhere", where=where, remedy="Name it in one of them."
+        )
+    driver = profile.driver
+    if driver.interface == "ros2_control" and not (driver.command_interface and driver.controller):
+        raise ArgumentError(
+            "interface is ros2_control without command_interface or controller", where=where, remedy="Name both."
+        )
+    if driver.interface != "ros2_control" and not driver.nearest:
+        raise ArgumentError(
+            f"interface is {driver.interface} without nearest",
+            where=where,
+            remedy="Name the nearest way to command efforts.",
+        )
+    constants = profile.known("measured_factor")
+    if constants and len(constants) < len(profile.joints):
+        missing = next(name for name in profile.joint_names if name not in constants)
+        raise ArgumentError(
+            f"joint {missing!r} has no measured_factor, and others have one",
+            where=where,
+            remedy="Give all of them or none.",
+        )
+    if driver.rate <= 0.0 or driver.silence_timeout == 0.0:
+        name = "rate" if driver.rate <= 0.0 else "silence_timeout"
+        raise ArgumentError(f"driver.{name} is zero", where=where, remedy="Give a positive number.")
+    if (driver.silence_timeout is None) != (driver.on_silence == "hold"):
+        raise ArgumentError(
+            "on_silence is 'hold' for ever without silence_timeout, and anything else after silence_timeout",
+            where=where,
+            got=(driver.on_silence, driver.silence_timeout),
+            remedy="Set silence_timeout, or on_silence to hold.",
+        )
+
+
+class _Entries:
+    """One mapping of the file, with the place for messages."""
+
+    def __init__(self, values: Any, where: str) -> None:
+        if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+            raise ArgumentError(
+                "is no table of names and values", where=where, got=values, remedy="Write `name: value`."
+            )
+        self.values: dict[str, Any] = values
+        self.where = where
+
+    def table(self, key: str) -> _Entries:
+        return _Entries(self._needed(key), f"{self.where}, {key}")
+
+    def text(self, key: str) -> str:
+        return str(self._typed(key, self._needed(key), str))
+
+    def names(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key) or []
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise ArgumentError(f"{key} is no list of names", where=self.where, got=value, remedy="Write [a, b].")
+        return tuple(value)
+
+    def texts(self, key: str) -> dict[str, str]:
+        inner = self.table(key)
+        return {name: inner.text(name) for name in inner.values}
+
+    def record(self, key: str, kind: type, given: Mapping[str, str] | None = None) -> Any:
+        """A dataclass from the table ``key``: every entry typed and in its choices."""
+        inner = _Entries(self.values.get(key) or {} if given else self._needed(key), f"{self.where}, {key}")
+        values: dict[str, Any] = dict(given or {})
+        for entry in fields(kind):
+            if entry.name in values:
+                continue
+            if entry.name not in inner.values:
+                if entry.default is MISSING and entry.default_factory is MISSING:
+                    inner._needed(entry.name)
+                continue
+            values[entry.name] = inner._value(kind, entry.name, str(entry.type))
+        inner.refuse_others([entry.name for entry in fields(kind)])
+        return kind(**values)
+
+    def refuse_others(self, known: list[str]) -> None:
+        for key in self.values:
+            if key not in known:
+                raise UnknownNameError("entry", key, known, where=self.where)
+
+    def _value(self, kind: type, key: str, annotation: str) -> Any:
+        value = self.values[key]
+        if annotation.startswith("Mapping"):
+            return MappingProxyType(self.texts(key))
+        if value is None and annotation.endswith("None"):
+            return None
+        if annotation.startswith("float"):
+            if isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            signed = key in ("start", "measured_factor")
+            if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
+                raise ArgumentError(
+                    f"{key} is {value!r}",
+                    where=self.where,
+                    got=value,
+                    remedy="Give a finite number that is not negative.",
+                )
+            return value
+        value = self._typed(key, value, bool if annotation == "bool" else str)
+        choices = _CHOICES.get((kind, key))
+        if choices and value not in choices:
+            raise UnknownNameError(key, value, choices, where=self.where)
+        return value
+
+    def _typed(self, key: str, value: Any, kind: type) -> Any:
+        if not isinstance(value, kind):
+            expected = "true or false" if kind is bool else "text, in quotes where it is a number"
+            raise ArgumentError(f"{key} is {value!r}", where=self.where, got=value, remedy=f"Give {expected}.")
+        return value.strip() if isinstance(value, str) else value
+
+    def _needed(self, key: str) -> Any:
+        if key not in self.values:
+            raise ArgumentError(f"{key} is missing", where=self.where, remedy=f"Add `{key}:`.")
+        return self.values[key]

@@ -1,0 +1,116 @@
+"""Where ROS packages are: installed ones by the ament index, others by the package.xml files around a robot's file.
+
+A robot's file from a repository's checkout names packages of that repository, or of checkouts beside it.  They are found
+without a workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from robot_dynamics_ros.errors import UrdfError
+
+__all__ = ["package_directory", "path_of_address"]
+
+_NAME = re.compile(rb"<name>\s*([\w.-]+)\s*</name>")
+_IGNORED = ("AMENT_IGNORE", "COLCON_IGNORE")
+_LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000
+
+
+def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) -> Path:
+    """The file of a path or of a ``file://`` or ``package://`` address.
+
+    Args:
+        text: the address.
+        directory: where relative paths start, and around which packages are looked for that the ament index does not have;
+            relative paths stay relative without it.
+
+    Raises:
+        UrdfError: there is no such package.
+    """
+    if text.startswith("file://"):
+        return Path(unquote(urlparse(text).path))
+    if text.startswith("package://"):
+        name, _, rest = text.removeprefix("package://").lstrip("/").partition("/")
+        return package_directory(name, directory) / rest
+    path = Path(text).expanduser() if text.startswith("~") else Path(text)
+    return path if directory is None else Path(directory) / path
+
+
+def package_directory(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of a package's shared files: of the installed one, else of the nearest around ``directory``.
+
+    Near are the folders above ``directory``, up to six levels, and what they hold, three levels deep.  A folder is the
+    package's if its package.xml says so, or if there is no such package.xml and the folder is called so.
+
+    Raises:
+        UrdfError: there is no such package.
+    """
+    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        share = Path(prefix) / "share" / name
+        if share.is_dir():
+            return share
+    near = None if directory is None or not name else _nearest(name, Path(directory).resolve())
+    if near is None:
+        around = "" if directory is None else f", and no package.xml around {str(directory)!r} has this name"
+        raise UrdfError(
+            f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}",
+            where=f"package {name!r}",
+            got=name,
+            remedy="Source the workspace that holds it, or put a checkout of its repository beside the robot's file.",
+        )
+    return near
+
+
+@lru_cache(maxsize=64)
+def _nearest(name: str, directory: Path) -> Path | None:
+    called_so: Path | None = None
+    seen: set[Path] = set()
+    for folder in _around(directory):
+        if folder in seen:
+            continue
+        seen.add(folder)
+        if len(seen) > _MOST_FOLDERS:
+            break
+        if _package_name(folder) == name:
+            return folder
+        if called_so is None and folder.name == name:
+            called_so = folder
+    return called_so
+
+
+def _around(directory: Path) -> Iterator[Path]:
+    """Folders from near to far; of a package below an ancestor only its own folder."""
+    for ancestor in (directory, *directory.parents[:-1])[: _LEVELS_UP + 1]:
+        level = [ancestor]
+        for _ in range(_LEVELS_DOWN + 1):
+            yield from level
+            level = [
+                inner
+                for folder in level
+                if folder == ancestor or not (folder / "package.xml").is_file()
+                for inner in _folders_in(folder)
+            ]
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+    return [folder / name for name in names if not any((folder / name / mark).exists() for mark in _IGNORED)]
+
+
+def _package_name(folder: Path) -> str:
+    try:
+        with (folder / "package.xml").open("rb") as file:
+            match = _NAME.search(file.read(100_000))
+    except OSError:
+        return ""
+    return match[1].decode() if match else ""

@@ -1,0 +1,162 @@
+"""What a profile of an arm means in the parameters of controller and simulator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, UrdfError
+from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts
+from robot_dynamics_ros.model.packages import package_directory
+from robot_dynamics_ros.model.urdf_source import with_arguments
+
+__all__ = [
+    "controller_manager_parameters",
+    "controller_parameters",
+    "simulator_parameters",
+    "vendor_description",
+    "write_parameter_files",
+]
+
+FOR_EVER = 3600.0
+"""s; the longest time-out that the simulator has."""
+
+
+def vendor_description(profile: ArmProfile) -> str:
+    """The vendor's description where its package is installed: a path, and its xacro arguments.
+
+    Raises:
+        UrdfError: the package is not installed.
+    """
+    description = profile.description
+    try:
+        folder = package_directory(description.package)
+    except UrdfError as error:
+        raise UrdfError(
+            error.problem,
+            where=f"arm {profile.name!r}",
+            got=description.package,
+            remedy=f"Source the workspace that holds it, or name {description.file} in a checkout of {description.repository} "
+            "as the description.",
+        ) from None
+    return with_arguments(folder / description.file, description.arguments)
+
+
+def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:
+    """Node name → file with its parameters for this arm.
+
+    Args:
+        profile: the arm.
+        folder: where to write.
+        simulated: the controller is beside the simulator.
+
+    Raises:
+        ArgumentError: the arm takes no efforts.
+    """
+    if not profile.commands_efforts:
+        raise ArgumentError(
+            "it takes no efforts",
+            where=f"arm {profile.name!r}",
+            got=profile.driver.interface,
+            remedy=profile.driver.nearest,
+        )
+    tables = {"controller": controller_parameters(profile)}
+    if simulated:
+        tables["simulator"] = simulator_parameters(profile)
+    friction = _friction_entries(profile)
+    if friction:
+        path = folder / "friction.json"
+        path.write_text(json.dumps({"joints": friction}), encoding="utf-8")
+        for table in tables.values():
+            table["friction_file"] = str(path)
+    files = {}
+    for node, table in tables.items():
+        files[node] = folder / f"{profile.name}_{node}.yaml"
+        filled = {name: value for name, value in table.items() if value not in ({}, [])}
+        files[node].write_text(
+            json.dumps({"/**": {"ros__parameters": filled}}, indent=1), encoding="utf-8"
+        )  # JSON is YAML
+    return files
+
+
+def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
+    """Parameters of the controller beside an arm, or beside its simulation."""
+    efforts = profile.efforts
+    return {
+        **_robot(profile),
+        "gravity_compensated_by": efforts.gravity,
+        "safe_command": "zero" if efforts.gravity == "robot" else "gravity",
+        "limits": _per_joint(profile, effort="effort", effort_rate="effort_rate"),
+    }
+
+
+def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
+    """Parameters with which the simulator behaves as the arm's driver."""
+    driver, efforts = profile.driver, profile.efforts
+    both = {("robot", "robot"): "gravity_and_coriolis", ("robot", "controller"): "gravity"}
+    return {
+        **_robot(profile),
+        "update_rate": driver.rate,
+        "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
+        "driver": {"compensates": both.get((efforts.gravity, efforts.coriolis), "nothing")},
+        "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
+        "holding_brakes": driver.brakes or driver.on_silence == "stop",
+        "limits": _per_joint(profile, effort_rate="effort_rate"),
+        "initial_positions": profile.known("start"),
+    }
+
+
+def controller_manager_parameters(profile: ArmProfile) -> dict[str, Any]:
+    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``."""
+    driver = profile.driver
+    joints: dict[str, Any] = {"joints": list(profile.joint_names)}
+    if "forward_command_controller" in driver.controller:
+        joints["interface_name"] = driver.command_interface
+    return {
+        "controller_manager": {
+            "ros__parameters": {
+                "update_rate": round(driver.rate),
+                "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
+                "effort_controller": {"type": driver.controller},
+            }
+        },
+        "effort_controller": {"ros__parameters": joints},
+    }
+
+
+def _robot(profile: ArmProfile) -> dict[str, Any]:
+    """What both nodes know of the robot."""
+    return {
+        "joints": list(profile.joint_names),
+        "locked_joints": list(profile.elsewhere),
+        "command_format": "multi_array",
+        "armature": profile.known("armature"),
+        "measured_effort": _meaning(profile),
+        "measured_effort_factor": profile.known("measured_factor"),
+    }
+
+
+def _meaning(profile: ArmProfile) -> str:
+    """The meaning of efforts; currents tell nothing while no torque constant is known."""
+    meaning = profile.efforts.measured
+    return "none" if meaning == "current" and not profile.known("measured_factor") else meaning
+
+
+def _per_joint(profile: ArmProfile, **facts: str) -> dict[str, dict[str, float]]:
+    """Joint name → parameter → value, for what is known."""
+
+    def of(joint: JointFacts) -> dict[str, float]:
+        return {name: value for name, fact in facts.items() if (value := getattr(joint, fact)) is not None}
+
+    return {joint.name: values for joint in profile.joints if (values := of(joint))}
+
+
+def _friction_entries(profile: ArmProfile) -> dict[str, dict[str, float]]:
+    """Joint name → friction that the profile gives instead of the description's, as a friction file has it."""
+    names = ("coulomb", "viscous")
+    entries = {
+        joint.name: {name: value for name in names if (value := getattr(joint, name)) is not None}
+        for joint in profile.joints
+    }
+    return {joint: values for joint, values in entries.items() if values}

@@ -1,0 +1,59 @@
+"""The simulator's parameters about the driver whose habits it shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
+from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.simulation.driver import COMPENSATIONS, DrivenRobot, Driver
+
+__all__ = ["DRIVER_PARAMETERS", "driver_parameters", "make_driver"]
+
+DRIVER_PARAMETERS = (
+    Param(
+        "driver.compensates",
+        "nothing",
+        "What the robot adds to commands: nothing, the effort against gravity, or that and Coriolis and centrifugal effects.",
+        choices=COMPENSATIONS,
+        read_only=True,
+    ),
+    MEASURED_EFFORT,
+)
+
+
+def driver_parameters(joints: Sequence[str]) -> list[Param]:
+    """The parameters that every joint has."""
+    rates = [
+        Param(
+            f"limits.{joint}.effort_rate",
+            0.0,
+            "Largest change of commands in time; 0: not limited.",
+            unit="N m/s or N/s",
+            lower=0.0,
+            read_only=True,
+        )
+        for joint in joints
+    ]
+    return [*rates, *factor_parameters(joints)]
+
+
+def make_driver(values: Mapping[str, Any], plant: DrivenRobot) -> Driver:
+    """The driver that the parameters describe.
+
+    Raises:
+        ArgumentError: a meaning of efforts without what it needs.
+    """
+    model: RobotModel = plant.model
+    rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
+    return Driver(
+        plant,
+        compensates=values["driver.compensates"],
+        measured=measured_effort(values, model),
+        effort_rate=rates if model.nv == len(rates) else math.inf,
+    )

@@ -7,6 +7,7 @@ from math import floor
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
+    CONTRADICTED,
     DONE,
     FIRST,
     JUMP,
@@ -15,12 +16,19 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     RECOVERED,
     RESUMED,
     STILL,
+    TOO_FAST,
 )
 
 __all__ = ["arrive", "take_state"]
 
 TURN = 6.283185307179586
 NANOSECONDS = 1e9
+WINDOW = 0.2
+"""Time over which ways and velocities are compared, s."""
+LEAST_WAY = 0.05
+"""Way, rad or m, that a joint must go in that time before its velocity is judged."""
+OVERSPEED = 1.3
+"""Times its velocity limit, a joint is far above it."""
 ROOM = 2.0
 """How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
 
@@ -28,7 +36,7 @@ ROOM = 2.0
 def arrive(p: CycleMemory) -> int:
     """Judge the state in ``arrived``, ``time``.
 
-    NOT_FINITE, JUMP, STILL and LATE drop it.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
+    NOT_FINITE, JUMP, STILL and LATE drop it.  CONTRADICTED and TOO_FAST are faults.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
     """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
@@ -56,7 +64,9 @@ def arrive(p: CycleMemory) -> int:
         return RECOVERED
     if p.safe[0] == 1:
         return RESUMED
-    return DONE
+    if p.fresh[0] == 1:
+        return DONE
+    return judge_motion(p, p.dt[0])
 
 
 def has_jumped(p: CycleMemory, dt: float) -> bool:
@@ -75,6 +85,33 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
             worst = beyond
             p.bad_joint[0] = i
     return worst > 0.0
+
+
+def judge_motion(p: CycleMemory, dt: float) -> int:
+    """CONTRADICTED: a joint moves against its velocity.  TOO_FAST: it moves far above its limit, for two states in a row.
+
+    Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
+    """
+    keep = max(0.0, 1.0 - dt / WINDOW)
+    least = LEAST_WAY * LEAST_WAY * dt / WINDOW
+    for i in range(p.nv):
+        gone = p.arrived[0, i] - p.q[i]
+        if p.continuous[i] == 1:
+            gone = gone - TURN * floor(gone / TURN + 0.5)
+        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        p.agreement[i] = keep * p.agreement[i] + gone * told
+        p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
+        if p.travel[i] > least and p.agreement[i] < -0.5 * p.travel[i]:
+            p.bad_joint[0] = i
+            return CONTRADICTED
+        if min(abs(p.arrived[1, i]), abs(gone) / dt) > OVERSPEED * p.rated_speed[i]:
+            p.fast[i] = p.fast[i] + 1
+        else:
+            p.fast[i] = 0
+        if p.fast[i] >= 2:
+            p.bad_joint[0] = i
+            return TOO_FAST
+    return DONE
 
 
 def take_state(p: CycleMemory) -> None:

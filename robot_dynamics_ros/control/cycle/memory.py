@@ -65,6 +65,10 @@ class CycleMemory(ArrivedState, PathPiece):
     safe: Integers = integers(1, meaning="1 while the safe command is out")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
     largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
+    agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
+    travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
+    rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")
+    fast: Integers = integers("nv", meaning="states in a row that were far above it")
     fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
     # reference

@@ -79,6 +79,7 @@ class CycleRunner:
         self.guards = Guards(model, guards, self.idle)
         self.guards.load(memory)
         memory["commanded"][:] = table.commanded
+        memory["rated_speed"][:] = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
         memory["timeout"][0] = nanoseconds(options.state_timeout)
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
@@ -208,6 +209,8 @@ class CycleRunner:
             self.wrenches_changed()
             self.start_blend()
             return verdict_of.FOLLOW
+        if verdict in (verdict_of.CONTRADICTED, verdict_of.TOO_FAST):
+            return self._stop_implausible_motion(verdict)
         if verdict == verdict_of.EFFORT_NOT_FINITE:
             self.counts["non_finite_effort"] += 1
             return self._fail("the control law gave an effort that is not finite")
@@ -258,6 +261,19 @@ class CycleRunner:
         self.counts["state_jump"] += 1
         return _DROPPED
 
+    def _stop_implausible_motion(self, verdict: int) -> int:
+        p = self.memory.python
+        i = p.bad_joint[0]
+        name, speed = self.model.joint_names[i], p.arrived[1, i]
+        if verdict == verdict_of.CONTRADICTED:
+            self.counts["velocity_sign"] += 1
+            return self._fail(
+                f"joint {name!r} moves against its velocity {speed:.4g}: the driver's velocities have the wrong sign, or belong "
+                "to another joint"
+            )
+        self.counts["overspeed"] += 1
+        return self._fail(f"joint {name!r} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}")
+
     def _begin_afresh(self, verdict: int) -> int:
         """A state that does not follow on the one before: hold where the arm is, unless a fault stands."""
         if verdict == verdict_of.BACKWARDS:
@@ -286,7 +302,8 @@ class CycleRunner:
         work.z[:] = 0.0
         self.reference.stop_from(self.time[0], work.q, work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, reason)
         self.blending[0] = 0
-        self.memory["saturated"][:] = 0.0
+        for name in ("saturated", "agreement", "travel", "fast"):
+            self.memory[name][:] = 0
         self.fresh[0] = 1
         self.restarted()
         self.mode = Mode.HOLD if self.law.tracks else Mode.FREE

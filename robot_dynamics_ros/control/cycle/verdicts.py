@@ -8,6 +8,7 @@ __all__ = [
     "ARRIVE",
     "BACKWARDS",
     "BLEND",
+    "CONTRADICTED",
     "DONE",
     "EFFORT_NOT_FINITE",
     "FIRST",
@@ -25,6 +26,7 @@ __all__ = [
     "RESUMED",
     "STILL",
     "TAKE",
+    "TOO_FAST",
     "WRENCH_DUE",
     "WRITE",
 ]
@@ -55,3 +57,5 @@ GOAL_REACHED = 14
 GOAL_LATE = 15  # a tolerance of the goal is violated for longer than allowed
 OWN_LAW = 16  # the law is to be called in Python
 EFFORT_NOT_FINITE = 17
+CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
+TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``

@@ -1,0 +1,80 @@
+"""Joint states that contradict themselves, from an arm that MuJoCo moves: a fault before the arm runs away, and never without reason."""
+
+import mujoco
+import numpy as np
+import pytest
+from support.closed_loop import mid
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control import Mode
+
+PERIOD = 0.002
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return rd.load_robot("six_axis")
+
+
+def moved_by_mujoco(arm, controller, seconds, told):
+    """Largest speed, as a share of the limit, while MuJoCo moves the arm; ``told(q, v)`` is what the controller is told."""
+    engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
+    engine.opt.timestep = PERIOD / 4
+    data = mujoco.MjData(engine)
+    data.qpos[:] = mid(arm)
+    controller.activate(0, *told(data.qpos.copy(), data.qvel.copy()))
+    goal = mid(arm) + 0.4
+    controller.accept_trajectory(rd.plan_move(arm, mid(arm), goal, duration=1.5), 0)
+    fastest = 0.0
+    for k in range(1, round(seconds / PERIOD)):
+        data.qfrc_applied[:] = controller.update(round(k * PERIOD * 1e9), *told(data.qpos.copy(), data.qvel.copy()))
+        if controller.fault:
+            break
+        for _ in range(4):
+            mujoco.mj_step(engine, data)
+        fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
+    return fastest
+
+
+@pytest.mark.parametrize("joint", range(6))
+def test_a_reversed_velocity_is_a_fault_before_the_arm_runs_away(arm, joint):
+    signs = np.ones(6)
+    signs[joint] = -1.0
+    controller = rd.JointController(arm)
+    fastest = moved_by_mujoco(arm, controller, 2.0, lambda q, v: (q, signs * v))
+    assert fastest < 1.5
+    if joint < 3:  # the wrist's friction holds it: nothing to see, and nothing runs away
+        assert controller.mode is Mode.SAFE
+        assert controller.counts["velocity_sign"] or controller.counts["overspeed"]
+        assert arm.joint_names[joint] in controller.fault
+
+
+def test_noise_filters_and_coarse_positions_are_no_fault(arm):
+    rng = np.random.default_rng(0)
+    filtered = np.zeros(6)
+
+    def told(q, v):
+        nonlocal filtered
+        filtered = filtered + 0.2 * (v - filtered)  # some 18 Hz
+        return np.round(q / 1e-3) * 1e-3, filtered + 0.05 * rng.normal(size=6)
+
+    controller = rd.JointController(arm)
+    moved_by_mujoco(arm, controller, 2.5, told)
+    assert not controller.fault
+    assert controller.mode is Mode.HOLD
+
+
+def test_a_joint_far_above_its_limit_is_a_fault_and_one_wrong_number_is_not(arm):
+    controller = rd.JointController(arm)
+    q, v = mid(arm), np.zeros(6)
+    controller.activate(0, q, v)
+    wild = v.copy()
+    wild[2] = 3.0 * arm.velocity_limit[2]
+    controller.update(2_000_000, q, wild)
+    controller.update(4_000_000, q, v)
+    assert not controller.fault
+    for k in range(3, 8):
+        q = q + wild * PERIOD
+        controller.update(k * 2_000_000, q, wild)
+    assert "velocity limit" in controller.fault and arm.joint_names[2] in controller.fault
+    assert controller.mode is Mode.SAFE

@@ -22,12 +22,13 @@ from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.export.ros2_control.cycles import LAW_NAMES, CycleLog
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
+from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
 from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
 from robot_dynamics_ros.model.description import JointType
 
 STAND_INS = Path(__file__).parent / "stand_ins"
-CORE = ["settings", "motion", "reference", "guards", "core"]
+CORE = ["settings", "motion", "reference", "core"]
 MS = 1_000_000
 
 
@@ -37,12 +38,12 @@ def emit(model, directory, **options):
     return code
 
 
-OBJECTS = ["arm.o", *(f"{name}.o" for name in CORE)]
+OBJECTS = ["arm.o", "arm_cycle.o", *(f"{name}.o" for name in CORE)]
 
 
 def compile_core(directory):
     """Kernels, core and the program that replays recorded cycles."""
-    sources = ["src/arm.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
+    sources = ["src/arm.c", "src/arm_cycle.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
     compile_cpp(directory, sources, "replay", "-O0", "-Iinclude")
 
 
@@ -259,13 +260,13 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
 
 @needs_cpp
 def test_a_wrong_number_is_noticed(arm, tmp_path):
-    """The replay fails for a gain that is off by a millionth."""
-    text = (arm / "src" / "core.cpp").read_text(encoding="utf-8")
-    right, wrong = "s.d[i] * ed[i] + s.p[i]", "1.000001 * s.d[i] * ed[i] + s.p[i]"
+    """The replay fails for an integral that is off by a millionth."""
+    text = (arm / "src" / "arm_cycle.c").read_text(encoding="utf-8")
+    right, wrong = "p->error[i] * p->dt[0]", "1.000001 * p->error[i] * p->dt[0]"
     assert text.count(right) == 1
-    (tmp_path / "wrong.cpp").write_text(text.replace(right, wrong), encoding="utf-8")
-    others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "core.o"]
-    compile_cpp(tmp_path, ["wrong.cpp", *others], "replay", "-O0", f"-I{arm / 'include'}")
+    (tmp_path / "wrong.c").write_text(text.replace(right, wrong), encoding="utf-8")
+    others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "arm_cycle.o"]
+    compile_cpp(tmp_path, ["wrong.c", *others], "replay", "-O0", f"-I{arm / 'include'}")
     with pytest.raises(AssertionError, match="FAILED"):
         run_program(tmp_path / "replay", str(arm / "test" / "recorded_cycles.txt"))
 

@@ -17,17 +17,19 @@ from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.export.ros2_control.cycles import LAW_NAMES, CycleLog
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
+from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
 from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
 from robot_dynamics_ros.model.description import JointType
 
 STAND_INS = Path(__file__).parent / "stand_ins"
-CORE = ["settings", "motion", "reference", "guards", "core"]
+CORE = ["settings", "motion", "reference", "core"]
 MS = 1_000_000
 
 
@@ -37,12 +39,12 @@ def emit(model, directory, **options):
     return code
 
 
-OBJECTS = ["arm.o", *(f"{name}.o" for name in CORE)]
+OBJECTS = ["arm.o", "arm_cycle.o", *(f"{name}.o" for name in CORE)]
 
 
 def compile_core(directory):
     """Kernels, core and the program that replays recorded cycles."""
-    sources = ["src/arm.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
+    sources = ["src/arm.c", "src/arm_cycle.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
     compile_cpp(directory, sources, "replay", "-O0", "-Iinclude")
 
 
@@ -77,14 +79,10 @@ class Scenario:
     The arm is near its reference most of the time, and now and then somewhere else: near a limit, too fast, or nowhere.
     """
 
-    def __init__(self, model, friction, kind, rng):
+    def __init__(self, model, friction, kind, rng, *, changes_law=False):
         self.model, self.rng, n = model, rng, model.nv
-        law, p, i, d = next(row for row in [(k, *v[1:]) for k, v in LAW_NAMES.items()] if row[0].__name__ == kind)
-        at = rng.choice(["none", "reference", "measured"])
-        extra = {} if at == "none" else {"friction": friction}
-        if at == "measured" and kind not in ("FeedforwardPD", "GravityCompensation"):
-            extra["friction_at"] = "measured"
-        self.gains = {"p": p, "i": i, "d": d}
+        self.changes_law, self.friction = changes_law, friction  # instead of the payload
+        at = self.friction_at = rng.choice(["none", "reference", "measured"])
         # the first effort of a blend is the last one: whether a joint at its limit is cut, and winds no further, is then
         # a matter of rounding
         self.blend_time = float(rng.choice([0.0, 0.03]))
@@ -106,7 +104,7 @@ class Scenario:
         collides = rng.random() < 0.4
         controller = JointController(
             model,
-            law(**self.draw_gains(), **extra),
+            self.draw_law(kind),
             options=options,
             guards=GuardSettings(
                 effort_limit=rng.uniform(5.0, 200.0, n),
@@ -125,10 +123,17 @@ class Scenario:
         tips = {joint.parent for joint in model.description.joints}
         self.loaded = [name for name in self.carriers if name not in tips]
         self.log = CycleLog(controller, self.loaded, self.carriers)
-        self.controller, self.t = controller, 10**12
+        self.controller, self.t, self.newest = controller, 10**12, 0
         low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
         self.q, self.v = 0.5 * (low + high), rng.normal(size=n) * 0.1
         self.low, self.high = low, high
+
+    def draw_law(self, kind):
+        extra = {} if self.friction_at == "none" else {"friction": self.friction}
+        if self.friction_at == "measured" and kind not in (FeedforwardPD, GravityCompensation):
+            extra["friction_at"] = "measured"
+        self.gains = dict(zip("pid", LAW_NAMES[kind][1:], strict=True))
+        return kind(**self.draw_gains(), **extra)
 
     def draw_gains(self):
         n, rng = self.model.nv, self.rng
@@ -141,7 +146,7 @@ class Scenario:
         self.log.activate(self.t, self.q, self.v)
         for _ in range(count):
             event = self.rng.random()
-            if event < 0.3:
+            if event < 0.3 and self.t > self.newest:  # what joints follow that a request leaves out does not begin anew
                 self.call()
             self.cycle()
         return self.log.text
@@ -150,6 +155,7 @@ class Scenario:
         rng, n = self.rng, self.model.nv
         measured = self.controller.command + rng.normal(size=n) if rng.random() < 0.3 else None
         self.log.update(self.t, self.q, self.v, measured)
+        self.newest = max(self.t, self.newest)
         self.t += int(rng.choice([1, 1, 1, 2, 4])) * MS + int(rng.integers(1000))
         q_d, v_d, _ = self.controller.reference
         self.q = q_d + 3e-3 * rng.normal(size=n)
@@ -158,6 +164,8 @@ class Scenario:
         i = int(rng.integers(n))
         if where < 0.05 and np.isfinite(self.model.upper[i]):
             self.q[i] = rng.choice([self.model.upper[i], self.model.lower[i]]) + rng.normal() * 0.05
+            if rng.random() < 0.5:
+                self.t += 30 * MS  # a jump no more
         elif where < 0.10:
             self.v[i] = rng.normal() * 3.0
         elif where < 0.12:
@@ -221,7 +229,10 @@ class Scenario:
         elif what < 0.9 and type(c.law).__name__ in ("ComputedTorque", "PDGravity", "FeedforwardPD", "JointImpedance"):
             c.set_gains(**self.draw_gains())
             self.log.changed()
-        elif what < 1.0:
+        elif what < 0.95 and self.changes_law:
+            c.set_law(self.draw_law(self.rng.choice([*LAW_NAMES])))
+            self.log.changed()
+        elif what < 1.0 and not self.changes_law:
             inertia = np.diag(rng.uniform(0.01, 0.02, 3))
             load = Payload(
                 str(rng.choice(self.carriers)), float(rng.uniform(0.1, 2.0)), rng.normal(size=3) * 0.1, inertia
@@ -243,7 +254,7 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
     seen, logs = set(), []
     model = model.with_backend("interpreted")  # every payload is another robot: compiling them all takes longer
     for k, law in enumerate([*LAW_NAMES] * 3):
-        scenario = Scenario(model, some_friction(model), law.__name__, np.random.default_rng(100 + k))
+        scenario = Scenario(model, some_friction(model), law, np.random.default_rng(100 + k))
         path = tmp_path / f"{k}.txt"
         path.write_text(scenario.run(150), encoding="utf-8")
         logs.append(str(path))
@@ -257,15 +268,55 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
         assert "position_zone" in seen
 
 
+def rounded_equal(first, second):
+    """Two logs: words must be the same, numbers of a line to 1e-9 of their largest or of 1."""
+    for one, other in zip(first.splitlines(), second.splitlines(), strict=True):
+        if one != other:
+            words, others = one.split(), other.split()
+            numbers = [k for k, (a, b) in enumerate(zip(words, others, strict=True)) if a != b]
+            x, y = (np.array([float(row[k]) for k in numbers]) for row in (words, others))
+            largest = max(1.0, *(abs(float(w)) for w in words if is_number(w) and "." in w))
+            np.testing.assert_allclose(x, y, rtol=0, atol=1e-9 * largest, err_msg=f"{one}\n{other}")
+
+
+def is_number(word):
+    try:
+        return np.isfinite(float(word))
+    except ValueError:
+        return False
+
+
+@needs_cpp
+def test_one_statement_three_executions(arm, tmp_path):
+    """Ten scenarios drawn afresh in each run: as written in Python, as machine code, and as C; the law changes, too."""
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    model, seen, logs = rd.load_robot("three_link"), set(), []
+    kinds = [*LAW_NAMES]
+    for k in range(10):
+        texts = []
+        for backend in ("numpy", "native") if "native" in rd.available_backends() else ("numpy",):
+            robot, rng = model.with_backend(backend), np.random.default_rng([seed, k])
+            scenario = Scenario(robot, some_friction(robot), kinds[k % len(kinds)], rng, changes_law=True)
+            texts.append(scenario.run(150))
+            assert scenario.controller.compiled == (backend == "native")
+        rounded_equal(texts[0], texts[-1])
+        (tmp_path / f"{seed}_{k}.txt").write_text(texts[0], encoding="utf-8")
+        logs.append(str(tmp_path / f"{seed}_{k}.txt"))
+        seen |= set(scenario.controller.counts)
+    printed = run_program(arm / "replay", *logs)
+    assert printed.count(": ok") == len(logs)
+    assert {"effort_limit", "velocity_limit", "state_jump", "time_late"} <= seen, seed
+
+
 @needs_cpp
 def test_a_wrong_number_is_noticed(arm, tmp_path):
-    """The replay fails for a gain that is off by a millionth."""
-    text = (arm / "src" / "core.cpp").read_text(encoding="utf-8")
-    right, wrong = "s.d[i] * ed[i] + s.p[i]", "1.000001 * s.d[i] * ed[i] + s.p[i]"
+    """The replay fails for an integral that is off by a millionth."""
+    text = (arm / "src" / "arm_cycle.c").read_text(encoding="utf-8")
+    right, wrong = "p->error[i] * p->dt[0]", "1.000001 * p->error[i] * p->dt[0]"
     assert text.count(right) == 1
-    (tmp_path / "wrong.cpp").write_text(text.replace(right, wrong), encoding="utf-8")
-    others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "core.o"]
-    compile_cpp(tmp_path, ["wrong.cpp", *others], "replay", "-O0", f"-I{arm / 'include'}")
+    (tmp_path / "wrong.c").write_text(text.replace(right, wrong), encoding="utf-8")
+    others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "arm_cycle.o"]
+    compile_cpp(tmp_path, ["wrong.c", *others], "replay", "-O0", f"-I{arm / 'include'}")
     with pytest.raises(AssertionError, match="FAILED"):
         run_program(tmp_path / "replay", str(arm / "test" / "recorded_cycles.txt"))
 

@@ -18,7 +18,7 @@ from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
 
-__all__ = ["LawCode"]
+__all__ = ["LawCode", "TracedLaw", "trace_law"]
 
 
 class _NotStraightError(Exception):
@@ -105,7 +105,32 @@ class _Statement:
 
 @functools.lru_cache(maxsize=64)
 def _code(statement: _Statement) -> LawCode | None:
-    n, law = statement.n, copy.copy(statement.law)
+    traced = trace_law(statement.law, statement.n)
+    if traced is None:
+        return None
+    inputs = law_input_shapes(statement.n)
+    before = None if traced.asked is None else TracedFunction(inputs, [traced.asked])
+    return LawCode(before, TracedFunction(inputs, [traced.efforts]), traced.used)
+
+
+@dataclasses.dataclass(frozen=True)
+class TracedLaw:
+    """Operations of one law; a leaf is the number of an input, and the number of its entry.
+
+    Attributes:
+        asked: (n,) the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
+        efforts: (n,).
+        used: as in :class:`LawCode`.
+    """
+
+    asked: list[Expr] | None
+    efforts: list[Expr]
+    used: frozenset[str]
+
+
+def trace_law(law: Law, n: int) -> TracedLaw | None:
+    """The operations of a law for any values of the gains that it has; ``None`` if it is no straight line."""
+    law = copy.copy(law)
     graph = Graph()
     x = _Symbols(n, graph)
     for name, row in zip(law.gain_names, x.gains, strict=False):
@@ -116,12 +141,10 @@ def _code(statement: _Statement) -> LawCode | None:
         asked = None if x.asked is None else _entries(graph, x.asked, n)
     except (_NotStraightError, TypeError, AttributeError):
         return None
-    inputs = law_input_shapes(n)
-    results = [list(inputs).index(name) for name in ("motion", "motion_of_reference")]
+    results = [list(law_input_shapes(n)).index(name) for name in ("motion", "motion_of_reference")]
     if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
         return None
-    before = None if asked is None else TracedFunction(inputs, [asked])
-    return LawCode(before, TracedFunction(inputs, [efforts]), frozenset(x.used))
+    return TracedLaw(asked, efforts, frozenset(x.used))
 
 
 def _entries(graph: Graph, value: Any, n: int) -> list[Expr]:

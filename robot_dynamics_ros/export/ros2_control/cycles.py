@@ -26,31 +26,18 @@ import numpy as np
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
-from robot_dynamics_ros.control.laws import (
-    ComputedTorque,
-    FeedforwardPD,
-    GravityCompensation,
-    JointImpedance,
-    PDGravity,
-)
+from robot_dynamics_ros.control.laws import ComputedTorque, PDGravity
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LAW_NAMES", "CycleLog", "example_cycles"]
+__all__ = ["CycleLog", "example_cycles"]
 
-#: law → its name, and its fields for the gains p, i, d
-LAW_NAMES: dict[type, tuple[str, str, str, str]] = {
-    ComputedTorque: ("computed_torque", "kp", "ki", "kd"),
-    PDGravity: ("pd_gravity", "kp", "ki", "kd"),
-    FeedforwardPD: ("feedforward_pd", "kp", "ki", "kd"),
-    JointImpedance: ("joint_impedance", "stiffness", "", "damping"),
-    GravityCompensation: ("gravity_compensation", "", "", "damping"),
-}
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 

@@ -15,6 +15,7 @@ from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_test
 from robot_dynamics_ros.export.package import MAX_OPERATIONS, ExportedCode
 from robot_dynamics_ros.export.plan import make_plan
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.export.ros2_control.robot_header import (
     KERNELS,
@@ -94,6 +95,7 @@ def export_controller(
     words = {
         "package": package,
         "prefix": plan.prefix,
+        "PREFIX": plan.prefix.upper(),
         "robot": escape(model.name),
         "joints": json.dumps(list(model.joint_names), ensure_ascii=False),
         "joint": model.joint_names[0],
@@ -108,6 +110,8 @@ def export_controller(
         f"test/{plan.prefix}_test.c": c_test(plan, "double").replace(
             f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
         ),
+        f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
+        f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, compensated),
         f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
         "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
     }

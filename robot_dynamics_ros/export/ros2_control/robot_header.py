@@ -18,18 +18,16 @@ from robot_dynamics_ros.topic_names import topic_token
 
 __all__ = ["KERNELS", "body_symbols", "leaf_bodies", "links_on", "robot_header"]
 
-#: exported function → its arguments after the parameters, in order; the last one is written
-KERNELS = {
-    "inverse_dynamics": ("q", "v", "a", "external", "tau"),
-    "forward_dynamics": ("q", "v", "tau", "external", "a"),
-    "bias_forces": ("q", "v", "external", "tau"),
-    "gravity_forces": ("q", "tau"),
-    "mass_matrix": ("q", "M"),
-    "generalized_momentum": ("q", "v", "momentum", "rate"),
-    "joint_wrenches": ("q", "v", "a", "external", "wrenches"),
-}
-_TYPES = {"external": "Loads", "M": "Matrix", "wrenches": "Wrenches"}
-_WRITTEN = {"generalized_momentum": 2}
+KERNELS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "bias_forces",
+    "gravity_forces",
+    "mass_matrix",
+    "generalized_momentum",
+    "joint_wrenches",
+)
+"""The robot's functions that the controller calls."""
 
 
 def leaf_bodies(model: RobotModel) -> list[int]:
@@ -76,22 +74,6 @@ def _array(kind: str, name: str, rows: Sequence[str]) -> list[str]:
     ]
 
 
-def _kernel(prefix: str, name: str) -> list[str]:
-    arguments = KERNELS[name]
-    written = arguments[len(arguments) - _WRITTEN.get(name, 1) :]
-    given = ", ".join(
-        f"{'' if word in written else 'const '}{_TYPES.get(word, 'Vector')} & {word}" for word in arguments
-    )
-    passed = ", ".join(f"{word}.data()" for word in arguments)
-    return [
-        f"inline void {name}(const Parameters & numbers, {given})",
-        "{",
-        f"  {prefix}_{name}(&numbers, {passed});",
-        "}",
-        "",
-    ]
-
-
 def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[int]) -> str:
     """The header.
 
@@ -125,9 +107,7 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         "constexpr double INFINITE = std::numeric_limits<double>::infinity();",
         "",
         "using Vector = std::array<double, N>;",
-        "using Matrix = std::array<double, N * N>;            ///< by rows",
         "using Wrenches = std::array<double, 6 * N>;          ///< a row [moment; force] a joint",
-        "using Loads = std::array<double, 6 * LOADED>;        ///< a row [moment; force] a loaded link",
         f"using Parameters = {prefix}_parameters;",
         "",
         "constexpr Vector filled(double x)",
@@ -215,8 +195,6 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         f"inline const Parameters & default_parameters() {{ return {prefix}_default_parameters; }}",
         "",
     ]
-    for name in KERNELS:
-        out += _kernel(prefix, name)
     return "\n".join([*out, f"}}  // namespace {package}"]) + "\n"
 
 

@@ -1,5 +1,8 @@
 // The controller without ROS: state in, efforts out, once a cycle.
 //
+// The cycle itself is C, generated from the one in Python (@prefix@_cycle.c). This is what is around it: what a cycle works
+// on is loaded here, and what it says (a goal is reached, the state has jumped, ...) is acted on here.
+//
 // Nothing in `update`, `watch` and the functions named "in the cycle" allocates, locks, throws or logs. Nothing here is
 // safe to be called from several threads: the ROS layer queues what other threads want and calls from the cycle.
 
@@ -7,14 +10,56 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
-#include "@package@/guards.hpp"
+#include "@package@/@prefix@_cycle.h"
 #include "@package@/motion.hpp"
 #include "@package@/reference.hpp"
 #include "@package@/settings.hpp"
 
 namespace @package@
 {
+
+/// Causes that are counted.
+enum class Cause : std::size_t
+{
+  non_finite_state,
+  time_still,
+  time_late,
+  time_backwards,
+  stale_state,
+  fault,
+  non_finite_effort,
+  position_zone,
+  velocity_limit,
+  effort_rate,
+  effort_limit,
+  tolerance_violated,
+  external_wrench_expired,
+  collision,
+  reference_refused,
+  state_jump,
+  COUNT,
+};
+
+constexpr std::array<const char *, static_cast<std::size_t>(Cause::COUNT)> CAUSE_NAMES = {
+  "non_finite_state", "time_still",        "time_late",    "time_backwards",     "stale_state",
+  "fault",            "non_finite_effort", "position_zone", "velocity_limit",     "effort_rate",
+  "effort_limit",     "tolerance_violated", "external_wrench_expired", "collision", "reference_refused",
+  "state_jump",
+};
+
+/// How often each cause was met.
+class Counts
+{
+public:
+  void add(Cause cause, unsigned long n = 1) { counts_[static_cast<std::size_t>(cause)] += n; }
+  unsigned long operator[](Cause cause) const { return counts_[static_cast<std::size_t>(cause)]; }
+
+private:
+  std::array<unsigned long, static_cast<std::size_t>(Cause::COUNT)> counts_{};
+};
 
 enum class Mode { inactive, hold, trajectory, stream, free, safe };
 
@@ -86,57 +131,45 @@ public:
   const Vector & safe_command();
 
 private:
-  enum class Arrival { first, normal, still, late, backwards, recovered };
+  static constexpr std::int64_t DROPPED = -1;
 
-  Arrival arrive(Time t);
-  bool has_jumped(Time t, const Vector & measured_q, const Vector & measured_v) const;
+  void load_limits();
+  void load_law();
+  void load_reference(Time t);
+  bool load_chained(Time t);
+  void load_goal();
+  void reference_changed() { m_.due[0] = std::numeric_limits<Time>::min(); }
+  void start_blend() { m_.blending[0] = settings_.blend_time > 0.0; }
+  void set_mode(Mode wanted);
+  void stop(Time t, Status status, Code code, Reason reason);
+  std::int64_t act(std::int64_t verdict);
+  void restart(Reason why);
+  void estimate(const Vector * measured);
   bool ready_for(const Motion & motion);
-  void restart(Time t, const Vector & measured_q, const Vector & measured_v, Reason why);
-  void follow(Time t);
-  void sample(Time t);
-  bool sample_chained(Time t);
-  void integrate(double dt);
-  bool law(Vector & tau);
-  Vector friction_effort(const Vector & speed) const;
-  const Vector & finish(Time t, double dt, const Vector * measured);
-  void observe(double dt, const Vector & applied, Time t);
-  bool watch_for_collision(double dt);
-  void compute_wrenches(bool altered, const Vector * measured, double dt);
-  const Vector & fail();
+  Vector friction_effort() const;
+  void observe(const Vector & applied);
+  void collide();
+  bool watch_for_collision();
+  void compute_wrenches(bool altered, const Vector * measured);
+  void expire_wrenches(Time t);
+  void wrenches_changed();
+  void show();
   const Vector & send_safe();
-  void blend(Time t, Vector & tau);
-  void start_blend() { blend_pending_ = blend_active_ = blend_duration_ > 0; }
-  Vector efforts_of_external() const;
-  bool any_external() const;
 
   Settings settings_;
-  Guards guards_;
-  Parameters numbers_, unloaded_;
-  // watchdog
-  Time timeout_, last_ = 0;
-  bool arrived_ = false, stale_ = false;
-  // blend
-  Time blend_duration_, blend_start_ = 0;
-  bool blend_pending_ = false, blend_active_ = false;
-  Vector blend_offset_{};
-  // memory of the cycle
-  Vector z_{}, a_{}, previous_{}, feedforward_{};
-  std::array<double, N * N> inertia_{};
-  Vector bias_{}, gravity_{}, safe_{};
-  bool fresh_start_ = true, integrates_ = false, wrenches_current_ = false, idle_ = false;
+  @prefix@_cycle_memory m_{};  ///< what the generated cycle works on
+  @prefix@_observer_memory observer_{};
+  @prefix@_robot robot_;
+  Vector safe_{}, gravity_{};
   // chained reference
   bool chained_now_ = false, chained_good_ = false;
   Vector chained_q_{}, chained_v_{}, chained_a_{}, chained_last_q_{}, chained_last_v_{};
   // external wrenches
-  Loads loads_{};
   std::array<bool, LOADED> loaded_{};
   std::array<Time, LOADED> loaded_since_{};
   // differentiator of the velocity
   Vector derivative_{}, derivative_before_{};
   bool differentiates_ = false;
-  // momentum observer
-  Vector momentum_{}, known_{}, known_before_{}, sum_{};
-  bool observing_ = false, observer_started_ = false;
   double above_ = 0.0;
 };
 

@@ -100,15 +100,27 @@ public:
   /// stays the caller's.
   bool stream(const Motion & point, Time now);
 
-  /// Desired position, velocity, acceleration and feed-forward effort at t; t must not run backwards past a change.
-  void sample(Time t, Vector & q, Vector & v, Vector & a, Vector & effort) const;
+  /// The polynomials that the joints follow at t, in powers of the time since t: (6, N) and, for efforts, (2, N).
+  /// @returns when one of them is over, or a motion begins.
+  Time load(Time t, double * piece, double * effort) const;
 
-  /// Begin what is due, compare errors with the active goal's tolerances. False: the arm has to stop where it is.
-  bool monitor(Time t, const Vector & e, const Vector & ed);
+  /// The active goal is reached.
+  void reached();
+
+  /// The active goal ends at t, since an error exceeds a tolerance of its path or, `late`, of the goal itself.
+  void violated(Time t, bool late, std::size_t joint, bool velocity, double error, double tolerance);
 
   /// Let motions begin whose time has come.
   void begin_due(Time t);
 
+  struct Goal
+  {
+    bool open = false;
+    unsigned long id = 0;
+    Time end = 0;
+    Tolerances tolerances;
+  };
+  const Goal & goal() const { return active_; }  ///< the active one, if it is open
   bool streaming() const { return streaming_; }
   bool has_goal() const { return active_.open || waiting_count_ > 0; }
   bool moving(Time t) const { return t < end_ || has_goal(); }
@@ -144,20 +156,13 @@ private:
     std::array<bool, N> joints{};
     bool goal = true;
   };
-  struct Goal
-  {
-    bool open = false;
-    unsigned long id = 0;
-    Time end = 0;
-    Tolerances tolerances;
-  };
   struct Sample
   {
     double q, v, a, effort;
   };
 
-  Sample at(const Track & track, Time t) const;
-  static Sample of(const Polynomial & p, double x);
+  static Piece active(const Track & track, Time t, Time & end);
+  static Sample at(const Track & track, Time t);
   void stop(Track & track, Time t, std::size_t i, double q, double v, std::size_t piece) const;
   void leave(Track & track);
   void install(const Waiting & w);
@@ -167,7 +172,6 @@ private:
   void drop(std::size_t k);
   void release_use(Motion * motion);
   void find_end(bool all);
-  bool compare(const Vector & e, const Vector & ed, const Vector & position, const Vector & velocity, Event & event) const;
 
   double max_step_;
   Time stream_timeout_;

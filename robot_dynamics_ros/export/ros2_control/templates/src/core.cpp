@@ -11,29 +11,14 @@ namespace
 
 constexpr double PI = 3.14159265358979323846264338327950288;
 constexpr double LIMIT_SLACK = 1e-6, SHARPEST = 1e7;
+constexpr double ZONE_RATE = 10.0;     // 1/s, allowed speed towards a limit over the distance to it
+constexpr double BRAKING_RATE = 50.0;  // 1/s, how hard an excess of speed is braked
+constexpr double LAST = 0.01;          // share of the soft zone in which no friction is allowed for
+constexpr Time NEVER = std::numeric_limits<Time>::max();
 
 bool finite(const Vector & x)
 {
-  double sum = 0.0;
-  for (const double value : x) {
-    sum += value * value;
-  }
-  return std::isfinite(sum);
-}
-
-/// The short way round of an angle.
-double wrapped(double x)
-{
-  double r = std::fmod(x + PI, 2.0 * PI);
-  if (r < 0.0) {
-    r += 2.0 * PI;
-  }
-  return r - PI;
-}
-
-bool any_gain(const Vector & gain)
-{
-  return std::any_of(gain.begin(), gain.end(), [](double x) { return x != 0.0; });
+  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
 }
 
 bool same(const Payload & a, const Payload & b)
@@ -43,8 +28,18 @@ bool same(const Payload & a, const Payload & b)
 
 bool integrating(const Settings & s)
 {
-  const bool has = s.law == Law::computed_torque || s.law == Law::pd_gravity || s.law == Law::feedforward_pd;
-  return has && any_gain(s.i);
+  return @prefix@_laws[static_cast<std::size_t>(s.law)][0].i >= 0 &&
+         std::any_of(s.i.begin(), s.i.end(), [](double x) { return x != 0.0; });
+}
+
+void copy(const Vector & from, double * to, std::size_t row = 0)
+{
+  std::copy(from.begin(), from.end(), to + row * N);
+}
+
+void copy_to(Vector & to, const double * from, std::size_t row = 0)
+{
+  std::copy_n(from + row * N, N, to.begin());
 }
 
 }  // namespace
@@ -52,268 +47,126 @@ bool integrating(const Settings & s)
 Core::Core(const Settings & settings)
 : reference(settings),
   settings_(settings),
-  guards_(settings, counts),
-  numbers_(carrying(settings.payload)),
-  unloaded_(default_parameters()),
-  timeout_(nanoseconds(settings.state_timeout)),
-  blend_duration_(nanoseconds(settings.blend_time)),
-  integrates_(integrating(settings))
+  robot_{carrying(settings.payload), default_parameters(), {}}
 {
-  for (const bool x : settings.commanded) {
-    idle_ = idle_ || !x;
-  }
-}
-
-// -- life cycle -----------------------------------------------------------------------------------------------------
-
-bool Core::activate(Time t, const Vector & measured_q, const Vector & measured_v)
-{
-  if (!finite(measured_q) || !finite(measured_v)) {
-    return false;
-  }
-  fault = stale_ = false;
-  arrived_ = true;
-  last_ = t - 1;
-  loaded_.fill(false);
-  loads_.fill(0.0);
-  restart(t, measured_q, measured_v, Reason::restarted);
-  return true;
-}
-
-void Core::restart(Time t, const Vector & measured_q, const Vector & measured_v, Reason why)
-{
-  q = measured_q;
-  v = measured_v;
-  z_.fill(0.0);
-  reference.stop_from(t, q, v, Status::aborted, Code::invalid_goal, why);
-  chained_good_ = false;
-  blend_pending_ = blend_active_ = false;
-  differentiates_ = observer_started_ = collision = false;
-  derivative_.fill(0.0);
-  external.fill(0.0);
-  above_ = 0.0;
-  guards_.saturated.fill(0.0);
-  fresh_start_ = true;
-  mode = tracks(settings_.law) ? Mode::hold : Mode::free;
-}
-
-const Vector & Core::deactivate()
-{
-  if (mode != Mode::inactive) {
-    reference.stop_from(last_, q, v, Status::aborted, Code::invalid_goal, Reason::deactivated);
-    mode = Mode::inactive;
-  }
-  return safe_command();
-}
-
-const Vector & Core::safe_command()
-{
-  safe_.fill(0.0);
-  if (settings_.safe_command == SafeCommand::gravity) {
-    gravity_forces(numbers_, q, safe_);
-    for (std::size_t i = 0; i < N; ++i) {
-      safe_[i] = std::clamp(safe_[i], -guards_.effort_limit[i], guards_.effort_limit[i]);
-    }
-    if (settings_.gravity_by_robot) {
-      gravity_forces(unloaded_, q, gravity_);
-      for (std::size_t i = 0; i < N; ++i) {
-        safe_[i] -= gravity_[i];
-      }
-    }
-    for (std::size_t i = 0; i < N; ++i) {
-      safe_[i] = settings_.commanded[i] && std::isfinite(safe_[i]) ? safe_[i] : 0.0;
-    }
-  }
-  return safe_;
-}
-
-// -- the cycle ------------------------------------------------------------------------------------------------------
-
-Core::Arrival Core::arrive(Time t)
-{
-  const bool was_stale = stale_, was_there = arrived_;
-  const Time last = last_;
-  if (was_there && t <= last && last - t <= timeout_) {
-    return t == last ? Arrival::still : Arrival::late;
-  }
-  last_ = t;
-  arrived_ = true;
-  stale_ = false;
-  if (!was_there) {
-    return Arrival::first;
-  }
-  if (t < last) {
-    return Arrival::backwards;
-  }
-  return was_stale || t - last > timeout_ ? Arrival::recovered : Arrival::normal;
-}
-
-/// Whether the arm cannot have come to this position from the last state: velocities are believed twice over.
-bool Core::has_jumped(Time t, const Vector & measured_q, const Vector & measured_v) const
-{
-  if (settings_.max_state_jump <= 0.0 || mode == Mode::safe || t <= last_ || t - last_ > timeout_) {
-    return false;
-  }
-  const double dt = static_cast<double>(t - last_) / 1e9;
+  m_.context = &robot_;
+  m_.timeout[0] = nanoseconds(settings.state_timeout);
+  m_.largest_jump[0] = settings.max_state_jump > 0.0 ? settings.max_state_jump : INFINITE;
+  m_.blend_duration[0] = nanoseconds(settings.blend_time);
+  m_.robot_holds[0] = settings.gravity_by_robot;
+  std::copy(settings.commanded.begin(), settings.commanded.end(), m_.commanded);
+  std::copy(continuous.begin(), continuous.end(), m_.continuous);
+  observer_.rubs[0] = settings.friction != FrictionAt::none;
   for (std::size_t i = 0; i < N; ++i) {
-    const double way = continuous[i] ? wrapped(measured_q[i] - q[i]) : measured_q[i] - q[i];
-    const double speed = std::max(std::abs(measured_v[i]), std::abs(v[i]));
-    if (std::abs(way) > 2.0 * speed * dt + settings_.max_state_jump) {
-      return true;
-    }
+    const CompensatedFriction & f = compensated_friction[i];
+    observer_.gain[i] = settings.observer_gain;
+    observer_.viscous[i] = f.viscous;
+    observer_.coulomb[i] = f.coulomb;
+    observer_.breakaway[i] = f.breakaway;
+    observer_.stribeck_speed[i] = f.stribeck_speed;
+    observer_.smoothing[i] = f.smoothing;
+    observer_.offset[i] = f.offset;
   }
-  return false;
+  load_limits();
+  load_law();
+  wrenches_changed();
 }
 
-const Vector & Core::update(Time t, const Vector & measured_q, const Vector & measured_v, const Vector * measured)
+// -- what a cycle works on ------------------------------------------------------------------------------------------
+
+void Core::load_limits()
 {
-  current = false;
-  if (mode == Mode::inactive) {
-    chained_now_ = false;
-    return safe_command();
+  const Settings & s = settings_;
+  m_.zone_rate[0] = ZONE_RATE;
+  m_.braking_rate[0] = BRAKING_RATE;
+  copy(reference.deceleration, m_.deceleration);
+  copy(joint_friction, m_.dry);
+  copy(joint_damping, m_.viscous);
+  copy(s.effort_rate, m_.effort_rate);
+  for (std::size_t i = 0; i < N; ++i) {
+    m_.effort_limit[i] = std::min(limits::effort[i], s.effort_limit[i]) * (s.effort_scale < 1.0 ? s.effort_scale : 1.0);
+    m_.velocity_limit[i] = s.commanded[i] ? limits::velocity[i] * s.velocity_scale : INFINITE;
+    m_.lower[i] = s.commanded[i] ? limits::lower[i] : -INFINITE;
+    m_.upper[i] = s.commanded[i] ? limits::upper[i] : INFINITE;
+    m_.margin[i] = std::min(s.position_margin, 0.25 * (m_.upper[i] - m_.lower[i]));
+    m_.creep[i] = LAST * ZONE_RATE * m_.margin[i];
   }
-  if (!finite(measured_q) || !finite(measured_v)) {
-    counts.add(Cause::non_finite_state);
-    chained_now_ = false;
-    return command;
-  }
-  if (has_jumped(t, measured_q, measured_v)) {
-    counts.add(Cause::state_jump);
-    chained_now_ = false;
-    return command;
-  }
-  const Time before = last_;
-  const Arrival arrival = arrive(t);
-  if (arrival != Arrival::normal) {
-    if (arrival == Arrival::still || arrival == Arrival::late) {
-      counts.add(arrival == Arrival::still ? Cause::time_still : Cause::time_late);
-      chained_now_ = false;
-      return command;
-    }
-    if (arrival == Arrival::backwards) {
-      counts.add(Cause::time_backwards);
-    }
-    if (!fault) {
-      restart(t, measured_q, measured_v, Reason::restarted);
-    }
-  }
-  if (fault) {
-    return send_safe();
-  }
-  if (mode == Mode::safe) {
-    restart(t, measured_q, measured_v, Reason::stale);
-  }
-  const double dt = fresh_start_ ? 0.0 : static_cast<double>(t - before) / 1e9;
-  q = measured_q;
-  v = measured_v;
-  follow(t);
-  chained_now_ = false;
-  if (integrates_) {
-    integrate(dt);
-  }
-  const bool loaded = any_external();
-  wrenches_current_ = law(effort) && !loaded;
-  return finish(t, dt, measured != nullptr && finite(*measured) ? measured : nullptr);
 }
 
-const Vector & Core::watch(Time t)
+void Core::load_law()
 {
-  current = false;
-  chained_now_ = false;
-  if (mode == Mode::inactive) {
-    return safe_command();
-  }
-  if (arrived_ && t - last_ > timeout_) {
-    stale_ = true;
-    if (mode != Mode::safe) {
-      counts.add(Cause::stale_state);
-      reference.stop_from(last_, q, v, Status::aborted, Code::invalid_goal, Reason::stale);
+  const Settings & s = settings_;
+  const @prefix@_law & law = @prefix@_laws[static_cast<std::size_t>(s.law)][static_cast<std::size_t>(s.friction)];
+  m_.law_before = law.before;
+  m_.law_after = law.after;
+  m_.uses_gravity[0] = law.uses_gravity;
+  m_.uses_inertia[0] = law.uses_inertia;
+  m_.uses_motion[0] = law.uses_motion;
+  m_.uses_motion_of_reference[0] = law.uses_motion_of_reference;
+  m_.tracks[0] = tracks(s.law);
+  m_.integrates[0] = integrating(s);
+  for (const auto & [at, gain] : {std::pair(law.p, &s.p), std::pair(law.i, &s.i), std::pair(law.d, &s.d)}) {
+    if (at >= 0) {
+      copy(*gain, m_.gains, static_cast<std::size_t>(at));
     }
-    return send_safe();
   }
-  return command;
-}
-
-const Vector & Core::send_safe()
-{
-  mode = Mode::safe;
-  command = effort = safe_command();
-  return command;
-}
-
-const Vector & Core::fail()
-{
-  fault = true;
-  counts.add(Cause::fault);
-  reference.stop_from(last_, q, v, Status::aborted, Code::invalid_goal, Reason::fault);
-  return send_safe();
-}
-
-void Core::follow(Time t)
-{
-  if (!tracks(settings_.law)) {
-    q_d = q;
-    v_d = v;
-    a_d.fill(0.0);
-    e.fill(0.0);
-    ed.fill(0.0);
-    mode = Mode::free;
-    return;
+  for (std::size_t i = 0; i < N; ++i) {
+    m_.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
   }
+  reference_changed();
+}
+
+void Core::load_reference(Time t)
+{
   reference.begin_due(t);
-  if (chained_now_ && sample_chained(t)) {
-    mode = Mode::stream;
+  m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.with_effort();
+  if (tracks(settings_.law) && chained_now_ && load_chained(t)) {
+    set_mode(Mode::stream);
     return;
   }
-  sample(t);
-  if (!reference.monitor(t, e, ed)) {
-    counts.add(Cause::tolerance_violated);
-    reference.stop_from(t, q, v, Status::canceled, Code::successful, Reason::none);
-    start_blend();
-    sample(t);
-  }
-  if (reference.streaming() && reference.moving(t)) {
-    mode = Mode::stream;
+  m_.knot[0] = t;
+  m_.due[0] = reference.load(t, m_.piece, m_.piece_effort);
+  load_goal();
+  if (!tracks(settings_.law)) {
+    set_mode(Mode::free);
+  } else if (reference.streaming() && reference.moving(t)) {
+    set_mode(Mode::stream);
   } else {
-    mode = reference.has_goal() ? Mode::trajectory : Mode::hold;
+    set_mode(reference.has_goal() ? Mode::trajectory : Mode::hold);
   }
 }
 
-void Core::sample(Time t)
+void Core::load_goal()
 {
-  reference.sample(t, q_d, v_d, a_d, feedforward_);
+  const Reference::Goal & goal = reference.goal();
+  m_.goal_open[0] = goal.open;
+  m_.goal_end[0] = goal.end;
+  m_.goal_time[0] = nanoseconds(goal.tolerances.goal_time);
+  copy(goal.tolerances.path_position, m_.path_tolerance);
+  copy(goal.tolerances.path_velocity, m_.path_tolerance, 1);
+  copy(goal.tolerances.goal_position, m_.goal_tolerance);
+  copy(goal.tolerances.goal_velocity, m_.goal_tolerance, 1);
+}
+
+/// The reference that another controller gave for this cycle, if it is near and within the limits.
+bool Core::load_chained(Time t)
+{
+  std::array<double, 6 * N> piece{};
+  std::array<double, 2 * N> unused{};
+  reference.load(t, piece.data(), unused.data());  // where the arm is held if the given reference is refused
+  const auto short_way = [](std::size_t i, double way) { return continuous[i] ? std::remainder(way, 2.0 * PI) : way; };
+  bool good = true, asked_to_hold = true;
   for (std::size_t i = 0; i < N; ++i) {
-    if (!settings_.commanded[i]) {
-      q_d[i] = q[i];
-      v_d[i] = v[i];
-      a_d[i] = feedforward_[i] = 0.0;
+    if (settings_.commanded[i]) {
+      const double near = chained_good_ ? chained_last_q_[i] : piece[i];
+      const bool inside = continuous[i] || (chained_q_[i] >= limits::lower[i] - LIMIT_SLACK &&
+                                            chained_q_[i] <= limits::upper[i] + LIMIT_SLACK);
+      good = good && std::abs(short_way(i, chained_q_[i] - near)) <= settings_.max_step && inside &&
+             std::abs(chained_v_[i]) <= fastest_meant(i) && std::abs(chained_a_[i]) <= SHARPEST;
+      asked_to_hold = asked_to_hold && std::isnan(chained_q_[i]);
     }
-    e[i] = continuous[i] ? wrapped(q_d[i] - q[i]) : q_d[i] - q[i];
-    ed[i] = v_d[i] - v[i];
-  }
-}
-
-bool Core::sample_chained(Time t)
-{
-  sample(t);  // where the arm is held if the given reference is refused
-  const Vector & near = chained_good_ ? chained_last_q_ : q_d;
-  bool good = true;
-  for (std::size_t i = 0; i < N && good; ++i) {
-    if (!settings_.commanded[i]) {
-      continue;
-    }
-    const double jump = continuous[i] ? wrapped(chained_q_[i] - near[i]) : chained_q_[i] - near[i];
-    const double fastest = fastest_meant(i);
-    const bool inside = continuous[i] || (chained_q_[i] >= limits::lower[i] - LIMIT_SLACK &&
-                                          chained_q_[i] <= limits::upper[i] + LIMIT_SLACK);
-    good = std::abs(jump) <= settings_.max_step && inside && std::abs(chained_v_[i]) <= fastest &&
-           std::abs(chained_a_[i]) <= SHARPEST;  // false for a position that is not finite
   }
   if (!good) {
-    bool asked_to_hold = true;
-    for (std::size_t i = 0; i < N; ++i) {
-      asked_to_hold = asked_to_hold && (!settings_.commanded[i] || std::isnan(chained_q_[i]));
-    }
     if (!asked_to_hold) {
       counts.add(Cause::reference_refused);
     }
@@ -323,212 +176,312 @@ bool Core::sample_chained(Time t)
     }
     return false;
   }
+  std::fill_n(m_.piece, 6 * N, 0.0);
+  std::fill_n(m_.piece_effort, 2 * N, 0.0);
+  copy(chained_q_, m_.piece);
+  copy(chained_v_, m_.piece, 1);
   for (std::size_t i = 0; i < N; ++i) {
-    if (settings_.commanded[i]) {
-      q_d[i] = chained_q_[i];
-      v_d[i] = chained_v_[i];
-      a_d[i] = chained_a_[i];
-      e[i] = continuous[i] ? wrapped(q_d[i] - q[i]) : q_d[i] - q[i];
-      ed[i] = v_d[i] - v[i];
+    m_.piece[2 * N + i] = 0.5 * chained_a_[i];
+  }
+  m_.knot[0] = t;
+  m_.due[0] = t + 1;
+  m_.goal_open[0] = 0;
+  chained_last_q_ = chained_q_;
+  chained_last_v_ = chained_v_;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (!settings_.commanded[i]) {
+      chained_last_q_[i] = q[i];
+      chained_last_v_[i] = v[i];
     }
   }
-  feedforward_.fill(0.0);
-  chained_last_q_ = q_d;
-  chained_last_v_ = v_d;
   chained_good_ = true;
   return true;
 }
 
-void Core::integrate(double dt)
+void Core::wrenches_changed()
 {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (!(settings_.i[i] > 0.0)) {
-      z_[i] = 0.0;
-    } else if (guards_.saturated[i] * e[i] <= 0.0) {  // a joint whose command was cut winds no further that way
-      z_[i] += e[i] * dt;
+  m_.pushed[0] = std::any_of(loaded_.begin(), loaded_.end(), [](bool x) { return x; });
+  m_.wrench_due[0] = NEVER;
+  for (std::size_t k = 0; k < LOADED; ++k) {
+    if (loaded_[k]) {
+      m_.wrench_due[0] = std::min<Time>(m_.wrench_due[0], loaded_since_[k] + nanoseconds(settings_.wrench_timeout) + 1);
     }
   }
 }
 
-Vector Core::friction_effort(const Vector & speed) const
+void Core::expire_wrenches(Time t)
+{
+  for (std::size_t k = 0; k < LOADED; ++k) {
+    if (loaded_[k] && t - loaded_since_[k] > nanoseconds(settings_.wrench_timeout)) {
+      loaded_[k] = false;
+      std::fill_n(robot_.loads + 6 * k, 6, 0.0);
+      counts.add(Cause::external_wrench_expired);
+    }
+  }
+  wrenches_changed();
+  start_blend();
+}
+
+void Core::set_mode(Mode wanted)
+{
+  mode = wanted;
+  m_.safe[0] = wanted == Mode::safe;
+}
+
+/// What a cycle has left in its memory, for those who read it.
+void Core::show()
+{
+  copy_to(q, m_.q);
+  copy_to(v, m_.v);
+  copy_to(q_d, m_.reference);
+  copy_to(v_d, m_.reference, 1);
+  copy_to(a_d, m_.reference, 2);
+  copy_to(e, m_.error);
+  copy_to(ed, m_.error, 1);
+  copy_to(effort, m_.effort);
+  copy_to(command, m_.command);
+}
+
+// -- life cycle -----------------------------------------------------------------------------------------------------
+
+bool Core::activate(Time t, const Vector & measured_q, const Vector & measured_v)
+{
+  if (!finite(measured_q) || !finite(measured_v)) {
+    return false;
+  }
+  fault = false;
+  m_.stale[0] = 0;
+  m_.started[0] = 1;
+  m_.last[0] = t - 1;
+  m_.time[0] = t;
+  loaded_.fill(false);
+  std::fill(std::begin(robot_.loads), std::end(robot_.loads), 0.0);
+  wrenches_changed();
+  copy(measured_q, m_.arrived);
+  copy(measured_v, m_.arrived, 1);
+  restart(Reason::restarted);
+  return true;
+}
+
+void Core::stop(Time t, Status status, Code code, Reason reason)
+{
+  reference.stop_from(t, q, v, status, code, reason);
+  chained_good_ = false;
+  reference_changed();
+}
+
+/// Hold where the newest state is.
+void Core::restart(Reason why)
+{
+  copy_to(q, m_.arrived);
+  copy_to(v, m_.arrived, 1);
+  copy(q, m_.q);
+  copy(v, m_.v);
+  stop(m_.time[0], Status::aborted, Code::invalid_goal, why);
+  std::fill_n(m_.z, N, 0.0);
+  std::fill_n(m_.saturated, N, 0.0);
+  m_.blending[0] = 0;
+  m_.fresh[0] = 1;
+  differentiates_ = collision = false;
+  derivative_.fill(0.0);
+  external.fill(0.0);
+  std::fill_n(observer_.effort, N, 0.0);
+  observer_.started[0] = 0;
+  above_ = 0.0;
+  set_mode(tracks(settings_.law) ? Mode::hold : Mode::free);
+}
+
+const Vector & Core::deactivate()
+{
+  if (mode != Mode::inactive) {
+    stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::deactivated);
+    set_mode(Mode::inactive);
+  }
+  return safe_command();
+}
+
+const Vector & Core::safe_command()
+{
+  safe_.fill(0.0);
+  if (settings_.safe_command == SafeCommand::gravity) {
+    @prefix@_gravity_forces(&robot_.numbers, q.data(), safe_.data());
+    if (settings_.gravity_by_robot) {
+      @prefix@_gravity_forces(&robot_.unloaded, q.data(), gravity_.data());
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      safe_[i] = std::clamp(safe_[i], -m_.effort_limit[i], m_.effort_limit[i]) - gravity_[i];
+      safe_[i] = settings_.commanded[i] && std::isfinite(safe_[i]) ? safe_[i] : 0.0;
+    }
+  }
+  return safe_;
+}
+
+const Vector & Core::send_safe()
+{
+  set_mode(Mode::safe);
+  command = effort = safe_command();
+  copy(command, m_.command);
+  copy(effort, m_.effort);
+  return command;
+}
+
+// -- the cycle ------------------------------------------------------------------------------------------------------
+
+const Vector & Core::update(Time t, const Vector & measured_q, const Vector & measured_v, const Vector * measured)
+{
+  current = false;
+  if (mode == Mode::inactive) {
+    chained_now_ = false;
+    return safe_command();
+  }
+  m_.time[0] = t;
+  copy(measured_q, m_.arrived);
+  copy(measured_v, m_.arrived, 1);
+  if (chained_now_) {
+    reference_changed();
+  }
+  std::int64_t verdict = @prefix@_cycle_cycle(&m_, @PREFIX@_ARRIVE);
+  while (verdict != @PREFIX@_DONE) {
+    const std::int64_t step = act(verdict);
+    if (step == DROPPED) {
+      chained_now_ = false;
+      return command;
+    }
+    verdict = @prefix@_cycle_cycle(&m_, step);
+  }
+  chained_now_ = false;
+  current = true;
+  show();
+  static constexpr Cause causes[] = {Cause::position_zone, Cause::velocity_limit, Cause::effort_rate, Cause::effort_limit};
+  for (std::size_t k = 0; k < 4; ++k) {
+    counts.add(causes[k], static_cast<unsigned long>(m_.hits[k]));
+  }
+  estimate(measured != nullptr && finite(*measured) ? measured : nullptr);
+  m_.fresh[0] = 0;
+  return command;
+}
+
+/// Do what a verdict asks for; the step at which the cycle goes on, or DROPPED.
+std::int64_t Core::act(std::int64_t verdict)
+{
+  const Time t = m_.time[0];
+  switch (verdict) {
+    case @PREFIX@_REFERENCE_DUE:
+      copy_to(q, m_.q);
+      copy_to(v, m_.v);
+      load_reference(t);
+      return @PREFIX@_FOLLOW;
+    case @PREFIX@_WRENCH_DUE:
+      expire_wrenches(t);
+      return @PREFIX@_FOLLOW;
+    case @PREFIX@_NOT_FINITE:
+      counts.add(Cause::non_finite_state);
+      return DROPPED;
+    case @PREFIX@_JUMP:
+      counts.add(Cause::state_jump);
+      return DROPPED;
+    case @PREFIX@_STILL:
+      counts.add(Cause::time_still);
+      return DROPPED;
+    case @PREFIX@_LATE:
+      counts.add(Cause::time_late);
+      return DROPPED;
+    case @PREFIX@_EFFORT_NOT_FINITE:
+      counts.add(Cause::non_finite_effort);
+      counts.add(Cause::fault);
+      fault = true;
+      copy_to(q, m_.q);
+      copy_to(v, m_.v);
+      stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::fault);
+      send_safe();
+      return DROPPED;
+    case @PREFIX@_GOAL_REACHED:
+      reference.reached();
+      load_goal();
+      m_.due[0] = std::min<Time>(m_.due[0], t);  // the mode may be another one now
+      return @PREFIX@_FOLLOW;
+    case @PREFIX@_PATH_VIOLATED:
+    case @PREFIX@_GOAL_LATE: {
+      const auto i = static_cast<std::size_t>(m_.bad_joint[0]), field = static_cast<std::size_t>(m_.bad_field[0]);
+      const bool late = verdict == @PREFIX@_GOAL_LATE;
+      reference.violated(
+        t, late, i, field == 1, std::abs(m_.error[field * N + i]), (late ? m_.goal_tolerance : m_.path_tolerance)[field * N + i]);
+      counts.add(Cause::tolerance_violated);
+      copy_to(q, m_.q);
+      copy_to(v, m_.v);
+      stop(t, Status::canceled, Code::successful, Reason::none);
+      start_blend();
+      return @PREFIX@_FOLLOW;
+    }
+    default:  // the state does not follow on the one before
+      if (verdict == @PREFIX@_BACKWARDS) {
+        counts.add(Cause::time_backwards);
+      }
+      if (fault) {
+        send_safe();
+        return DROPPED;
+      }
+      restart(verdict == @PREFIX@_RESUMED ? Reason::stale : Reason::restarted);
+      return @PREFIX@_TAKE;
+  }
+}
+
+const Vector & Core::watch(Time t)
+{
+  current = false;
+  chained_now_ = false;
+  if (mode == Mode::inactive) {
+    return safe_command();
+  }
+  if (m_.started[0] && t - m_.last[0] > m_.timeout[0]) {
+    m_.stale[0] = 1;
+    if (mode != Mode::safe) {
+      counts.add(Cause::stale_state);
+      stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::stale);
+    }
+    return send_safe();
+  }
+  return command;
+}
+
+// -- wrenches and estimates -----------------------------------------------------------------------------------------
+
+/// What is known besides the command.
+/// @param measured finite measured efforts, or nullptr.
+void Core::estimate(const Vector * measured)
+{
+  if (settings_.observer_gain > 0.0 && !(m_.fresh[0] && measured == nullptr)) {
+    Vector applied{};
+    copy_to(applied, m_.previous);
+    observe(measured != nullptr ? *measured : applied);
+  }
+  if (want_wrenches) {
+    const bool idle = std::any_of(settings_.commanded.begin(), settings_.commanded.end(), [](bool x) { return !x; });
+    compute_wrenches(idle || m_.adds_feedforward[0] || m_.blending[0] || m_.cut[0], measured);
+  } else {
+    differentiates_ = false;
+  }
+}
+
+Vector Core::friction_effort() const
 {
   Vector out{};
   for (std::size_t i = 0; i < N; ++i) {
     const CompensatedFriction & f = compensated_friction[i];
     double level = f.coulomb;
     if (f.breakaway != f.coulomb) {
-      const double ratio = speed[i] / f.stribeck_speed;
+      const double ratio = v[i] / f.stribeck_speed;
       level += (f.breakaway - f.coulomb) * std::exp(-ratio * ratio);
     }
-    out[i] = f.viscous * speed[i] + level * std::tanh(speed[i] / f.smoothing) + f.offset;
+    out[i] = f.viscous * v[i] + level * std::tanh(v[i] / f.smoothing) + f.offset;
   }
   return out;
 }
 
-/// The efforts of the law; true if they give the acceleration `a_` at the measured state.
-bool Core::law(Vector & tau)
-{
-  const Settings & s = settings_;
-  const bool friction = s.friction != FrictionAt::none;
-  const bool at_measured = s.law == Law::gravity_compensation ||
-                           (s.friction == FrictionAt::measured && s.law != Law::feedforward_pd);
-  const Vector F = friction ? friction_effort(at_measured ? v : v_d) : Vector{};
-  bool through = false;
-  switch (s.law) {
-    case Law::computed_torque:
-      for (std::size_t i = 0; i < N; ++i) {
-        a_[i] = a_d[i] + s.d[i] * ed[i] + s.p[i] * e[i] + s.i[i] * z_[i];
-      }
-      inverse_dynamics(numbers_, q, v, a_, Loads{}, tau);
-      through = true;
-      break;
-    case Law::joint_impedance:
-      a_ = a_d;
-      inverse_dynamics(numbers_, q, v, a_, Loads{}, tau);
-      for (std::size_t i = 0; i < N; ++i) {
-        tau[i] += s.p[i] * e[i] + s.d[i] * ed[i];
-      }
-      break;
-    case Law::feedforward_pd:
-      inverse_dynamics(numbers_, q_d, v_d, a_d, Loads{}, tau);
-      for (std::size_t i = 0; i < N; ++i) {
-        tau[i] += s.p[i] * e[i] + s.d[i] * ed[i] + s.i[i] * z_[i];
-      }
-      break;
-    case Law::pd_gravity:
-      gravity_forces(numbers_, q, tau);
-      for (std::size_t i = 0; i < N; ++i) {
-        tau[i] += s.p[i] * e[i] + s.d[i] * ed[i] + s.i[i] * z_[i];
-      }
-      break;
-    case Law::gravity_compensation:
-      gravity_forces(numbers_, q, tau);
-      for (std::size_t i = 0; i < N; ++i) {
-        tau[i] -= s.d[i] * v[i];
-      }
-      break;
-  }
-  for (std::size_t i = 0; i < N; ++i) {
-    tau[i] += F[i];
-  }
-  return through;
-}
-
-void Core::blend(Time t, Vector & tau)
-{
-  if (!blend_active_) {
-    return;
-  }
-  if (blend_pending_) {
-    for (std::size_t i = 0; i < N; ++i) {
-      blend_offset_[i] = previous_[i] - tau[i];
-    }
-    blend_start_ = t;
-    blend_pending_ = false;
-  }
-  const double x = static_cast<double>(t - blend_start_) / static_cast<double>(blend_duration_);
-  if (x >= 1.0 || x < 0.0) {
-    blend_active_ = false;
-    return;
-  }
-  const double share = 0.5 + 0.5 * std::cos(PI * x);
-  for (std::size_t i = 0; i < N; ++i) {
-    tau[i] += share * blend_offset_[i];
-  }
-}
-
-const Vector & Core::finish(Time t, double dt, const Vector * measured)
-{
-  Vector & tau = effort;
-  bool altered = idle_;
-  if (settings_.add_trajectory_effort && reference.with_effort()) {
-    for (std::size_t i = 0; i < N; ++i) {
-      tau[i] += feedforward_[i];
-    }
-    altered = true;
-  }
-  if (any_external()) {
-    for (std::size_t k = 0; k < LOADED; ++k) {
-      if (loaded_[k] && t - loaded_since_[k] > nanoseconds(settings_.wrench_timeout)) {
-        loaded_[k] = false;
-        std::fill_n(loads_.begin() + static_cast<std::ptrdiff_t>(6 * k), 6, 0.0);
-        counts.add(Cause::external_wrench_expired);
-        start_blend();
-      }
-    }
-    const Vector supplied = efforts_of_external();
-    for (std::size_t i = 0; i < N; ++i) {
-      tau[i] -= supplied[i];
-    }
-  }
-  const auto silence_idle = [this](Vector & x) {
-    for (std::size_t i = 0; i < N; ++i) {
-      x[i] = settings_.commanded[i] ? x[i] : 0.0;
-    }
-  };
-  silence_idle(tau);
-  blend(t, tau);
-  if (!guards_.begin(tau)) {
-    return fail();
-  }
-  if (guards_.near_limits(q, v)) {
-    bias_forces(numbers_, q, v, Loads{}, bias_);
-    mass_matrix(numbers_, q, inertia_);
-    Vector diagonal{};
-    for (std::size_t i = 0; i < N; ++i) {
-      diagonal[i] = inertia_[i * N + i];
-    }
-    guards_.limit_motion(tau, q, v, bias_, diagonal);
-    silence_idle(tau);
-  }
-  guards_.limit_effort(tau, fresh_start_ ? tau : previous_, dt);
-  guards_.finish(tau);
-  command = tau;
-  if (settings_.gravity_by_robot) {
-    gravity_forces(unloaded_, q, gravity_);
-    for (std::size_t i = 0; i < N; ++i) {
-      command[i] -= gravity_[i];
-    }
-    silence_idle(command);
-  }
-  if (!finite(command)) {
-    return fail();
-  }
-  if (settings_.observer_gain > 0.0 && !(fresh_start_ && measured == nullptr)) {
-    observe(dt, measured != nullptr ? *measured : previous_, t);
-  }
-  if (want_wrenches) {
-    compute_wrenches(altered || blend_active_ || guards_.cut, measured, dt);
-  } else {
-    differentiates_ = false;
-  }
-  previous_ = tau;
-  fresh_start_ = false;
-  current = true;
-  return command;
-}
-
-// -- wrenches and estimates -----------------------------------------------------------------------------------------
-
-bool Core::any_external() const
-{
-  return std::any_of(loaded_.begin(), loaded_.end(), [](bool x) { return x; });
-}
-
-Vector Core::efforts_of_external() const
-{
-  Vector without{}, with{};
-  bias_forces(numbers_, q, Vector{}, Loads{}, without);
-  bias_forces(numbers_, q, Vector{}, loads_, with);
-  for (std::size_t i = 0; i < N; ++i) {
-    without[i] -= with[i];
-  }
-  return without;
-}
-
-void Core::compute_wrenches(bool altered, const Vector * measured, double dt)
+void Core::compute_wrenches(bool altered, const Vector * measured)
 {
   const Acceleration source = settings_.acceleration;
+  const double dt = m_.dt[0];
   Vector a{};
   if (source == Acceleration::differentiated) {
     if (!differentiates_) {
@@ -544,62 +497,54 @@ void Core::compute_wrenches(bool altered, const Vector * measured, double dt)
     a = derivative_;
   } else if (source == Acceleration::reference) {
     a = a_d;
-  } else if (source == Acceleration::commanded && wrenches_current_ && !altered && !any_external()) {
-    a = a_;
+  } else if (
+    source == Acceleration::commanded && settings_.law == Law::computed_torque && !altered && !m_.pushed[0]) {
+    copy_to(a, m_.a);
   } else {
     Vector net = source == Acceleration::measured_effort && measured != nullptr ? *measured : effort;
     if (settings_.friction != FrictionAt::none) {
-      const Vector F = friction_effort(v);
+      const Vector F = friction_effort();
       for (std::size_t i = 0; i < N; ++i) {
         net[i] -= F[i];
       }
     }
-    forward_dynamics(numbers_, q, v, net, loads_, a);
+    @prefix@_forward_dynamics(&robot_.numbers, q.data(), v.data(), net.data(), robot_.loads, a.data());
   }
-  joint_wrenches(numbers_, q, v, a, loads_, wrenches);
+  @prefix@_joint_wrenches(&robot_.numbers, q.data(), v.data(), a.data(), robot_.loads, wrenches.data());
 }
 
-void Core::observe(double dt, const Vector & applied, Time t)
+void Core::observe(const Vector & applied)
 {
-  const double K = settings_.observer_gain;
-  generalized_momentum(numbers_, q, v, momentum_, known_);
-  if (settings_.friction != FrictionAt::none) {
-    const Vector F = friction_effort(v);
-    for (std::size_t i = 0; i < N; ++i) {
-      known_[i] -= F[i];
-    }
-  }
-  for (std::size_t i = 0; i < N; ++i) {
-    if (!observer_started_) {
-      sum_[i] = momentum_[i] - external[i] / K;
-    } else if (dt > 0.0) {
-      sum_[i] += dt * (applied[i] + 0.5 * (known_[i] + known_before_[i]));
-      external[i] = (momentum_[i] - sum_[i]) * K / (1.0 + K * dt);
-      sum_[i] += dt * external[i];
-    }
-  }
-  observer_started_ = true;
-  known_before_ = known_;
-  if (watch_for_collision(dt)) {
+  @prefix@_generalized_momentum(&robot_.numbers, m_.q, m_.v, observer_.momentum, observer_.known);
+  copy(v, observer_.v);
+  copy(applied, observer_.tau);
+  @prefix@_observer_observe(&observer_, m_.dt);
+  copy_to(external, observer_.effort);
+  if (watch_for_collision()) {
     counts.add(Cause::collision);
-    if (settings_.collision_reaction == Reaction::hold && tracks(settings_.law)) {
-      reference.stop_from(t, q, v, Status::aborted, Code::invalid_goal, Reason::collision);
-      chained_good_ = false;
-      start_blend();
-    } else if (settings_.collision_reaction == Reaction::gravity && tracks(settings_.law)) {
-      reference.stop_from(t, q, v, Status::aborted, Code::invalid_goal, Reason::collision);
-      settings_.law = Law::gravity_compensation;
-      settings_.d.fill(0.0);
-      integrates_ = false;
-      z_.fill(0.0);
-      mode = Mode::free;
-      start_blend();
-    }
+    collide();
   }
+}
+
+void Core::collide()
+{
+  const Reaction reaction = settings_.collision_reaction;
+  if (reaction == Reaction::none || !tracks(settings_.law)) {
+    return;
+  }
+  stop(m_.time[0], Status::aborted, Code::invalid_goal, Reason::collision);
+  if (reaction == Reaction::gravity) {
+    settings_.law = Law::gravity_compensation;
+    settings_.d.fill(0.0);
+    std::fill_n(m_.z, N, 0.0);
+    load_law();
+    set_mode(Mode::free);
+  }
+  start_blend();
 }
 
 /// True in the cycle in which the flag rises.
-bool Core::watch_for_collision(double dt)
+bool Core::watch_for_collision()
 {
   double worst = 0.0;
   for (std::size_t i = 0; i < N; ++i) {
@@ -612,7 +557,7 @@ bool Core::watch_for_collision(double dt)
     above_ = 0.0;
     return false;
   }
-  above_ = worst > 1.0 ? above_ + dt : 0.0;
+  above_ = worst > 1.0 ? above_ + m_.dt[0] : 0.0;
   collision = worst > 1.0 && above_ >= settings_.collision_delay;
   return collision;
 }
@@ -629,24 +574,22 @@ void Core::change(const Settings & wanted, const Parameters & loaded)
   settings_.d = wanted.d;
   settings_.payload = wanted.payload;
   settings_.tolerances = wanted.tolerances;
-  const bool was_integrating = integrates_;
-  integrates_ = integrating(settings_);
   if (wanted.law != before.law) {
-    z_.fill(0.0);
+    std::fill_n(m_.z, N, 0.0);
     if (tracks(wanted.law) != tracks(before.law) && mode != Mode::inactive && mode != Mode::safe) {
-      reference.stop_from(last_, q, v, Status::canceled, Code::successful, Reason::law_changed);
-      chained_good_ = false;
-      mode = tracks(wanted.law) ? Mode::hold : Mode::free;
+      stop(m_.last[0], Status::canceled, Code::successful, Reason::law_changed);
+      set_mode(tracks(wanted.law) ? Mode::hold : Mode::free);
     }
-  } else if (was_integrating) {  // Ki z goes on where it was
+  } else if (integrating(before)) {  // Ki z goes on where it was
     for (std::size_t i = 0; i < N; ++i) {
-      z_[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
+      m_.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
     }
   }
+  load_law();
   const bool same_payload = same(before.payload, wanted.payload);
   if (!same_payload) {
-    numbers_ = loaded;
-    observer_started_ = false;  // momentum is another one now; the estimate goes on
+    robot_.numbers = loaded;
+    observer_.started[0] = 0;  // momentum is another one now; the estimate goes on
   }
   if (
     !same_payload || before.law != wanted.law || before.friction != wanted.friction || before.p != wanted.p ||
@@ -674,7 +617,8 @@ bool Core::adopt(Motion * motion, Time t)
   if (!ready_for(*motion) || !reference.adopt(motion, t)) {
     return false;
   }
-  mode = Mode::trajectory;
+  set_mode(Mode::trajectory);
+  reference_changed();
   return true;
 }
 
@@ -683,36 +627,38 @@ bool Core::stream(const Motion & point, Time t)
   if (!ready_for(point) || !reference.stream(point, t)) {
     return false;
   }
-  mode = Mode::stream;
+  set_mode(Mode::stream);
+  reference_changed();
   return true;
 }
 
 void Core::hold(Time t)
 {
-  Vector from_q = q, from_v = v, a{}, tau{};
+  Vector from_q = q, from_v = v;
   if (tracks(settings_.law)) {
     reference.begin_due(t);
-    reference.sample(t, from_q, from_v, a, tau);
+    std::array<double, 6 * N> piece{};
+    std::array<double, 2 * N> unused{};
+    reference.load(t, piece.data(), unused.data());
+    copy_to(from_q, piece.data());
+    copy_to(from_v, piece.data(), 1);
   }
   reference.stop_from(t, from_q, from_v, Status::canceled, Code::successful, Reason::held);
+  reference_changed();
 }
 
 void Core::set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
 {
-  if (link >= LOADED) {
+  if (link >= LOADED || !std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::isfinite(x); })) {
     return;
-  }
-  for (const double x : wrench) {
-    if (!std::isfinite(x)) {
-      return;
-    }
   }
   if (!loaded_[link]) {
     start_blend();
   }
-  std::copy(wrench.begin(), wrench.end(), loads_.begin() + static_cast<std::ptrdiff_t>(6 * link));
+  std::copy(wrench.begin(), wrench.end(), robot_.loads + 6 * link);
   loaded_[link] = true;
   loaded_since_[link] = t;
+  wrenches_changed();
 }
 
 void Core::chain(const Vector & given_q, const Vector & given_v, const Vector & given_a)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace @package@
 {
@@ -66,22 +67,13 @@ Reference::Reference(const Settings & settings)
   }
 }
 
-Reference::Sample Reference::of(const Polynomial & p, double x)
-{
-  const auto & c = p.c;
-  return {
-    c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5])))),
-    c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * (4.0 * c[4] + x * 5.0 * c[5]))),
-    2.0 * c[2] + x * (6.0 * c[3] + x * (12.0 * c[4] + x * 20.0 * c[5])),
-    p.e0 + x * p.e1,
-  };
-}
-
-Reference::Sample Reference::at(const Track & track, Time t) const
+/// The polynomial that a joint follows at t, and when that is over.
+Reference::Piece Reference::active(const Track & track, Time t, Time & end)
 {
   const Piece & last = track.own[track.count - 1];
+  end = std::numeric_limits<Time>::max();
   if (t >= last.begin) {
-    return of(last.p, seconds(t - last.begin));
+    return last;
   }
   if (track.motion != nullptr) {
     const auto & times = track.motion->times;
@@ -89,27 +81,58 @@ Reference::Sample Reference::at(const Track & track, Time t) const
     const Time since = t - track.begin;
     if (since >= *from) {
       const auto point = static_cast<std::size_t>(std::upper_bound(from, times.end(), since) - times.begin()) - 1;
-      Sample s = of(track.motion->segments[track.motion->at(point, track.column)], seconds(since - times[point]));
-      s.q += track.turns;
-      return s;
+      Piece piece{track.begin + times[point], track.motion->segments[track.motion->at(point, track.column)]};
+      piece.p.c[0] += track.turns;
+      end = track.begin + times[point + 1];
+      return piece;
     }
+    end = track.begin + *from;
   }
   std::size_t k = track.count - 1;
   while (k > 0 && t < track.own[k].begin) {
     --k;
   }
-  return of(track.own[k].p, std::max(0.0, seconds(t - track.own[k].begin)));
+  if (k + 1 < track.count) {
+    end = std::min(end, track.own[k + 1].begin);
+  }
+  return track.own[k];
 }
 
-void Reference::sample(Time t, Vector & q, Vector & v, Vector & a, Vector & effort) const
+Time Reference::load(Time t, double * piece, double * effort) const
 {
+  Time due = waiting_count_ > 0 ? waiting_[0].start : std::numeric_limits<Time>::max();
   for (std::size_t i = 0; i < N; ++i) {
-    const Sample s = at(tracks_[i], t);
-    q[i] = s.q;
-    v[i] = s.v;
-    a[i] = s.a;
-    effort[i] = s.effort;
+    Time end = 0;
+    const Piece now = active(tracks_[i], t, end);
+    due = std::min(due, end);
+    const double x = std::max(0.0, seconds(t - now.begin));
+    std::array<double, 6> c = now.p.c;
+    for (std::size_t k = 0; k < 5; ++k) {  // Horner's scheme, again and again: the polynomial about x
+      for (std::size_t m = 5; m-- > k;) {
+        c[m] += x * c[m + 1];
+      }
+    }
+    for (std::size_t k = 0; k < 6; ++k) {
+      piece[k * N + i] = c[k];
+    }
+    effort[i] = now.p.e0 + x * now.p.e1;
+    effort[N + i] = now.p.e1;
   }
+  return due;
+}
+
+Reference::Sample Reference::at(const Track & track, Time t)
+{
+  Time end = 0;
+  const Piece now = active(track, t, end);
+  const auto & c = now.p.c;
+  const double x = std::max(0.0, seconds(t - now.begin));
+  return {
+    c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5])))),
+    c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * (4.0 * c[4] + x * 5.0 * c[5]))),
+    2.0 * c[2] + x * (6.0 * c[3] + x * (12.0 * c[4] + x * 20.0 * c[5])),
+    now.p.e0 + x * now.p.e1,
+  };
 }
 
 void Reference::stop(Track & track, Time t, std::size_t i, double q, double v, std::size_t piece) const
@@ -418,60 +441,26 @@ bool Reference::stream(const Motion & m, Time now)
   return true;
 }
 
-bool Reference::compare(
-  const Vector & e, const Vector & ed, const Vector & position, const Vector & velocity, Event & event) const
+void Reference::reached()
 {
-  for (const bool speed : {false, true}) {
-    const Vector & size = speed ? ed : e;
-    const Vector & tolerance = speed ? velocity : position;
-    double worst = 1.0;
-    bool bad = false;
-    for (std::size_t i = 0; i < N; ++i) {
-      const double ratio = tolerance[i] > 0.0 ? std::abs(size[i]) / tolerance[i] : 0.0;
-      if (ratio > worst) {
-        worst = ratio;
-        bad = true;
-        event.joint = i;
-        event.velocity = speed;
-        event.error = std::abs(size[i]);
-        event.tolerance = tolerance[i];
-      }
-    }
-    if (bad) {
-      return false;
-    }
-  }
-  return true;
+  tell(active_.id, Status::succeeded);
+  active_.open = false;
 }
 
-bool Reference::monitor(Time t, const Vector & e, const Vector & ed)
+void Reference::violated(Time t, bool late, std::size_t joint, bool velocity, double error, double tolerance)
 {
-  if (!active_.open) {
-    return true;
-  }
   Event event;
   event.id = active_.id;
-  const Tolerances & tolerances = active_.tolerances;
-  if (t < active_.end) {
-    if (compare(e, ed, tolerances.path_position, tolerances.path_velocity, event)) {
-      return true;
-    }
-    event.status = Status::aborted;
-    event.code = Code::path_tolerance_violated;
-    event.reason = Reason::path_tolerance;
-  } else if (compare(e, ed, tolerances.goal_position, tolerances.goal_velocity, event)) {
-    event.status = Status::succeeded;
-  } else if (const Time late = t - active_.end; tolerances.goal_time > 0.0 && late > nanoseconds(tolerances.goal_time)) {
-    event.status = Status::aborted;
-    event.code = Code::goal_tolerance_violated;
-    event.reason = Reason::goal_tolerance;
-    event.late = seconds(late);
-  } else {
-    return true;
-  }
+  event.status = Status::aborted;
+  event.code = late ? Code::goal_tolerance_violated : Code::path_tolerance_violated;
+  event.reason = late ? Reason::goal_tolerance : Reason::path_tolerance;
+  event.late = late ? seconds(t - active_.end) : 0.0;
+  event.joint = joint;
+  event.velocity = velocity;
+  event.error = error;
+  event.tolerance = tolerance;
   lost_events += events.push(event) ? 0 : 1;
   active_.open = false;
-  return event.status == Status::succeeded;
 }
 
 }  // namespace @package@

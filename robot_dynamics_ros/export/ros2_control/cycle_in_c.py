@@ -1,0 +1,212 @@
+"""The control cycle of one robot as C: steps, observer and laws, written from the routines and laws of the Python controller."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.cycle import cycle
+from robot_dynamics_ros.control.cycle.law_code import trace_law
+from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws import (
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    Law,
+    PDGravity,
+)
+from robot_dynamics_ros.control.observer import ObserverMemory, observe
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
+from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
+from robot_dynamics_ros.export.plan import Plan
+
+__all__ = ["FRICTION", "LAW_NAMES", "cycle_header", "cycle_source"]
+
+#: law → its name, and its fields for the gains p, i, d
+LAW_NAMES: dict[type[Law], tuple[str, str, str, str]] = {
+    ComputedTorque: ("computed_torque", "kp", "ki", "kd"),
+    PDGravity: ("pd_gravity", "kp", "ki", "kd"),
+    FeedforwardPD: ("feedforward_pd", "kp", "ki", "kd"),
+    JointImpedance: ("joint_impedance", "stiffness", "", "damping"),
+    GravityCompensation: ("gravity_compensation", "", "", "damping"),
+}
+FRICTION = ("none", "reference", "measured")
+"""Ways to compensate friction."""
+
+
+#: the cycle's kernels: inputs, output, and how the exported functions give it
+KERNELS = {
+    "inverse_dynamics": ("q v a", "tau", "{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, tau);"),
+    "gravity_forces": ("q", "tau", "{0}_gravity_forces(&robot->numbers, q, tau);"),
+    "bias_forces": ("q v", "tau", "{0}_bias_forces(&robot->numbers, q, v, nothing, tau);"),
+    "mass_matrix": ("q", "M", "{0}_mass_matrix(&robot->numbers, q, M);"),
+    "gravity_that_the_robot_adds": ("q", "tau", "{0}_gravity_forces(&robot->unloaded, q, tau);"),
+    "efforts_of_wrenches": (
+        "q external",
+        "tau",
+        """double pushed[{1}];
+    (void)external; /* the cycle has a row for each body, the robot one for each loaded link */
+    {0}_bias_forces(&robot->numbers, q, nothing, nothing, tau);
+    {0}_bias_forces(&robot->numbers, q, nothing, robot->loads, pushed);
+    for (int i = 0; i < {1}; ++i) {{
+        tau[i] -= pushed[i];
+    }}""",
+    ),
+    "inverse_dynamics_wrenches": (
+        "q v a",
+        "tau, double *wrenches",
+        """{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, tau);
+    {0}_joint_wrenches(&robot->numbers, q, v, a, nothing, wrenches);""",
+    ),
+}
+
+
+def _kernels(plan: Plan) -> list[str]:
+    """Functions that the cycle calls, made of those that are exported."""
+    prefix, n = plan.prefix, plan.model.nv
+    lines = [f"static const double nothing[{max(n, 6 * len(plan.external))}];", ""]
+    for name, (inputs, output, body) in KERNELS.items():
+        given = ", ".join(f"const double *{x}" for x in inputs.split())
+        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {given}, double *{output})"
+        lines += [head, "{", f"    {body.format(prefix, n)}", "}", ""]
+    return lines
+
+
+def _law(kind: type[Law], friction: Friction, way: str) -> Law:
+    """A law with a value for each gain that the package can set."""
+    options: dict[str, object] = {} if way == "none" else {"friction": friction}
+    if way != "none" and "friction_at" in [field.name for field in dataclasses.fields(kind)]:
+        options["friction_at"] = way
+    gains = {field: np.ones(1) for field in LAW_NAMES[kind][1:] if field}
+    return kind(**gains, **options)
+
+
+def _routines(plan: Plan) -> tuple[CText, CText]:
+    nv, nb, prefix = plan.model.nv, plan.model.nb, plan.prefix
+    return (
+        routines_in_c(
+            read_routines(CycleMemory, {"nv": nv, "nb": nb}, (cycle,)),
+            f"{prefix}_cycle",
+            {name: f"{prefix}_cycle_{name}" for name in KERNELS},
+            context=f"const {prefix}_robot",
+        ),
+        routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe,)), f"{prefix}_observer"),
+    )
+
+
+def cycle_header(plan: Plan, package: str) -> str:
+    """The memory of cycle and observer, their steps and verdicts, and the table of laws."""
+    prefix, upper = plan.prefix, plan.prefix.upper()
+    texts = _routines(plan)
+    includes = sorted({name for text in texts for name in text.includes})
+    arrays = ", ".join(f"const double *{name}" for name in law_input_shapes(plan.model.nv))
+    words = [f"    {upper}_{name} = {getattr(verdicts, name)}" for name in verdicts.__all__]
+    return "\n".join(
+        [
+            "/* The control cycle: generated by robot_dynamics_ros from the one that runs in Python. */",
+            f"#ifndef {upper}_CYCLE_H",
+            f"#define {upper}_CYCLE_H",
+            "",
+            *(f"#include <{name}>" for name in includes),
+            "",
+            f'#include "{package}/{prefix}.h"',
+            "",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            "",
+            "/* Steps at which a cycle may begin, and what it may return. */",
+            "enum {",
+            ",\n".join(words),
+            "};",
+            "",
+            "/* The robot's numbers with and without payload, and the known wrenches on its loaded links. */",
+            "typedef struct {",
+            f"    {prefix}_parameters numbers, unloaded;",
+            f"    double loads[{6 * len(plan.external)}];",
+            f"}} {prefix}_robot;",
+            "",
+            *(f"{text.declarations}\n" for text in texts),
+            "/* One half of a law; inputs that it does not use may hold anything. */",
+            f"typedef void {prefix}_law_half(const {prefix}_robot *robot, {arrays}, double *out);",
+            "",
+            "/* A law: its two halves, what it asks of the robot, and the rows of its gains p, i, d; -1: it has none. */",
+            "typedef struct {",
+            f"    {prefix}_law_half *before, *after;",
+            "    int uses_gravity, uses_inertia, uses_motion, uses_motion_of_reference;",
+            "    int p, i, d;",
+            f"}} {prefix}_law;",
+            "",
+            f"/* By law ({', '.join(row[0] for row in LAW_NAMES.values())}), then by friction ({', '.join(FRICTION)}). */",
+            f"extern const {prefix}_law {prefix}_laws[{len(LAW_NAMES)}][{len(FRICTION)}];",
+            "",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "",
+            "#endif",
+            "",
+        ]
+    )
+
+
+def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
+    """The functions.
+
+    Args:
+        package: the folder of the headers.
+        friction: what the laws compensate.
+    """
+    texts = _routines(plan)
+    halves, rows = _laws(plan, friction)
+    return "\n".join(
+        [
+            f'#include "{package}/{plan.prefix}_cycle.h"',
+            "",
+            *_kernels(plan),
+            *(f"{text.definitions}\n" for text in texts),
+            *halves,
+            f"const {plan.prefix}_law {plan.prefix}_laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
+            *(f"    {{{', '.join(rows[3 * k : 3 * k + 3])}}}," for k in range(len(LAW_NAMES))),
+            "};",
+            "",
+        ]
+    )
+
+
+def _laws(plan: Plan, friction: Friction) -> tuple[list[str], list[str]]:
+    """Functions, and rows of the table."""
+    functions: list[str] = []
+    rows = []
+    for kind, way in product(LAW_NAMES, FRICTION):
+        word, *gains = LAW_NAMES[kind]
+        law = _law(kind, friction, way)
+        traced = trace_law(law, plan.model.nv)
+        assert traced is not None, word
+        names = []
+        for half, flat in (("before", traced.asked), ("after", traced.efforts)):
+            names.append("0" if flat is None else f"{plan.prefix}_{word}_{way}_{half}")
+            if flat is not None:
+                functions += _half(plan, names[-1], flat)
+        used = [str(int(x in traced.used)) for x in ("gravity", "inertia", "motion", "motion_of_reference")]
+        places = [str(law.gain_names.index(x) if x else -1) for x in gains]
+        rows.append("{" + ", ".join([*names, *used, *places]) + "}")
+    return functions, rows
+
+
+def _half(plan: Plan, name: str, flat: Sequence[Expr]) -> list[str]:
+    inputs = list(law_input_shapes(plan.model.nv))
+    used = {inputs[node.a[0]] for node in reachable(flat) if node.op == "leaf"}
+    body = c_function_body([("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double")
+    unused = [f"(void){x};" for x in ("robot", *inputs) if x not in used]
+    arrays = ", ".join(f"const double *{x}" for x in inputs)
+    head = f"static void {name}(const {plan.prefix}_robot *robot, {arrays}, double *out)"
+    return [head, "{", *(f"    {line}" for line in (*unused, *body)), "}", ""]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import kernel
 
 
@@ -95,4 +97,33 @@ class Floor(BenchLaw):
         return tau
 
 
-LAWS = {"computed_torque": Today, "pd_gravity": SoldPD, "inertia_floor": Floor}
+class Product(BenchLaw):
+    """The controller as it is shipped, with its defaults."""
+
+    robustness = Robustness()
+
+    def __init__(self, model, knows):
+        self.model, self.knows = model, knows
+        options = rd.ControllerOptions(robustness=dataclasses.replace(self.robustness, delay=knows.delay))
+        law = rd.ComputedTorque(friction=rd.Friction.of(model))
+        self.controller = rd.JointController(model, law, options=options)
+        self.controller.want_wrenches = self.controller.want_efforts = False
+        self.cycle, self.sent = 0, False
+
+    def start(self, q, v):
+        self.controller.activate(0, q, v)
+
+    def step(self, q, v, qd, vd, ad):
+        self.cycle += 1
+        stamp = round(self.cycle * self.knows.period * 1e9)
+        if not self.sent and self.cycle * self.knows.period >= 1.0:
+            self.controller.accept_trajectory(self.trajectory(), stamp)
+            self.sent = True
+        return self.controller.update(stamp, q, v).copy()
+
+    def trajectory(self):
+        m, n = self.move, np.zeros(self.model.nv)
+        return rd.Trajectory.from_waypoints(self.model.joint_names, [m.duration], [m.goal], [n], [n])
+
+
+LAWS = {"product": Product, "computed_torque": Today, "pd_gravity": SoldPD, "inertia_floor": Floor}

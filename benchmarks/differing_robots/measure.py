@@ -33,6 +33,7 @@ def run(make, difference: Difference, move: Move, flange: str, *, push: bool = T
     T = robot.period
     law = make(d.claim, Knowledge(T, d.delay * T, 1.0 / (2.0 * np.pi * d.velocity_filter)))
     q, v = robot.measured()
+    law.move = move
     law.start(q, v)
     marks = np.cumsum([HOLD, move.duration, SETTLE, *((PUSH, RELEASED) if push else ())])
     trace = Trace()

@@ -2,6 +2,7 @@
 
 from robot_dynamics_ros.control.contact import ContactEstimate, contact_wrench
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
@@ -51,6 +52,7 @@ __all__ = [
     "GuardSettings",
     "Guards",
     "JointController",
+    "Robustness",
     "JointImpedance",
     "JointTable",
     "JointTolerance",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -45,6 +46,8 @@ class ControllerOptions:
             effort gives by the model), "reference", "measured_effort" (forward dynamics of the measured effort), or
             "differentiated" (filtered derivative of the measured velocity).
         differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
+        robustness: how computed torque is made to hold up on a robot that differs from its description; ``None``: it is
+            not, and the law is exactly its equation.
         collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm gives way).
         measured_effort: meaning of the efforts that come with the state.
 
@@ -68,6 +71,7 @@ class ControllerOptions:
     differentiation_cutoff: float = 30.0
     collision_reaction: str = "none"
     measured_effort: MeasuredEffort = field(default_factory=MeasuredEffort)
+    robustness: Robustness | None = None
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():

@@ -6,6 +6,7 @@
 | arrival: finite, in order, possible | ``arrival`` | drop the state; start afresh |
 | reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
 | integral of the error, control law | ``law`` | call a law that is written in Python |
+| feedback and rejection for a robot that differs from its description | ``disturbance`` | |
 | efforts of the trajectory and of known wrenches, blending | ``added_efforts`` | |
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.added_efforts import add_efforts, blend
 from robot_dynamics_ros.control.cycle.arrival import arrive, take_state
+from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
 from robot_dynamics_ros.control.cycle.law import evaluate_law, integrate
 from robot_dynamics_ros.control.cycle.limits import limit
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
@@ -49,6 +51,8 @@ def cycle(p: CycleMemory, step: int) -> int:
     if verdict == DONE and step <= FOLLOW:
         verdict = follow_and_decide(p)
     if verdict == DONE and step <= BLEND:
+        if p.robust[0] == 1:
+            reject_disturbances(p)
         add_efforts(p)
         blend(p)
         verdict = limit(p)

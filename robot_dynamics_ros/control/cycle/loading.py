@@ -14,10 +14,16 @@ from robot_dynamics_ros.control.reference.result import Goal
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.description import Array
 
-__all__ = ["NEVER", "load_law", "load_reference", "load_robot", "load_wrenches"]
+__all__ = ["NEVER", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
 
+LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
+"""kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
+UNLIMITED = 100.0
+"""N m or N, from which on rotors are taken to be largest; also the size of a joint without effort limit."""
 NEVER = 2**62
 """A time that does not come, ns."""
 
@@ -39,6 +45,26 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
         memory[f"uses_{name}"][0] = name in code.used
     for name, row in zip(law.gain_names, memory["gains"], strict=False):
         row[:] = 0.0 if (value := getattr(law, name)) is None else value
+
+
+def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, limits: Array, revolute: Array) -> None:
+    """Reject disturbances as ``robustness`` says, where the law is one that inverts the dynamics.
+
+    Args:
+        limits: (n,) effort limits.
+        revolute: (n,) whether a joint turns.
+    """
+    before, memory["robust"][0] = memory["robust"][0], robustness is not None and law.inverts_dynamics
+    if memory["robust"][0] != before:
+        memory["steady"][0] = 0
+    if robustness is None:
+        return
+    size = np.where(np.isfinite(limits), limits, UNLIMITED)
+    rotor = np.where(revolute, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
+    memory["effort_size"][:], memory["scale"][:] = size, np.where(revolute, 1.0, 0.3)
+    memory["largest_rotor"][:], memory["assumed_rotor"][:] = rotor, robustness.rotor_share * rotor
+    memory["largest_rejected"][:] = robustness.rejected_effort * size
+    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:

@@ -21,8 +21,10 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["GAINS", "ROBOT_FUNCTIONS", "ArrivedState", "CycleMemory", "PathPiece", "cycle_memory", "law_input_shapes"]
+__all__ = ["GAINS", "PAST", "ROBOT_FUNCTIONS", "ArrivedState", "CycleMemory", "PathPiece", "RejectionMemory", "cycle_memory", "law_input_shapes"]
 
+PAST = 32
+"""Control periods that a command may be late."""
 GAINS = 8
 """Most gains that a compiled law may have."""
 _LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
@@ -50,7 +52,44 @@ class PathPiece(Declared):
     reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
 
 
-class CycleMemory(ArrivedState, PathPiece):
+class RejectionMemory(Declared):
+    """What a robot has that its description does not say, and how it is rejected; see the step ``disturbance``."""
+
+    nv: int
+    robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")
+    steady: Integers = integers(1, meaning="1 once the step has begun")
+    bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
+    actuator_delay: Vector = numbers(1, unit="s", meaning="from a command to its effort, holding excluded")
+    assumed_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia of a joint that has not rung")
+    largest_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="bound of the rotor inertia")
+    largest_rejected: Vector = numbers("nv", unit="N m or N", meaning="bound of what is unexplained")
+    effort_size: Vector = numbers("nv", unit="N m or N", meaning="effort limit, or a size where there is none")
+    scale: Vector = numbers("nv", unit="1 or m/rad", meaning="what a radian's worth is: 1, prismatic joints 0.3 m")
+    period: Vector = numbers(1, unit="s", meaning="mean control period")
+    whole_delay: Vector = numbers(1, unit="s", meaning="of the loop: actuator, holding, velocity")
+    natural: Vector = numbers(1, unit="rad/s", meaning="natural frequency of the error")
+    low_pass: Vector = numbers(1, unit="rad/s", meaning="corner of the velocity from positions")
+    velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity from positions")
+    position_before: Vector = numbers("nv", unit="rad or m", meaning="position of the cycle before")
+    feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
+    held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
+    calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
+    nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics for the reference's acceleration")
+    past: Matrix = numbers(PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first")
+    passed: Matrix = numbers(5, "nv", meaning="states of the filters of velocity (2) and effort (3)")
+    ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
+    evidence: Matrix = numbers(2, "nv", meaning="Σ v², Σ v ∫τ of what rang, less what was forgotten")
+    rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for")
+    rejected: Vector = numbers("nv", unit="N m or N", meaning="integral part of what is unexplained")
+    stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
+    side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
+    taken: Vector = numbers("nv", unit="N m or N", meaning="part of it that the last breaking free took")
+    trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
+    claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
+    unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
+
+
+class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int

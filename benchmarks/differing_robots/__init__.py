@@ -1,0 +1,1 @@
+"""How control laws hold up on robots that differ from their description: ``python -m benchmarks.differing_robots``."""

@@ -1,0 +1,233 @@
+"""Fourth step, second half: feedback that holds up on a robot that is not its description.
+
+The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong; what the model does
+not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, J, z, f, c are below.
+
+    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d),   u = ω² e + 2 ω (v_d − v̂)
+
+The theory, with pictures, is in docs/explanation/differing_robots.md.
+
+Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e + ė/ω);
+Åström and Hägglund, Advanced PID Control (2006), section 3.5 (conditional integration).
+"""
+
+from __future__ import annotations
+
+from math import exp, floor, log
+
+from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
+
+__all__ = ["reject_disturbances"]
+
+TURN = 6.283185307179586
+MARGIN = 0.28
+"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
+LOW_PASS = 100.0
+"""Hz, highest corner of v̂, or a fifth of the rate if that is less."""
+INTEGRAL = 0.3
+"""Integral gain over ω³; the loop is stable below 2."""
+HIGH_PASS = 0.5
+"""Corner times the whole delay, of what the rotor inertia is found from."""
+KNOWN = 2e-4
+"""(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
+RINGING = 0.04
+"""rad/s, of high-passed velocity that counts as measured."""
+FORGET = 4.0
+"""1/s, while the joint rings."""
+BAND = 3e-3
+"""rad, within which a joint at rest is left alone."""
+CALM = 0.3
+"""s within that band, after which the joint stands."""
+YIELDING = 0.02
+"""Share of the integral gain of a joint that stands."""
+SLOW = 0.02
+"""rad/s, below which a joint may be stuck."""
+NEAR = 2e-3
+"""rad behind, from which on friction is raised at full rate."""
+AHEAD = 5e-3
+"""rad ahead, from which on friction is lowered at full rate."""
+RAISE = 0.6
+"""1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free."""
+MOST_FRICTION = 0.15
+"""Largest friction found, as a share of the effort limit."""
+TURN_TIME = 0.03
+"""s, in which friction changes its side."""
+SETTLED = 0.2
+"""s after breaking free, in which what that took may be too much."""
+TRUST = 20.0
+"""1/s, of the trust in the description's friction while a joint is stuck, or ahead."""
+TRUST_MOVING = 5.0
+"""1/s, the same of a joint that moves, and is behind."""
+
+
+def reject_disturbances(p: CycleMemory) -> None:
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback."""
+    dt = p.dt[0]
+    if p.own_law[0] == 1:
+        p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+    for i in range(p.nv):  # what the law compensates of friction
+        p.claimed[i] = p.effort[i] - p.motion[i]
+    if p.fresh[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
+        begin(p)
+    p.mass_matrix(p.q, p.inertia)
+    if dt > 0.0:
+        choose_gains(p, dt)
+        estimate_velocity(p, dt)
+        find_rotors(p, dt)
+    for i in range(p.nv):
+        error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
+        p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
+        p.a[i] = p.reference[2, i] + p.feedback[i]
+        p.held_back[i] = error_to_integrate(p, i, dt)
+    if p.wrenches_with_law[0] == 1:
+        p.inverse_dynamics_wrenches(p.q, p.v, p.a, p.motion, p.wrenches)
+    else:
+        p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+    gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
+    for i in range(p.nv):
+        moved = p.rotor[i] * p.feedback[i]
+        wound = p.rotor[i] * p.held_back[i]
+        modelled = 0.0
+        for j in range(p.nv):
+            modelled = modelled + p.inertia[i, j] * p.feedback[j]
+            wound = wound + p.inertia[i, j] * p.held_back[j]
+        p.nominal[i] = p.motion[i] - modelled
+        if dt > 0.0:
+            adapt_friction(p, i, dt)
+        most = p.largest_rejected[i]
+        if not p.saturated[i] * wound > 0.0:
+            p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
+        p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
+        p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
+
+
+def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
+    """At rest what exceeds a band, and little of it once the joint has come to stand there: it then yields like a spring."""
+    error, band = p.error[0, i], BAND * p.scale[i]
+    if abs(p.reference[1, i]) >= 0.05 * SLOW * p.scale[i]:
+        p.calm[i] = 0.0
+        return error
+    beyond = error - min(max(error, -band), band)
+    if p.calm[i] > CALM:
+        return YIELDING * beyond
+    p.calm[i] = p.calm[i] + dt
+    if beyond != 0.0 or abs(p.velocity[i]) > SLOW * p.scale[i]:
+        p.calm[i] = 0.0
+    return beyond
+
+
+def begin(p: CycleMemory) -> None:
+    """Start afresh from the measured state; what was learned of rotors and friction stays."""
+    for i in range(p.nv):
+        p.velocity[i] = p.v[i]
+        p.position_before[i] = p.q[i]
+        p.rejected[i] = 0.0
+        p.side[i] = 0.0
+        p.calm[i] = 0.0
+        p.taken[i] = 0.0
+        p.nominal[i] = p.previous[i]
+        for k in range(5):
+            p.passed[k, i] = 0.0
+        for k in range(PAST):
+            p.past[k, i] = 0.0
+    p.steady[0] = 1
+
+
+def choose_gains(p: CycleMemory, dt: float) -> None:
+    """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of v̂."""
+    if p.period[0] <= 0.0:
+        p.period[0] = dt
+    p.period[0] = p.period[0] + 0.02 * (dt - p.period[0])
+    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.2))
+    room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
+    if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
+        share = p.period[0] / room
+    p.low_pass[0] = -log(1.0 - share) / p.period[0]
+    p.whole_delay[0] = p.actuator_delay[0] + p.period[0] / share
+    p.natural[0] = min(p.bandwidth[0], MARGIN / p.whole_delay[0])
+
+
+def estimate_velocity(p: CycleMemory, dt: float) -> None:
+    """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop."""
+    share = 1.0 - exp(-p.low_pass[0] * dt)
+    for i in range(p.nv):
+        way = p.q[i] - p.position_before[i]
+        if p.continuous[i] == 1:
+            way = way - TURN * floor(way / TURN + 0.5)
+        p.velocity[i] = p.velocity[i] + share * (way / dt - p.velocity[i])
+        p.position_before[i] = p.q[i]
+
+
+def find_rotors(p: CycleMemory, dt: float) -> None:
+    """J from how velocity and effort ring together; a joint that does not ring keeps its rotor.
+
+    The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
+    most of friction: J v̂ = ∫ effort − M v̂ then.  A loop that is too stiff for its rotor rings, and so finds it.
+    """
+    corner = min(HIGH_PASS / p.whole_delay[0], 100.0)
+    high, low = 1.0 - exp(-corner * dt), 1.0 - exp(-p.low_pass[0] * dt)
+    late = min(floor(p.actuator_delay[0] / p.period[0] + 0.5), PAST - 1)
+    for i in range(p.nv):
+        for k in range(PAST - 1):
+            p.past[PAST - 1 - k, i] = p.past[PAST - 2 - k, i]
+        p.past[0, i] = p.previous[i] - p.nominal[i]
+        arriving = p.past[late, i]
+        p.passed[0, i] = p.passed[0, i] + high * (p.velocity[i] - p.passed[0, i])
+        velocity = p.velocity[i] - p.passed[0, i]
+        p.passed[1, i] = p.passed[1, i] + high * (velocity - p.passed[1, i])
+        p.ringing[i] = velocity - p.passed[1, i]
+        p.passed[2, i] = p.passed[2, i] + high * (arriving - p.passed[2, i])
+        impulse = p.passed[2, i] / corner
+        p.passed[3, i] = p.passed[3, i] + high * (impulse - p.passed[3, i])
+        p.passed[4, i] = p.passed[4, i] + low * (impulse - p.passed[3, i] - p.passed[4, i])
+    for i in range(p.nv):
+        least = RINGING * p.scale[i]
+        beyond = p.ringing[i] - min(max(p.ringing[i], -least), least)
+        if beyond != 0.0:
+            rest = p.passed[4, i]
+            for j in range(p.nv):
+                rest = rest - p.inertia[i, j] * p.ringing[j]
+            square = beyond * beyond / (p.scale[i] * p.scale[i])
+            forgotten = FORGET * dt * square / (square + 0.01)
+            p.evidence[0, i] = p.evidence[0, i] + p.ringing[i] * beyond * dt - forgotten * p.evidence[0, i]
+            p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
+        known = KNOWN * p.scale[i] * p.scale[i]
+        found = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
+        p.rotor[i] = min(max(found, 0.0), p.largest_rotor[i])
+
+
+def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
+    """f, its side s, and the trust c in the friction that the law compensates, of one joint.
+
+    A joint that is stuck while the reference moves on has more friction than thought: f and c grow.  One that broke
+    free and is ahead has less: part of what it took is taken back.
+    """
+    desired, scale = p.reference[1, i], p.scale[i]
+    if abs(desired) <= SLOW * scale:
+        return
+    along = 1.0
+    if desired < 0.0:
+        along = -1.0
+    p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
+    speed, behind = p.velocity[i] * along, p.error[0, i] * along
+    lead = behind + (abs(desired) - speed) / p.natural[0]
+    least = 0.0
+    if desired * p.reference[2, i] <= 0.0:  # it slows down: a joint that is stuck close by may stay
+        least = BAND * scale
+    if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
+        if behind > least and p.side[i] * along > 0.9 and not p.saturated[i] * along > 0.0:
+            degree = min((behind - least) / (NEAR * scale), 1.0)
+            step = RAISE * p.effort_size[i] * degree * dt
+            p.stiction[i] = min(p.stiction[i] + step, MOST_FRICTION * p.effort_size[i])
+            p.taken[i] = p.taken[i] + step
+            p.trust[i] = min(p.trust[i] + TRUST * degree * dt, 1.0)
+        return
+    if lead < 0.0:
+        degree = min(-lead / (AHEAD * scale), 1.0)
+        back = min(RAISE * p.effort_size[i] * degree * dt, p.taken[i], p.stiction[i])
+        p.stiction[i] = p.stiction[i] - back
+        p.taken[i] = p.taken[i] - back
+        p.trust[i] = max(p.trust[i] - TRUST * degree * dt, 0.0)
+    else:
+        p.trust[i] = min(p.trust[i] + TRUST_MOVING * min(lead / (AHEAD * scale), 1.0) * dt, 1.0)
+    p.taken[i] = p.taken[i] - p.taken[i] * min(dt / SETTLED, 1.0)

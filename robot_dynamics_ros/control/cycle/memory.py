@@ -153,6 +153,7 @@ class CycleMemory(ArrivedState, PathPiece):
 ROBOT_FUNCTIONS = ("inverse_dynamics", "inverse_dynamics_wrenches", "gravity_forces", "bias_forces", "mass_matrix")
 """The robot's functions, under their names, that a cycle calls."""
 
+
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     """Name → shape of all that a law of ``n`` joints may depend on, in the order in which its compiled form takes it."""
     declared = fields(CycleMemory)

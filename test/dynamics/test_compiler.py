@@ -83,18 +83,18 @@ def test_status_without_llvmlite():
 
 def test_old_assembly_has_typed_pointers():
     pytest.importorskip("llvmlite")
-    from robot_dynamics_ros.dynamics.engine.codegen import llvm_entry, native, typed_pointers
+    from robot_dynamics_ros.dynamics.engine.codegen import llvm_wrapper, native, typed_pointers
     from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
     from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 
     g = Graph()
     x = g.leaf((0, 0))
-    arguments = [llvm_entry.ArrayArgument((4,), quaternions=(0,)), llvm_entry.ArrayArgument((2,), output=True)]
+    arguments = [llvm_wrapper.ArrayArgument((4,), quaternions=(0,)), llvm_wrapper.ArrayArgument((2,), output=True)]
     outputs = [[x.sin(), x]]
     for source in (
         kernel_module(arguments, outputs),
         wide_module(arguments, outputs, 4),
-        llvm_entry.router_module(),
+        llvm_wrapper.router_module(),
     ):
         old = typed_pointers.with_typed_pointers(source)
         assert " ptr " not in old and "(ptr" not in old and "ptr," not in old

@@ -93,7 +93,7 @@ def test_copies_and_pickles_keep_the_backend_and_compute_the_same():
         np.testing.assert_array_equal(rd.gravity_forces(other, q), expected)
 
 
-def test_many_threads_make_one_entry():
+def test_many_threads_make_one_wrapper():
     model, found, start = rd.limb(4), [], threading.Barrier(8)
 
     def work():

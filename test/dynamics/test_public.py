@@ -1,4 +1,4 @@
-"""The way from a public function to a model's compiled entry."""
+"""The way from a public function to a model's call wrapper."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
 
 BACKENDS = [b for b in rd.available_backends() if b != "interpreted"]
 COMPILED = [b for b in BACKENDS if b != "numpy"]
-NEEDS_ENTRY = pytest.mark.skipif(not COMPILED, reason="no compiler")
+NEEDS_WRAPPER = pytest.mark.skipif(not COMPILED, reason="no compiler")
 
 
-def entries(functions, model):
-    return functions._entries[id(model)][1]
+def wrappers(functions, model):
+    return functions._wrappers[id(model)][1]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -45,7 +45,7 @@ def test_out_and_no_out_give_the_same(backend):
     np.testing.assert_allclose(L.T @ np.diag(D) @ L, rd.mass_matrix(model, q), atol=1e-12)
 
 
-@NEEDS_ENTRY
+@NEEDS_WRAPPER
 def test_results_are_counted_once():
     model = rd.load_robot("two_link").with_backend("native")
     q = np.zeros(2)
@@ -83,20 +83,20 @@ def test_more_models_than_a_router_holds(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_entries_go_with_their_models(backend):
+def test_wrappers_go_with_their_models(backend):
     gravity, pose = Public("gravity_forces"), PublicOfLink("link_pose")
     model = rd.limb(2).with_backend(backend)
     gravity.run(model, np.zeros(2))
     pose.run(model, "tip", np.zeros(2))
-    assert len(gravity._entries) == len(pose._entries) == 1
+    assert len(gravity._wrappers) == len(pose._wrappers) == 1
     del model
     gc.collect()
-    assert not gravity._entries and not pose._entries
+    assert not gravity._wrappers and not pose._wrappers
     if gravity._router is not None:
         assert not any(gravity._router._words[1::4]) and not any(pose._router._words[1::4])
 
 
-@NEEDS_ENTRY
+@NEEDS_WRAPPER
 def test_a_link_is_found_by_its_name_whichever_string_holds_it():
     pose = PublicOfLink("link_pose")
     model = rd.load_robot("six_axis").with_backend("native")
@@ -107,7 +107,7 @@ def test_a_link_is_found_by_its_name_whichever_string_holds_it():
             made = "".join(list(name))  # a new string each time, often where the last one was
             np.testing.assert_allclose(pose.run(model, made, q), poses[name], atol=1e-12)
             np.testing.assert_allclose(pose.run(model, name, q), poses[name], atol=1e-12)
-    assert len(entries(pose, model)) == len(model.link_names)
+    assert len(wrappers(pose, model)) == len(model.link_names)
     with pytest.raises(rd.UnknownNameError):
         pose.run(model, ["tool0"], q)
 

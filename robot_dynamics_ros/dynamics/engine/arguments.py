@@ -1,4 +1,4 @@
-"""Checks of arguments; the errors say what was expected and what was given."""
+"""Checks of arguments.  Each error names the argument, the expected shape and the value."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class _Made:
 
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
-        self.entries: dict[tuple[str, Options], tuple[Evaluator, Any]] = {}
+        self.functions: dict[tuple[str, Options], tuple[Evaluator, Any]] = {}
         self.lock = threading.RLock()
         wanted, where = model.backend, "backend"
         if wanted == "auto":
@@ -126,7 +126,7 @@ def backend_status(model: RobotModel) -> BackendStatus:
 
 def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
     """Names and options of the functions that are ready for a model: nothing is compiled when these are called."""
-    return frozenset(_of(model).entries)
+    return frozenset(_of(model).functions)
 
 
 def _checked(name: str, where: str) -> str:
@@ -144,7 +144,7 @@ def _checked(name: str, where: str) -> str:
 
 def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
     """The function ``name`` for this model, made on first use and kept with the model."""
-    return _entry(model, name, options)[0]
+    return _function(model, name, options)[0]
 
 
 def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
@@ -175,13 +175,13 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
     Raises:
         UnknownNameError: no such function.
     """
-    return _entry(model, name, tuple(sorted(options.items())))[1]
+    return _function(model, name, tuple(sorted(options.items())))[1]
 
 
-def public_entry(model: RobotModel, name: str, options: Options, only: int | None) -> Any:
+def public_wrapper(model: RobotModel, name: str, options: Options, only: int | None) -> Any:
     """As :func:`kernel`, with inputs that are not finite refused, and ``only`` one output where several are computed."""
-    evaluate, _ = _entry(model, name, options)
-    return evaluate.engine.entry(evaluate, finite=True, only=only)
+    evaluate, _ = _function(model, name, options)
+    return evaluate.engine.wrapper(evaluate, finite=True, only=only)
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
@@ -204,7 +204,7 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 
     def work() -> None:
         for name in wanted:
-            _entry(model, name, ())
+            _function(model, name, ())
 
     if not background:
         work()
@@ -214,17 +214,17 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     return thread
 
 
-def _entry(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
     made = _of(model)
     key = (name, options)
-    found = made.entries.get(key)
+    found = made.functions.get(key)
     if found is None:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
         with made.lock:
-            found = made.entries.get(key)
+            found = made.functions.get(key)
             if found is None:
-                found = made.entries[key] = _make(made, name, options)
+                found = made.functions[key] = _make(made, name, options)
     return found
 
 
@@ -267,7 +267,7 @@ def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
     engine: Engine
     if backend in ("native", "loops") and (native := _native(of, name, options, backend)) is not None:
         made = Evaluator(model, name, options, native)
-        return made, native.entry(made)
+        return made, native.wrapper(made)
     if backend in ("native", "loops"):
         backend = _without_compiler(estimated_operations(model, name))
     engine = (

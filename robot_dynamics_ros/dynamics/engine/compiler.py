@@ -1,4 +1,4 @@
-"""Whether there is a compiler here, and what to do where there is none."""
+"""Whether a compiler is installed, and what to install where there is none."""
 
 from __future__ import annotations
 

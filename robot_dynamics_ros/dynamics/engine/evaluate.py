@@ -1,7 +1,7 @@
-"""Evaluators: one function of the table, for one model, ready to be called on numbers.
+"""Kernels: one function of the table, for one model, ready to be called on numbers.
 
-An evaluator checks arguments, handles batches and hands blocks of states to an engine.  Engines are what differs
-between backends; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
+A kernel checks arguments, handles batches and hands blocks of states to its engine.  Each backend has an engine of its
+own; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Engine(Protocol):
             False if it stopped: outputs then hold some states' results.
         """
 
-    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         """A callable equal to the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
 
 
@@ -201,7 +201,7 @@ class SourceEngine:
     def __init__(self, scalar: Callable[..., tuple[Any, ...]], vector: Callable[..., tuple[Any, ...]]) -> None:
         self._scalar, self._vector = scalar, vector
 
-    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         return evaluator.bound(finite=finite, only=only)
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -243,7 +243,7 @@ class InterpretedEngine:
         tree = copy.copy(self._tree)  # an algorithm may move its base or add to its rotors; others share the tree
         return self._run(tree, self._options, dict(zip(self._words, inputs, strict=True)))
 
-    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         return evaluator.bound(finite=finite, only=only)
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

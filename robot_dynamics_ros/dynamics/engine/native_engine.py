@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen import cache
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
     NativeLibrary,
     compile_module,
-    entry_supported,
     target_key,
     vector_width,
+    wrappers_supported,
 )
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
@@ -134,19 +134,19 @@ class NativeEngine:
         """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
         return self._library.address("batch"), self._further()
 
-    def entry(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
-        """A fast Python entry, which leaves what it does not expect to the evaluator, or that alone where this Python's
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+        """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
         objects are laid out otherwise.
 
-        The entry's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
+        The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
 
         Args:
             finite, only: see :meth:`Evaluator.evaluate`.
         """
         slow = evaluator.bound(finite=finite, only=only)
-        if not entry_supported():
+        if not wrappers_supported():
             return slow
-        return self._library.python_entry(self._name, slow, self._further(), finite=finite, only=only)
+        return self._library.python_wrapper(self._name, slow, self._further(), finite=finite, only=only)
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:

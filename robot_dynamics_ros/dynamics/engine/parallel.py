@@ -1,4 +1,4 @@
-"""Batches shared among threads, which take piece after piece without Python: see :mod:`.codegen.llvm_pool`."""
+"""Threads for batches: each computes one piece after the other, in machine code (:mod:`.codegen.llvm_pool`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a public function finds the compiled entry of the model it is called with."""
+"""Public functions: each calls the kernel of the model that it is called with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.backends import public_entry
+from robot_dynamics_ros.dynamics.engine.backends import public_wrapper
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -24,8 +24,8 @@ class Public:
     >>> gravity_forces.run(rd.limb(2), [0.0, 0.0], None).shape
     (2,)
 
-    As soon as a model has compiled entries ``run`` is a compiled router, which finds them without a step of Python.
-    Entries are kept as long as their models live.
+    As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them without a step of Python.
+    They are kept as long as their models live.
 
     Args:
         name, options: the function.
@@ -35,26 +35,26 @@ class Public:
         run: raises ArgumentError if the model is none, an input does not fit or is not finite.
     """
 
-    __slots__ = ("_entries", "_lock", "_name", "_only", "_options", "_router", "run")
+    __slots__ = ("_lock", "_name", "_only", "_options", "_router", "_wrappers", "run")
     keys = 1
 
     def __init__(self, name: str, options: Options = (), only: int | None = None) -> None:
         self._name, self._options, self._only = name, options, only
-        self._entries: dict[int, tuple[weakref.ref[RobotModel], dict[Any, tuple[Any, Callable[..., Any]]]]] = {}
+        self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[Any, tuple[Any, Callable[..., Any]]]]] = {}
         self._lock = threading.RLock()
         self._router: Any = None
         self.run: Callable[..., Any] = self._first
 
     def _first(self, model: RobotModel, *arguments: Any) -> Any:
-        """Calls for which the router has no entry."""
-        return self._entry(model)(*arguments)
+        """Calls for which the router has no call wrapper."""
+        return self._wrapper(model)(*arguments)
 
     def options_of(self, model: RobotModel, chosen: Any) -> Options:
         """Options of the function for what the second key chose."""
         return self._options
 
-    def _entry(self, model: RobotModel, chosen: Any = None) -> Callable[..., Any]:
-        of_model = self._entries.get(id(model))
+    def _wrapper(self, model: RobotModel, chosen: Any = None) -> Callable[..., Any]:
+        of_model = self._wrappers.get(id(model))
         if of_model is None and not isinstance(model, RobotModel):
             raise ArgumentError(
                 f"expected a RobotModel, got {type(model).__name__}",
@@ -63,13 +63,13 @@ class Public:
                 remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
             )
         try:
-            held, entry = of_model[1][chosen] if of_model is not None else (None, None)
+            held, wrapper = of_model[1][chosen] if of_model is not None else (None, None)
         except (KeyError, TypeError):  # the latter: not hashable, so no name
-            held, entry = None, None
-        if entry is None:
-            entry = public_entry(model, self._name, self.options_of(model, chosen), self._only)
-        if not isinstance(entry, types.BuiltinFunctionType):
-            return self._keep(model, chosen, entry)
+            held, wrapper = None, None
+        if wrapper is None:
+            wrapper = public_wrapper(model, self._name, self.options_of(model, chosen), self._only)
+        if not isinstance(wrapper, types.BuiltinFunctionType):
+            return self._keep(model, chosen, wrapper)
         with self._lock:
             if self._router is None:
                 from robot_dynamics_ros.dynamics.engine.codegen.native import Router
@@ -78,23 +78,23 @@ class Public:
                 self.run = self._router.call
             if held is not None and held is not chosen:  # equal names: the router knows but one, which is held
                 self._router.remove(id(model), id(held))
-            self._keep(model, chosen, entry)
-            self._router.add((id(model), id(chosen))[: self.keys], entry)
-        return entry
+            self._keep(model, chosen, wrapper)
+            self._router.add((id(model), id(chosen))[: self.keys], wrapper)
+        return wrapper
 
-    def _keep(self, model: RobotModel, chosen: Any, entry: Any) -> Any:
+    def _keep(self, model: RobotModel, chosen: Any, wrapper: Any) -> Any:
         key = id(model)
-        of_model = self._entries.get(key)
+        of_model = self._wrappers.get(key)
         if of_model is None:
-            of_model = self._entries.setdefault(key, (weakref.ref(model, lambda _: self._forget(key)), {}))
-        of_model[1][chosen] = (chosen, entry)
-        return entry
+            of_model = self._wrappers.setdefault(key, (weakref.ref(model, lambda _: self._forget(key)), {}))
+        of_model[1][chosen] = (chosen, wrapper)
+        return wrapper
 
     def _forget(self, key: int) -> None:
         """A model is gone.  Called whenever the collector runs, so it takes no lock."""
         if self._router is not None:
             self._router.remove(key)
-        self._entries.pop(key, None)
+        self._wrappers.pop(key, None)
 
 
 class PublicOfLink(Public):
@@ -108,7 +108,7 @@ class PublicOfLink(Public):
     keys = 2
 
     def _first(self, model: RobotModel, link: str, *arguments: Any) -> Any:
-        return self._entry(model, link)(*arguments)
+        return self._wrapper(model, link)(*arguments)
 
     def options_of(self, model: RobotModel, chosen: Any) -> Options:
         return tuple(sorted((*self._options, ("link", model.link_index(chosen)))))

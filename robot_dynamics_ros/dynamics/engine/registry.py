@@ -1,4 +1,4 @@
-"""The table of everything that can be computed, as the algorithms declare it.
+"""The table of functions, as the algorithms declare them.
 
 Every file of :mod:`robot_dynamics_ros.dynamics.algorithms` is imported here, so that a new one is found without being
 listed anywhere.  Which functions are common, which divide by the mass matrix, which can be exported and how many
@@ -28,17 +28,17 @@ for _found in pkgutil.iter_modules(algorithms.__path__):
 
 def common_functions() -> tuple[str, ...]:
     """Functions that are made ready with every robot that is controlled."""
-    return tuple(name for name, entry in TABLE.items() if entry.common)
+    return tuple(name for name, function in TABLE.items() if function.common)
 
 
 def estimated_operations(model: RobotModel, name: str) -> int:
     """About how many operations a function takes when unrolled."""
-    entry = TABLE[name]
+    function = TABLE[name]
     pairs, depth = 0, [0] * model.nb
     for i, parent in enumerate(model.parent.tolist()):
         depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
         pairs += depth[i]
-    return entry.per_body * model.nb + entry.per_pair * pairs + entry.per_cube * model.nv**3
+    return function.per_body * model.nb + function.per_pair * pairs + function.per_cube * model.nv**3
 
 
 def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:

@@ -232,21 +232,21 @@ class Routines:
         self, layout: MemoryLayout, functions: Sequence[Callable[..., Any]], entry: str = "", entry_size: int = 0
     ) -> None:
         from robot_dynamics_ros.dynamics.engine.codegen import cache
-        from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
+        from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
         from robot_dynamics_ros.dynamics.engine.codegen.native import (
             NativeLibrary,
             compile_module,
-            entry_supported,
             target_key,
+            wrappers_supported,
         )
 
         source = routine_module(read_routines(layout.declared, dict(layout.constants), functions), layout)
-        with_entry = bool(entry) and entry_supported()
+        with_entry = bool(entry) and wrappers_supported()
         if with_entry:
             arguments = [ArrayArgument((entry_size,)), ArrayArgument((layout.size,), output=True)]
             source += (
                 "\ndefine internal void @single(ptr %x, ptr %p) nounwind {\n"
-                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n" + python_entry(arguments)
+                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n" + python_wrapper(arguments)
             )
         key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
         code = cache.load(key)
@@ -256,7 +256,7 @@ class Routines:
         self._library = NativeLibrary(code)
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
-        self.entry: Any = self._library.python_entry(entry, _unusual) if with_entry else _unusual
+        self.entry: Any = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
         """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
 
     def _bound(self, function: Callable[..., Any], prototype: Any = ctypes.CFUNCTYPE) -> Any:

@@ -1,4 +1,4 @@
-"""Run a function of the table on symbols, for one robot, and keep what it did."""
+"""Traces: a function of the table is run on symbols, for one robot, and its operations are recorded."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Trace:
 
 def signature(model: RobotModel, name: str, options: Options) -> Signature:
     """Shapes of a function for a model; optional inputs that the options do not ask for are left out."""
-    entry = TABLE[name]
+    function = TABLE[name]
     numbers = sizes(model, dict(options))
 
     def resolve(shape: tuple[int | str, ...]) -> Shape:
         return tuple(numbers[d] if isinstance(d, str) else d for d in shape)
 
-    inputs = tuple((word, resolve(shape)) for word, shape in entry.inputs)
+    inputs = tuple((word, resolve(shape)) for word, shape in function.inputs)
     return Signature(
         name,
         tuple((word, shape) for word, shape in inputs if not (word in OPTIONAL and shape[0] == 0)),
-        tuple((word, resolve(shape)) for word, shape in entry.outputs),
+        tuple((word, resolve(shape)) for word, shape in function.outputs),
     )
 
 
@@ -68,7 +68,7 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
         word: [graph.leaf((number, i)) for i in range(prod(shape))]
         for number, (word, shape) in enumerate(shapes.inputs)
     }
-    entry = TABLE[name]
-    layout = regrouped_layout_of(model) if entry.joint_space else None
-    results = entry.run(NumericTree(model, layout), dict(options), arguments)
+    function = TABLE[name]
+    layout = regrouped_layout_of(model) if function.joint_space else None
+    results = function.run(NumericTree(model, layout), dict(options), arguments)
     return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

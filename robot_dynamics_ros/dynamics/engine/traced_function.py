@@ -1,4 +1,4 @@
-"""Straight-line functions that compiled routines call and that belong to no robot: traced, compiled, kept on disk."""
+"""Functions without branches that routines call and that belong to no robot: traced, compiled, kept on disk."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, target_key
 
 __all__ = ["TracedFunction", "compiled", "symbols"]

@@ -1,4 +1,4 @@
-"""C99 from traced graphs: straight-line functions that need nothing but math.h, and allocate nothing."""
+"""C99 source of traces: functions without branches that need math.h alone and allocate nothing."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""A whole LLVM module for one traced function: one state, many states, and a Python entry that checks its arguments."""
+"""A whole LLVM module for one traced function: one state, many states, and a call wrapper that checks its arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
 __all__ = ["batch_function", "callee_module", "kernel_module", "wide_module"]
 
@@ -18,16 +18,21 @@ def pointers(arguments: Sequence[ArrayArgument]) -> str:
 
 
 def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
-    """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the Python entry.
+    """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the call wrapper.
 
     Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
     """
-    parts = [DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments), python_entry(arguments)]
+    parts = [
+        DECLARATIONS,
+        _single(Emitter(1), arguments, outputs),
+        batch_function(arguments),
+        python_wrapper(arguments),
+    ]
     return "\n".join(parts)
 
 
 def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
-    """The same without the Python entry: for compiled code to call."""
+    """The same without the call wrapper: for compiled code to call."""
     return "\n".join([DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments)])
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument, python_entry
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
     AncestorLoop,
@@ -45,7 +45,7 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_c
         "}",
         batch_function(arguments, extra=4),
         piece_function(arguments, "batch", extra=4),
-        python_entry(arguments, disjoint=True, extra=4),
+        python_wrapper(arguments, disjoint=True, extra=4),
         "!0 = !{}",
     ]
     return "\n".join(parts)

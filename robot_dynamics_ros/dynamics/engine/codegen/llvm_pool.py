@@ -1,4 +1,4 @@
-"""Threads that share out a batch, in LLVM assembly: no step of Python, and no interpreter lock, between two pieces.
+"""Thread pool for batches, in LLVM assembly: threads take pieces of a batch without Python and its lock.
 
 A *piece function* is ``i64 piece(i64 begin, i64 end, i64 thread, ptr context)``: it computes states begin to end, and
 returns −1, or the first state of a group that it refused.  Each thread has a range of its own, from which it takes one
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 
 __all__ = [
     "BAD",

@@ -1,4 +1,4 @@
-"""LLVM assembly from a traced graph, for one state at a time or for several side by side.
+"""LLVM assembly of a trace, for one state at a time or for several side by side (vector instructions).
 
 Every operation becomes one instruction on ``double`` or on ``<W x double>``.  Products and sums may be contracted to
 fused multiply-adds, nothing else is reordered.  Sine and cosine are computed together and inline.

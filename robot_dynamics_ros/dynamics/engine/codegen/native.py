@@ -19,24 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_entry import (
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
     ARRAY_DATA,
     ARRAY_DESCR,
     ARRAY_DIMENSIONS,
     ARRAY_FLAGS,
     ARRAY_ND,
     C_CONTIGUOUS,
-    ENTRY_TABLE,
     OB_TYPE,
-    PYTHON_ENTRY,
+    PYTHON_WRAPPER,
     ROUTER_SLOTS,
+    WRAPPER_TABLE,
     WRITEABLE,
     router_module,
 )
 from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 from robot_dynamics_ros.errors import BackendError
 
-__all__ = ["NativeLibrary", "Router", "compile_module", "entry_supported", "processor", "target_key", "vector_width"]
+__all__ = ["NativeLibrary", "Router", "compile_module", "processor", "target_key", "vector_width", "wrappers_supported"]
 
 _lock = threading.Lock()
 MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
@@ -65,7 +65,7 @@ def _llvm() -> Any:
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)
-            if function is not None:  # entry_supported() is false without
+            if function is not None:  # wrappers_supported() is false without
                 llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         llvm.add_symbol("numpy_new_array", _numpy_new_array())
     return llvm
@@ -106,7 +106,7 @@ def target_key() -> str:
             llvm.get_host_cpu_name(),
             _features(),
             ".".join(map(str, llvm.llvm_version_info)),
-            str(entry_supported()),
+            str(wrappers_supported()),
         ]
     )
 
@@ -178,8 +178,8 @@ def _optimize(module: Any, machine: Any, vectorize: bool) -> None:
 
 
 @functools.cache
-def entry_supported() -> bool:
-    """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_entry` reads them."""
+def wrappers_supported() -> bool:
+    """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_wrapper` reads them."""
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
     if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(hasattr(ctypes.pythonapi, x) for x in PYTHON_SYMBOLS):
@@ -258,7 +258,7 @@ class NativeLibrary:
         function._library = self  # type: ignore[attr-defined]
         return function
 
-    def python_entry(
+    def python_wrapper(
         self,
         name: str,
         slow: Callable[..., Any],
@@ -267,20 +267,20 @@ class NativeLibrary:
         finite: bool = False,
         only: int | None = None,
     ) -> Any:
-        """The compiled entry as a Python builtin that falls back on ``slow``.
+        """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
         The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
         arrays, so such a cycle would stay for ever.
 
         Args:
-            extra: arrays whose addresses follow in the entry's table.
+            extra: arrays whose addresses follow in the wrapper's table.
             finite: leave inputs that are not finite to ``slow``.
             only: the number of the only output to return where none is given; all of them if ``None``.
         """
         words = dict(array_type=id(np.ndarray), descr=id(np.dtype(np.float64)), slow=id(slow), none=id(None),
                      finite=int(finite), only=-1 if only is None else only)  # fmt: skip
-        table = [*[words[x] for x in ENTRY_TABLE], *[x.ctypes.data for x in extra]]
-        return _builtin(name, self.address(PYTHON_ENTRY), table, (self, slow, extra))
+        table = [*[words[x] for x in WRAPPER_TABLE], *[x.ctypes.data for x in extra]]
+        return _builtin(name, self.address(PYTHON_WRAPPER), table, (self, slow, extra))
 
 
 def _builtin(name: str, code: int, words: Sequence[int], kept: Any) -> Any:
@@ -307,11 +307,11 @@ def _router_library() -> NativeLibrary:
 
 
 class Router:
-    """A builtin that passes calls on to the entry of their first argument, or of their first two.
+    """A builtin that passes calls on to the wrapper for their first argument, or of their first two.
 
     Args:
-        keys: how many arguments choose the entry; they are compared by identity.
-        slow: gets every call for which there is no entry.
+        keys: how many arguments choose the wrapper; they are compared by identity.
+        slow: gets every call for which there is no wrapper.
 
     Attributes:
         call: the builtin.
@@ -323,9 +323,9 @@ class Router:
         self.call = _builtin(name, library.address(f"route{keys}"), words, (library, slow))
         self._words = memoryview(self.call.__self__)
 
-    def add(self, keys: Sequence[int], entry: Any) -> None:
-        """Lead calls with arguments of these identities to an entry; both must stay alive until :meth:`remove`."""
-        table, words = entry.__self__, self._words
+    def add(self, keys: Sequence[int], wrapper: Any) -> None:
+        """Lead calls with arguments of these identities to a wrapper; both must stay alive until :meth:`remove`."""
+        table, words = wrapper.__self__, self._words
         at = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
         words[at] = 0  # nobody may find a slot half written
         words[at + 1] = keys[1] if len(keys) > 1 else 0
@@ -334,7 +334,7 @@ class Router:
         words[at] = keys[0]
 
     def remove(self, first: int, second: int | None = None) -> None:
-        """Forget the entries of a first argument, or of a pair.  Safe in the callback of a weak reference: takes no lock."""
+        """Forget the wrappers of a first argument, or of a pair.  Safe in the callback of a weak reference: takes no lock."""
         words = self._words
         for at in range(1, len(words), 4):
             if words[at] == first and second in (None, words[at + 1]):

@@ -1,4 +1,4 @@
-"""Straight-line Python from a traced graph: runs on floats and, with NumPy, on whole batches.  Needs no compiler."""
+"""Python source of a trace, without branches: runs on floats and, with NumPy, on whole batches.  Needs no compiler."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The door from Python to a kernel: functions of CPython's fast calling convention, in LLVM assembly.
+"""Fast call wrappers of kernels: functions of CPython's fast calling convention, in LLVM assembly.
 
-An *entry* belongs to one kernel: it checks its arguments, allocates results where none are given, and runs the kernel on
-the arrays' memory.  A *router* belongs to one public function: it finds the entry of the model it is called with.
+A *wrapper* belongs to one kernel: it checks its arguments, allocates results where none are given, and runs the kernel on
+the arrays' memory.  A *router* belongs to one public function: it finds the wrapper for the model it is called with.
 Whatever either of them does not expect goes, with the very same arguments, to a Python callable.
 
 The object that the builtin is bound to is an array of words, the builtin's table.
@@ -15,17 +15,17 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 
-__all__ = ["ENTRY_TABLE", "PYTHON_ENTRY", "ROUTER_SLOTS", "ArrayArgument", "python_entry", "router_module"]
+__all__ = ["PYTHON_WRAPPER", "ROUTER_SLOTS", "WRAPPER_TABLE", "ArrayArgument", "python_wrapper", "router_module"]
 
-PYTHON_ENTRY = "python_entry"
+PYTHON_WRAPPER = "python_wrapper"
 
-# Where CPython's object and NumPy's array structures keep what the entry reads (64-bit, GIL builds).  The loader
-# verifies them on a real array before any entry is used.
+# Where CPython's object and NumPy's array structures keep what the wrapper reads (64-bit, GIL builds).  The loader
+# verifies them on a real array before any wrapper is used.
 OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
-ENTRY_TABLE = ("array_type", "descr", "slow", "none", "finite", "only")
-"""First words of an entry's table: NumPy's array type, the descriptor of float64, the Python callable, None, whether
+WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite", "only")
+"""First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, whether
 numbers that are not finite are refused, and the number of the only output to return (−1: all).  Pointers that the kernel
 takes besides the arrays follow."""
 
@@ -55,7 +55,7 @@ class ArrayArgument:
         return prod(self.shape)
 
 
-def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
+def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
 
     Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
@@ -65,10 +65,10 @@ def python_entry(arguments: Sequence[ArrayArgument], disjoint: bool = False, ext
         disjoint: also require that no output overlaps an input.
         extra: number of further pointers for the kernel, kept at the end of the table.
     """
-    return _Entry(arguments, disjoint, extra).text()
+    return _Wrapper(arguments, disjoint, extra).text()
 
 
-class _Entry:
+class _Wrapper:
     def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
@@ -94,7 +94,7 @@ class _Entry:
         return self.put(f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
 
     def word(self, name: str, kind: str = "ptr") -> str:
-        return self.field("%table", 8 * ENTRY_TABLE.index(name), kind)
+        return self.field("%table", 8 * WRAPPER_TABLE.index(name), kind)
 
     def argument(self, k: int) -> str:
         return self.put(f"load ptr, ptr {self.put(f'getelementptr ptr, ptr %args, i64 {k}')}")
@@ -145,7 +145,7 @@ class _Entry:
         head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
         return "\n".join(
             [
-                head + f"define ptr @{PYTHON_ENTRY}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
+                head + f"define ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
                 "entry:",
                 *self.lines,
                 "}",
@@ -228,7 +228,7 @@ class _Entry:
         return checks
 
     def run(self, data: list[str], memory: list[str]) -> None:
-        further = [self.field("%table", 8 * (len(ENTRY_TABLE) + k), "ptr") for k in range(self.extra)]
+        further = [self.field("%table", 8 * (len(WRAPPER_TABLE) + k), "ptr") for k in range(self.extra)]
         self.line(f"call void @single({', '.join(f'ptr {p}' for p in [*data, *memory, *further])})")
 
     def allocated(self, data: list[str]) -> None:
@@ -302,14 +302,14 @@ declare ptr @numpy_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"""
 
 ROUTER_SLOTS = 64
-"""Entries that a router finds at once; a power of two."""
+"""Wrappers that a router finds at once; a power of two."""
 
 
 def router_module() -> str:
-    """``@route1`` and ``@route2``: go to the entry of the first one or two arguments, compared by identity.
+    """``@route1`` and ``@route2``: go to the wrapper for the first one or two arguments, compared by identity.
 
     The table holds the Python callable for everything else, then for each slot the two keys (the second 0 for
-    ``@route1``), the address of the entry's code and the entry's own table.
+    ``@route1``), the address of the wrapper's code and its own table.
     """
     return "\n".join([_router(1), _router(2), "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"])
 

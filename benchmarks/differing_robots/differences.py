@@ -108,7 +108,9 @@ def changed(model: rd.RobotModel, masses: np.ndarray, shifts: np.ndarray, rotors
     return model.replace(description=dataclasses.replace(model.description, links=links, joints=joints, source=""))
 
 
-def claiming(model: rd.RobotModel, dry: np.ndarray, viscous: np.ndarray, rotors: np.ndarray | None = None) -> rd.RobotModel:
+def claiming(
+    model: rd.RobotModel, dry: np.ndarray, viscous: np.ndarray, rotors: np.ndarray | None = None
+) -> rd.RobotModel:
     """The description with this friction (n,), and rotors (n,), in it."""
     numbers = zip(dry, viscous, model.armature if rotors is None else rotors, strict=True)
     by_name = dict(zip(model.joint_names, numbers, strict=True))
@@ -165,8 +167,12 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
         else:
             payload *= 0.7
             loaded = _with_payload(truth, arm, payload, offset)
-            middle = 0.5 * middle + 0.5 * rng.uniform(np.maximum(model.lower, -3.0) + 0.9, np.minimum(model.upper, 3.0) - 0.9) \
-                if np.isfinite(middle).all() and payload < 0.1 * arm.payload else middle
+            middle = (
+                0.5 * middle
+                + 0.5 * rng.uniform(np.maximum(model.lower, -3.0) + 0.9, np.minimum(model.upper, 3.0) - 0.9)
+                if np.isfinite(middle).all() and payload < 0.1 * arm.payload
+                else middle
+            )
     claim = claiming(model, factor * dry, factor * viscous)
     return Difference(
         truth=loaded, claim=claim, breakaway=breakaway, dry=dry, viscous=viscous, spring=spring, neutral=neutral,

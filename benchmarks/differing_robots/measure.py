@@ -103,7 +103,9 @@ def figures(trace, d: Difference, move: Move, marks, T: float, lost: bool, push:
         after = t >= marks[3]
         before = trace["q"][end][-1]
         away = trace["q"] - before
-        out["deflection"] = 1e3 * float(np.linalg.norm(trace["flange"][pushed] - trace["flange"][end][-1], axis=1).max())
+        out["deflection"] = 1e3 * float(
+            np.linalg.norm(trace["flange"][pushed] - trace["flange"][end][-1], axis=1).max()
+        )
         built = np.abs(trace["effort"][pushed] - trace["effort"][end].mean(0))
         out["built_up"] = float((built / limit).max())
         peak = np.abs(away[pushed]).max(0)

@@ -1,22 +1,26 @@
 """The robust stage as plain loops over joints (lists of floats), a prototype of a routine."""
+
 from __future__ import annotations
+
 import math
+
 import numpy as np
-from benchmarks.differing_robots.laws import BenchLaw, LAWS
+
+from benchmarks.differing_robots.laws import LAWS, BenchLaw
 
 
 class Robust(BenchLaw):
     own_velocity = True
-    v_corner = 100.0      # Hz, of the velocity from positions
+    v_corner = 100.0  # Hz, of the velocity from positions
     omega_max = 28.0
-    margin = 0.28        # omega * T
+    margin = 0.28  # omega * T
     zeta = 1.0
     ki_share = 0.3
     adapt = True
     lam = 2e-4
     v_dead = 0.04
     forget = 4.0
-    stick = 0.6          # share of the limit per s
+    stick = 0.6  # share of the limit per s
     e0 = 2e-3
     band = 3e-3
     v_stuck = 0.02
@@ -43,13 +47,19 @@ class Robust(BenchLaw):
         self.T = k.delay + 0.5 * dt + lag
         self.omega = min(self.omega_max, self.margin / self.T)
         self.nd = round(k.delay / dt)
-        self.wh = min(0.5 / self.T, 100.0)      # rad/s corner of the high pass
+        self.wh = min(0.5 / self.T, 100.0)  # rad/s corner of the high pass
         self.alh = 1.0 - math.exp(-self.wh * dt)
         z = lambda: [0.0] * n
-        self.q1 = list(q); self.vf = z(); self.d = z()
+        self.q1 = list(q)
+        self.vf = z()
+        self.d = z()
         self.vh1, self.vh2 = z(), z()
         self.u_hist = [[0.0] * n for _ in range(self.nd + 1)]
-        self.uf = z(); self.p1 = z(); self.p2 = z(); self.ph = z(); self.p3 = z()
+        self.uf = z()
+        self.p1 = z()
+        self.p2 = z()
+        self.ph = z()
+        self.p3 = z()
         self.A, self.B = z(), z()
         self.f, self.sig, self.took, self.d2 = z(), z(), z(), z()
         Fc = self.friction.coulomb
@@ -64,9 +74,12 @@ class Robust(BenchLaw):
         tau0 = self.id(q, v, ad)
         F = self.friction.effort(vd)
         out = np.zeros(n)
-        afb = np.zeros(n); dm = np.zeros(n)
+        afb = np.zeros(n)
+        dm = np.zeros(n)
         hist = self.u_hist
-        vhs = [0.0] * n; phs = [0.0] * n; ebs = [0.0] * n
+        vhs = [0.0] * n
+        phs = [0.0] * n
+        ebs = [0.0] * n
         for i in range(n):
             # velocity
             if self.own_velocity:
@@ -82,8 +95,10 @@ class Robust(BenchLaw):
             mi = m0
             if self.adapt:
                 # v through two high passes
-                self.vh1[i] += alh * (vi - self.vh1[i]); a1 = vi - self.vh1[i]
-                self.vh2[i] += alh * (a1 - self.vh2[i]); vh = a1 - self.vh2[i]
+                self.vh1[i] += alh * (vi - self.vh1[i])
+                a1 = vi - self.vh1[i]
+                self.vh2[i] += alh * (a1 - self.vh2[i])
+                vh = a1 - self.vh2[i]
                 # effort: delayed, integrated and high passed twice, then as the velocity is filtered
                 u = hist[0][i]
                 # 1/(s+wh): low pass / wh
@@ -91,10 +106,15 @@ class Robust(BenchLaw):
                 x = self.p1[i] / self.wh
                 self.p2[i] += alh * (x - self.p2[i])
                 x = x - self.p2[i]
-                self.p3[i] += al * (x - self.p3[i]) if self.own_velocity else (1 - math.exp(-dt / max(self.knows.velocity_lag, 1e-4))) * (x - self.p3[i])
+                self.p3[i] += (
+                    al * (x - self.p3[i])
+                    if self.own_velocity
+                    else (1 - math.exp(-dt / max(self.knows.velocity_lag, 1e-4))) * (x - self.p3[i])
+                )
                 ph = self.p3[i]
                 self.ph[i] = ph
-                vhs[i] = vh; phs[i] = ph
+                vhs[i] = vh
+                phs[i] = ph
             self.m[i] = 0.0
         Mv = M @ np.array(vhs)
         for i in range(n):
@@ -110,7 +130,8 @@ class Robust(BenchLaw):
                     self.B[i] += (ph - Mv[i]) * vs * dt - g * self.B[i]
                 mi = (self.B[i] + self.lam * m0) / (self.A[i] + self.lam)
                 mi = Mi + max(min(mi, self.size[i]), 0.0)
-            if not self.adapt: mi = Mi + self.rotor[i]
+            if not self.adapt:
+                mi = Mi + self.rotor[i]
             self.m[i] = mi
             e = qd[i] - q[i]
             ed = vd[i] - vi
@@ -118,7 +139,7 @@ class Robust(BenchLaw):
             afb[i] = a
             dm[i] = mi - Mi
             # disturbance
-            ki = self.ki_share * w ** 3 * mi
+            ki = self.ki_share * w**3 * mi
             lim = self.limit[i]
             still = abs(vd[i]) < 1e-3
             eb = e
@@ -165,9 +186,15 @@ class Robust(BenchLaw):
 
 class R2(Robust):
     margin = 0.33
+
+
 class R3(Robust):
     margin = 0.33
     omega_max = 35.0
+
+
 class NoAdapt(Robust):
     adapt = False
+
+
 LAWS.update(robust=Robust, r2=R2, r3=R3, noadapt=NoAdapt)

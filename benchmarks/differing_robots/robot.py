@@ -90,9 +90,7 @@ class Robot:
         q = self.q + d.position_noise * self._rng.standard_normal(n)
         if d.quantum:
             q = d.quantum * np.round(q / d.quantum)
-        self._v_filtered += self._share * (
-            self.v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered
-        )
+        self._v_filtered += self._share * (self.v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered)
         return q, self._v_filtered.copy()
 
     def step(self, command: np.ndarray) -> None:
@@ -109,7 +107,13 @@ class Robot:
             if self.force.any():
                 applied[:] = 0.0
                 mujoco.mj_applyFT(
-                    m, data, self.force, np.zeros(3), data.site_xpos[self._site], self._m.site_bodyid[self._site], applied
+                    m,
+                    data,
+                    self.force,
+                    np.zeros(3),
+                    data.site_xpos[self._site],
+                    self._m.site_bodyid[self._site],
+                    applied,
                 )
                 applied[self._v_at] += self.tau
             else:

@@ -2,7 +2,6 @@
 
 from robot_dynamics_ros.control.contact import ContactEstimate, contact_wrench
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
-from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
@@ -33,6 +32,7 @@ from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, Result
 from robot_dynamics_ros.control.reference.splice import JointTable, splice
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 
 __all__ = [
     "CartesianImpedance",
@@ -52,7 +52,6 @@ __all__ = [
     "GuardSettings",
     "Guards",
     "JointController",
-    "Robustness",
     "JointImpedance",
     "JointTable",
     "JointTolerance",
@@ -65,6 +64,7 @@ __all__ = [
     "Path",
     "Payload",
     "ResultCode",
+    "Robustness",
     "Tolerances",
     "Trajectory",
     "TrajectoryPoint",

@@ -32,31 +32,17 @@ from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.ros.demo_client import trajectory_message
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, DescriptionSource
+from robot_dynamics_ros.ros.known_parameters import report_unknown
+from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters, measured_effort
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, load_robot_model
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
 __all__ = ["PayloadIdentificationNode"]
 
-PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
-    MEASURED_EFFORT,
-    Param("link", "", "Link that carries the payload, e.g. the flange."),
-    Param("controller", "computed_torque_controller", "Name of the controller that moves the arm.", read_only=True),
-    Param("method", "motion", "A gentle motion, or gravity alone where the arm stands.", choices=("motion", "rest")),
-    Param("span", 0.5, "How far each joint may move to either side.", unit="rad or m", lower=0.0),
-    Param("lower", (), "Position limits narrower than the URDF's, in model order.", unit="rad or m", element=float),
-    Param("upper", (), "Position limits narrower than the URDF's, in model order.", unit="rad or m", element=float),
-    Param("velocity_scale", 0.3, "Share of the velocity limits of the motion.", lower=0.01, upper=1.0),
-    Param("duration", 24.0, "Length of the motion.", unit="s", lower=4.0, upper=120.0),
-    Param("rest_duration", 1.0, "Time over which efforts at rest are averaged.", unit="s", lower=0.1, upper=60.0),
-    Param("apply", False, "Set the controller's payload parameters to what was found."),
-    Param("executor", "single_threaded", "Executor.", choices=("single_threaded",), read_only=True),
-)
 _SETTLE, _LATE, _WATCH = 0.5, 10.0, 0.05
 _RATE = 50.0
 _EVERY = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -69,13 +55,15 @@ class PayloadIdentificationNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__("payload_identification", **options)
         self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
-        self.parameters.declare(PARAMETERS)
+        self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
         self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None
         self._newest: tuple[float, np.ndarray, np.ndarray] | None = None
         self._done: Future | None = None
         self._until, self._length, self._deadline = 0, 0, 0.0
         self._source = DescriptionSource(self, self.parameters, self._described)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         if self._source.text:
             self._described(self._source.text)
         controller = self.parameters["controller"]
@@ -97,7 +85,7 @@ class PayloadIdentificationNode(Node):
             return
         if self.model is None:
             self.parameters.declare(factor_parameters(model.joint_names))
-            self.parameters.report_unknown(model)
+            report_unknown(self, self.parameters, model)
             self._reader = JointStateReader(model.joint_names)
             self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
         self.model = model

@@ -12,9 +12,9 @@ from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 
@@ -47,7 +47,9 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
         row[:] = 0.0 if (value := getattr(law, name)) is None else value
 
 
-def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, limits: Array, revolute: Array) -> None:
+def load_rejection(
+    memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, limits: Array, revolute: Array
+) -> None:
     """Reject disturbances as ``robustness`` says, where the law is one that inverts the dynamics.
 
     Args:

@@ -36,6 +36,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     trajectory_from_bytes,
 )
 from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
+from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
@@ -77,6 +78,8 @@ class ControllerNode(LifecycleNode):
         self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
@@ -166,7 +169,7 @@ class ControllerNode(LifecycleNode):
             loop.destroy,
         ]
         guard_services(self, self.rejections.report)
-        self.parameters.report_unknown(loop.model)
+        report_unknown(self, self.parameters, loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "

@@ -17,6 +17,7 @@ from robot_dynamics_ros.control.workspace import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
+from robot_dynamics_ros.ros.known_parameters import report_unknown, unknown
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
@@ -50,6 +51,8 @@ class EffortGateNode(Node):
         self._watches = 0
         self._subscriptions_of_cycle: list[Any] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._timers_of_cycle = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
@@ -76,10 +79,10 @@ class EffortGateNode(Node):
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
         values.declare(limit_parameters(model, joints))
-        for name in values.unknown(model):
+        for name in unknown(self, model):
             if name.startswith("limits."):  # a bound that is not applied is none
                 raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
-        values.report_unknown(model)
+        report_unknown(self, values, model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))

@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.driver import driver_parameters, make_driver
 from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
@@ -64,6 +65,8 @@ class SimulatorNode(Node):
         self._diagnostics_due = time.monotonic()
         self._diverged = ""
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
         self._subscriptions_of_cycle: list[Any] = []
@@ -94,7 +97,7 @@ class SimulatorNode(Node):
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
         for shape in values["mujoco.shapes"]:
             values.declare(shape_parameters(shape))
-        values.report_unknown(model)
+        report_unknown(self, values, model)
         self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])

@@ -71,7 +71,6 @@ class DescriptionSource:
             self.text, self.origin = read_description_file(name), f"file {name}"
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
-            parameters.report_unknown(None)  # it may be the file's, misspelt
             if "robot_description" in node._parameter_overrides:
                 self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
 

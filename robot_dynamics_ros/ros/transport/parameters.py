@@ -7,9 +7,7 @@ at run time is accepted or refused as a whole, with a reason that says what woul
 from __future__ import annotations
 
 import array
-import difflib
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +19,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Param", "ParameterSet", "check_joints"]
 
 #: How names of parameters begin that rclpy declares, or may declare later.
-_OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
-#: Parameters of the simulator's shapes, which it checks itself.
-_OF_SHAPE = re.compile(r"mujoco\..+\.")
 
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {
@@ -181,21 +175,6 @@ def check_joints(joints: Sequence[str]) -> None:
         )
 
 
-def _names_of_all_nodes(model: RobotModel | None) -> set[str]:
-    """Names of the parameters of every node of this package, those of the robot's joints included."""
-    from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
-    from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
-    from robot_dynamics_ros.ros.payload_identification import PARAMETERS
-    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
-    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
-
-    tables = [CONTROLLER_PARAMETERS, SIMULATOR_PARAMETERS, GATE_PARAMETERS, VIEWER_PARAMETERS, PARAMETERS]
-    if model is not None:
-        names = model.joint_names
-        tables += [joint_parameters(names), limit_parameters(model, names), initial_position_parameters(model)]
-    return {param.name for table in tables for param in table}
-
-
 class ParameterSet(Mapping[str, Any]):
     """The declared parameters of a node, by name, as plain Python values.
 
@@ -295,25 +274,6 @@ class ParameterSet(Mapping[str, Any]):
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(proposed)
         return SetParametersResult(successful=True)
-
-    def unknown(self, model: RobotModel | None) -> list[str]:
-        """Names of values given at the start that no node of this package has; one file may serve several nodes.
-
-        Args:
-            model: the robot; ``None`` before it is known: names with a dot, as those of joints have, are then left out.
-        """
-        names = [name for name in self._node._parameter_overrides if not self._node.has_parameter(name)]
-        names = [name for name in names if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)]
-        elsewhere = _names_of_all_nodes(model) if names else set()
-        return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
-
-    def report_unknown(self, model: RobotModel | None) -> None:
-        """Name in the log what :meth:`unknown` tells, each with the nearest known name."""
-        for name in self.unknown(model):
-            near = difflib.get_close_matches(name, self._params, 1, 0.5)
-            self._node.get_logger().warning(
-                f"unknown parameter {name!r} is ignored" + (f"; did you mean {near[0]!r}?" if near else "")
-            )
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]

@@ -13,6 +13,7 @@ from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.geometry import read_looks
+from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
@@ -51,6 +52,8 @@ class ViewerNode(Node):
             expected=len(namespaces),
         )
         self._source = DescriptionSource(self, values, partial(self._described, "")) if namespaces == ("",) else None
+        if self._source is not None and not self._source.text:
+            report_unknown(self, values, None)  # the description's own parameter may be misspelt
         if self._source is None:
             text = DescriptionSource(self, values, lambda text: None).text
             for namespace in namespaces:
@@ -88,7 +91,7 @@ class ViewerNode(Node):
             self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
             return
         if not self._robots:
-            values.report_unknown(model)
+            report_unknown(self, values, model)
         names = {"controller": values["controller"], "simulator": values["simulator"]}
         robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
         controls = LiveControls(self, robot, namespace, names) if values["controls"] else None

@@ -1,0 +1,62 @@
+"""Parameters given at the start that no node of this package has: named in the log, with the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from rclpy.node import Node
+
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+
+__all__ = ["report_unknown", "unknown"]
+
+_OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+#: Parameters of the simulator's shapes, which it checks itself.
+_OF_SHAPE = re.compile(r"mujoco\..+\.")
+
+
+def _names_of_all_nodes(model: RobotModel | None) -> set[str]:
+    """Names of the parameters of every node of this package, those of the robot's joints included."""
+    # loaded when a name is unknown, not at every start
+    from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
+    from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
+    from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS
+    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
+    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+
+    tables: list[tuple[Param, ...]] = [
+        CONTROLLER_PARAMETERS,
+        SIMULATOR_PARAMETERS,
+        GATE_PARAMETERS,
+        VIEWER_PARAMETERS,
+        PAYLOAD_IDENTIFICATION_PARAMETERS,
+    ]
+    if model is not None:
+        names = model.joint_names
+        of_joints = (joint_parameters(names), limit_parameters(model, names), initial_position_parameters(model))
+        tables += [tuple(params) for params in of_joints]
+    return {param.name for table in tables for param in table}
+
+
+def unknown(node: Node, model: RobotModel | None) -> list[str]:
+    """Names of values given at the start that no node of this package has; one file may serve several nodes.
+
+    Args:
+        node: a node that has declared its parameters.
+        model: the robot; ``None`` before it is known: names with a dot, as those of joints have, are then left out.
+    """
+    names = [name for name in node._parameter_overrides if not node.has_parameter(name)]
+    names = [name for name in names if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)]
+    elsewhere = _names_of_all_nodes(model) if names else set()
+    return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
+
+
+def report_unknown(node: Node, parameters: ParameterSet, model: RobotModel | None) -> None:
+    """Name in the log what :func:`unknown` tells, each with the nearest of the node's own names."""
+    for name in unknown(node, model):
+        near = difflib.get_close_matches(name, parameters, 1, 0.5)
+        node.get_logger().warning(
+            f"unknown parameter {name!r} is ignored" + (f"; did you mean {near[0]!r}?" if near else "")
+        )

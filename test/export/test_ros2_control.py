@@ -122,7 +122,7 @@ class Scenario:
         self.carriers = links_on(model, leaves)
         tips = {joint.parent for joint in model.description.joints}
         self.loaded = [name for name in self.carriers if name not in tips]
-        self.log = CycleLog(controller, self.loaded, self.carriers)
+        self.log = CycleLog(controller, self.loaded)
         self.controller, self.t, self.newest = controller, 10**12, 0
         low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
         self.q, self.v = 0.5 * (low + high), rng.normal(size=n) * 0.1

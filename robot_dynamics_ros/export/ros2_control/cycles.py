@@ -2,7 +2,7 @@
 
 The file is plain text, a line a call, numbers in model order::
 
-    settings …                                    key and values, closed by "end"; then the controller is made
+    settings …                                    parameters and their values, closed by "end"; then the controller is made
     change …                                      the same, for a controller that runs
     activate t q v
     trajectory id stamp now points joints …       names, then a row a point: time, 4 × (given, values)
@@ -45,19 +45,27 @@ def _numbers(values: Any) -> str:
     return " ".join(f"{x:.17g}" for x in np.ravel(values))
 
 
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else f"{value:.17g}"
+
+
+def _or_none(limit: Any) -> Any:
+    """A limit as a parameter: 0 for none."""
+    return 0.0 if limit is None else np.where(np.isfinite(limit), limit, 0.0)
+
+
 class CycleLog:
     """Calls a controller, and writes down what was called and what came of it.
 
     Args:
         controller: not active yet; its friction must be the one that the exported package compensates.
         external: links that may carry known wrenches, in the order of the package.
-        payload_links: links that may carry a payload, in the order of the package.
     """
 
-    def __init__(self, controller: JointController, external: Sequence[str], payload_links: Sequence[str]) -> None:
+    def __init__(self, controller: JointController, external: Sequence[str]) -> None:
         self.controller = controller
         self.lines: list[str] = []
-        self._external, self._payload_links = list(external), list(payload_links)
+        self._external = list(external)
         self._goals: list[Goal] = []
         self._write_settings("settings")
 
@@ -68,49 +76,52 @@ class CycleLog:
         return "\n".join([*self.lines, *goals, ""])
 
     def _write_settings(self, word: str) -> None:
+        """All parameters of the package, as the controller has them now."""
         c = self.controller
         n, o, g, t = c.model.nv, c.options, c.guards.settings, c.tolerances
-        name, p, i, d = LAW_NAMES[type(c.law)]
+        name, *fields = LAW_NAMES[type(c.law)]
         friction = getattr(c.law, "friction", None)
-        at = getattr(c.law, "friction_at", "reference") if friction is not None else "none"
-
-        def each(value: Any) -> str:
-            return _numbers(np.broadcast_to(np.inf if value is None else value, (n,)))
-
-        def gain(field: str) -> str:
-            return each(getattr(c.law, field) if field else 0.0)
-
-        lines = [
-            f"law {name}",
-            f"friction {at}",
-            f"p {gain(p)}",
-            f"i {gain(i)}",
-            f"d {gain(d)}",
-            f"path_position {each(t.path_position)}",
-            f"goal_position {each(t.goal_position)}",
-            f"goal_velocity {each(t.goal_velocity)}",
-            f"goal_time {t.goal_time:.17g}",
-            "commanded " + " ".join(str(int(o.joints is None or x in o.joints)) for x in c.model.joint_names),
-            f"allow_partial {int(o.allow_partial_joints_goal)}",
-            f"allow_nonzero_end_velocity {int(o.allow_nonzero_velocity_at_trajectory_end)}",
-            f"gravity_by_robot {int(o.gravity_compensated_by == 'robot')}",
-            f"safe_command {o.safe_command}",
-            f"add_trajectory_effort {int(o.trajectory_effort == 'add')}",
-            f"timeouts {_numbers([o.state_timeout, o.stream_timeout, o.wrench_timeout, o.blend_time])}",
-            f"max_step {o.max_step:.17g} {o.max_state_jump:.17g}",
-            f"effort_limit {each(g.effort_limit)}",
-            f"effort_rate {each(g.effort_rate)}",
-            f"scales {_numbers([g.effort_scale, g.velocity_scale, g.position_margin])}",
-            f"acceleration {o.wrench_acceleration} {o.differentiation_cutoff:.17g}",
-            f"observer {c.observer.gain[0] if c.observer is not None else 0.0:.17g}",
-            f"collision {each(c.collision.threshold if c.collision is not None else None)} "
-            f"{c.collision.delay if c.collision is not None else 0.0:.17g} {o.collision_reaction}",
-        ]
-        if c.payload is not None:
-            inertia = c.payload.inertia[np.triu_indices(3)]
-            where = self._payload_links.index(c.payload.link)
-            lines.append(f"payload {where} {_numbers([c.payload.mass, *c.payload.com, *inertia])}")
-        self.lines += [word, *lines, "end"]
+        values: dict[str, Any] = {
+            "law": name,
+            "friction_compensation": "none" if friction is None else getattr(c.law, "friction_at", "reference"),
+            "gravity_compensated_by": o.gravity_compensated_by,
+            "safe_command": o.safe_command,
+            "trajectory_effort": o.trajectory_effort,
+            "allow_partial_joints_goal": o.allow_partial_joints_goal,
+            "allow_nonzero_velocity_at_trajectory_end": o.allow_nonzero_velocity_at_trajectory_end,
+            "joints": " ".join(c.model.joint_names if o.joints is None else o.joints),
+            "state_timeout": o.state_timeout,
+            "cmd_timeout": o.stream_timeout,
+            "wrench_timeout": o.wrench_timeout,
+            "blend_time": o.blend_time,
+            "max_step": o.max_step,
+            "max_state_jump": o.max_state_jump,
+            "effort_scale": g.effort_scale,
+            "velocity_scale": g.velocity_scale,
+            "position_margin": g.position_margin,
+            "joint_wrenches.acceleration_source": o.wrench_acceleration.replace("measured_effort", "model"),
+            "joint_wrenches.differentiation_cutoff": o.differentiation_cutoff,
+            "observer_gain": 0.0 if c.observer is None else c.observer.gain[0],
+            "collision_delay": 0.0 if c.collision is None else c.collision.delay,
+            "collision_reaction": o.collision_reaction,
+            "constraints.goal_time": t.goal_time,
+            "constraints.stopped_velocity_tolerance": float(np.max(t.goal_velocity)),
+            "payload.mass": 0.0 if c.payload is None else c.payload.mass,
+            "payload.link": "" if c.payload is None else c.payload.link,
+            "payload.com": _numbers([] if c.payload is None else c.payload.com),
+            "payload.inertia": _numbers([] if c.payload is None else c.payload.inertia[np.triu_indices(3)]),
+        }
+        limits = (g.effort_limit, g.effort_rate, None if c.collision is None else c.collision.threshold)
+        per_joint = {
+            **{f"gains.*.{k}": getattr(c.law, f) if f else 0.0 for k, f in zip("pid", fields, strict=True)},
+            "constraints.*.trajectory": t.path_position,
+            "constraints.*.goal": t.goal_position,
+            **dict(zip(("limits.*.effort", "limits.*.effort_rate", "collision.*"), map(_or_none, limits), strict=True)),
+        }
+        for parameter, row in per_joint.items():
+            for joint, value in zip(c.model.joint_names, np.broadcast_to(row, (n,)), strict=True):
+                values[parameter.replace("*", joint)] = value
+        self.lines += [word, *(f"{name} {_word(value)}".rstrip() for name, value in values.items()), "end"]
 
     def changed(self) -> None:
         """Write down law, gains, payload and tolerances after they were changed."""
@@ -200,8 +211,6 @@ def example_cycles(model: RobotModel, friction: Friction, external: Sequence[str
         external: links that may carry known wrenches.
         payload_link: one that may carry a payload.
     """
-    from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
-
     n, names, ms = model.nv, model.joint_names, 1_000_000
     # without guards of motion in the way of a robot with low limits, this is about the law and the reference
     controller = JointController(
@@ -212,10 +221,7 @@ def example_cycles(model: RobotModel, friction: Friction, external: Sequence[str
         tolerances=Tolerances.uniform(n, goal=0.5),
         observer=MomentumObserver(model, 50.0, friction),
     )
-    body = int(model.link_body[model.link_index(payload_link)])
-    bodies = leaf_bodies(model)
-    carriers = links_on(model, bodies if body in bodies else [body])
-    log = CycleLog(controller, external, carriers)
+    log = CycleLog(controller, external)
     q, v = _home(model), np.zeros(n)
     way = 0.05 * np.array([1.0, -1.0])[np.arange(n) % 2]
     t, h = 10**9, 2 * ms

@@ -24,6 +24,7 @@ from robot_dynamics_ros.export.ros2_control.robot_header import (
     links_on,
     robot_header,
 )
+from robot_dynamics_ros.export.ros2_control.settings import settings_header
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["export_controller"]
@@ -112,6 +113,7 @@ def export_controller(
         ),
         f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
         f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, compensated),
+        f"include/{package}/parameters.hpp": settings_header(package),
         f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
         "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
     }

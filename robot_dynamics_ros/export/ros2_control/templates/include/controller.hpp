@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -109,10 +108,7 @@ private:
     }
   };
 
-  using Lookup = std::function<rclcpp::Parameter(const std::string &)>;
-
   // -- parameters (not in the cycle)
-  Settings read_settings(const Lookup & get) const;
   Settings read_settings() const;
   rcl_interfaces::msg::SetParametersResult check_parameters(const std::vector<rclcpp::Parameter> & changes) const;
   void take_over_parameters();

@@ -54,18 +54,6 @@ Point point_of(const trajectory_msgs::msg::JointTrajectoryPoint & message)
 
 std::string interface_name(std::size_t joint, const char * what) { return std::string(joint_names[joint]) + "/" + what; }
 
-/// One of `size` words; parameters are checked against them before, so that any other is the first.
-template <typename T, std::size_t SIZE>
-T choice(const std::string & word, const std::array<std::pair<const char *, T>, SIZE> & choices)
-{
-  for (const auto & x : choices) {
-    if (word == x.first) {
-      return x.second;
-    }
-  }
-  return choices[0].second;
-}
-
 /// A tolerance as an action goal asks for it: 0 keeps the default, -1 lifts it, more sets it.
 /// @throws Rejected for any other value.
 double resolved(double asked, double by_default)
@@ -112,79 +100,9 @@ ComputedTorqueController::~ComputedTorqueController()
 
 // -- parameters -----------------------------------------------------------------------------------------------------
 
-Settings ComputedTorqueController::read_settings(const Lookup & get) const
-{
-  const auto number = [&](const std::string & name) { return get(name).as_double(); };
-  const auto flag = [&](const std::string & name) { return get(name).as_bool(); };
-  const auto word = [&](const std::string & name) { return get(name).as_string(); };
-  const auto or_infinite = [](double x) { return x > 0.0 ? x : INFINITE; };
-  Settings s;
-  s.law = choice<Law, 5>(
-    word("law"), {{{"computed_torque", Law::computed_torque},
-                   {"pd_gravity", Law::pd_gravity},
-                   {"feedforward_pd", Law::feedforward_pd},
-                   {"joint_impedance", Law::joint_impedance},
-                   {"gravity_compensation", Law::gravity_compensation}}});
-  s.friction = choice<FrictionAt, 3>(
-    word("friction_compensation"),
-    {{{"reference", FrictionAt::reference}, {"measured", FrictionAt::measured}, {"none", FrictionAt::none}}});
-  s.gravity_by_robot = word("gravity_compensated_by") == "robot";
-  s.safe_command = word("safe_command") == "gravity" ? SafeCommand::gravity : SafeCommand::zero;
-  s.add_trajectory_effort = word("trajectory_effort") == "add";
-  s.allow_partial = flag("allow_partial_joints_goal");
-  s.allow_nonzero_end_velocity = flag("allow_nonzero_velocity_at_trajectory_end");
-  s.state_timeout = number("state_timeout");
-  s.stream_timeout = number("cmd_timeout");
-  s.wrench_timeout = number("wrench_timeout");
-  s.blend_time = number("blend_time");
-  s.max_step = number("max_step");
-  s.max_state_jump = number("max_state_jump");
-  s.effort_scale = number("effort_scale");
-  s.velocity_scale = number("velocity_scale");
-  s.position_margin = number("position_margin");
-  s.acceleration = choice<Acceleration, 4>(
-    word("joint_wrenches.acceleration_source"), {{{"commanded", Acceleration::commanded},
-                                                  {"model", Acceleration::measured_effort},
-                                                  {"differentiated", Acceleration::differentiated},
-                                                  {"reference", Acceleration::reference}}});
-  s.differentiation_cutoff = number("joint_wrenches.differentiation_cutoff");
-  s.observer_gain = number("observer_gain");
-  s.collision_delay = number("collision_delay");
-  s.collision_reaction = choice<Reaction, 3>(
-    word("collision_reaction"), {{{"none", Reaction::none}, {"hold", Reaction::hold}, {"gravity", Reaction::gravity}}});
-  s.tolerances.goal_time = number("constraints.goal_time");
-  s.payload.mass = number("payload.mass");
-  s.payload.link = payload_link(word("payload.link"));
-  const auto com = get("payload.com").as_double_array(), inertia = get("payload.inertia").as_double_array();
-  std::copy_n(com.begin(), std::min<std::size_t>(com.size(), 3), s.payload.com.begin());
-  std::copy_n(inertia.begin(), std::min<std::size_t>(inertia.size(), 6), s.payload.inertia.begin());
-  s.commanded.fill(false);
-  s.p.fill(0.0);
-  s.i.fill(0.0);
-  s.d.fill(0.0);
-  const auto given = get("joints").as_string_array();
-  for (std::size_t j = 0; j < N; ++j) {
-    const std::string name = joint_names[j];
-    if (std::find(given.begin(), given.end(), name) == given.end()) {
-      continue;
-    }
-    s.commanded[j] = true;
-    s.p[j] = number("gains." + name + ".p");
-    s.i[j] = number("gains." + name + ".i");
-    s.d[j] = number("gains." + name + ".d");
-    s.tolerances.path_position[j] = number("constraints." + name + ".trajectory");
-    s.tolerances.goal_position[j] = number("constraints." + name + ".goal");
-    s.tolerances.goal_velocity[j] = number("constraints.stopped_velocity_tolerance");
-    s.effort_limit[j] = or_infinite(number("limits." + name + ".effort"));
-    s.effort_rate[j] = or_infinite(number("limits." + name + ".effort_rate"));
-    s.collision[j] = or_infinite(number("collision." + name));
-  }
-  return s;
-}
-
 Settings ComputedTorqueController::read_settings() const
 {
-  return read_settings([this](const std::string & name) { return get_node()->get_parameter(name); });
+  return settings_of([this](const std::string & name) { return get_node()->get_parameter(name); });
 }
 
 rcl_interfaces::msg::SetParametersResult ComputedTorqueController::check_parameters(
@@ -193,7 +111,7 @@ rcl_interfaces::msg::SetParametersResult ComputedTorqueController::check_paramet
   rcl_interfaces::msg::SetParametersResult result;
   result.successful = true;
   try {
-    const Settings wanted = read_settings([&](const std::string & name) {
+    const Settings wanted = settings_of([&](const std::string & name) {
       const auto found =
         std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
       return found != changes.end() ? *found : get_node()->get_parameter(name);

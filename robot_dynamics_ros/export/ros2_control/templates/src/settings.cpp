@@ -83,27 +83,7 @@ std::string problem_with(const Settings & s)
       }
     }
   }
-  const struct
-  {
-    const char * name;
-    double value, lower, upper;
-  } numbers[] = {
-    {"state_timeout", s.state_timeout, 0.001, 60.0},
-    {"cmd_timeout", s.stream_timeout, 0.001, 60.0},
-    {"wrench_timeout", s.wrench_timeout, 0.001, 60.0},
-    {"blend_time", s.blend_time, 0.0, 10.0},
-    {"max_step", s.max_step, 0.0, 10.0},
-    {"max_state_jump", s.max_state_jump, 0.0, 1e6},
-    {"effort_scale", s.effort_scale, 0.0, 1.0},
-    {"velocity_scale", s.velocity_scale, 0.001, 1.0},
-    {"position_margin", s.position_margin, 0.0, 1e300},
-    {"joint_wrenches.differentiation_cutoff", s.differentiation_cutoff, 0.1, 10000.0},
-    {"observer_gain", s.observer_gain, 0.0, 10000.0},
-    {"collision_delay", s.collision_delay, 0.0, 10.0},
-    {"constraints.goal_time", s.tolerances.goal_time, 0.0, 1e9},
-    {"payload.mass", s.payload.mass, 0.0, 1e300},
-  };
-  for (const auto & x : numbers) {
+  for (const Bounded & x : bounded(s)) {
     if (!in_range(x.value, x.lower, x.upper)) {
       return std::string(x.name) + " must be between " + text_of(x.lower) + " and " + text_of(x.upper);
     }

@@ -2,12 +2,14 @@
 //
 // Prints the largest error of each quantity, over the largest value of its row or one, and fails if one is above 1e-9.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -51,99 +53,34 @@ void fill(std::istream & in, T & out)
   }
 }
 
-template <typename T>
-T one_of(std::istream & in, const std::map<std::string, T> & choices)
+/// A parameter, as it is written down.
+struct Value
 {
-  std::string word;
-  in >> word;
-  return choices.at(word);
-}
+  std::string text;
+
+  double as_double() const { return std::strtod(text.c_str(), nullptr); }
+  bool as_bool() const { return text == "true"; }
+  const std::string & as_string() const { return text; }
+  std::vector<std::string> as_string_array() const
+  {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::string>(in), {}};
+  }
+  std::vector<double> as_double_array() const
+  {
+    std::istringstream in(text);
+    return {std::istream_iterator<double>(in), {}};
+  }
+};
 
 Settings read_settings(std::istream & file, long & number_of_line)
 {
-  Settings s;
-  std::string line;
-  while (++number_of_line, std::getline(file, line) && line != "end") {
-    std::istringstream in(line);
-    std::string key;
-    in >> key;
-    if (key == "law") {
-      s.law = one_of<Law>(
-        in, {{"computed_torque", Law::computed_torque},
-             {"pd_gravity", Law::pd_gravity},
-             {"feedforward_pd", Law::feedforward_pd},
-             {"joint_impedance", Law::joint_impedance},
-             {"gravity_compensation", Law::gravity_compensation}});
-    } else if (key == "friction") {
-      s.friction = one_of<FrictionAt>(
-        in, {{"none", FrictionAt::none}, {"reference", FrictionAt::reference}, {"measured", FrictionAt::measured}});
-    } else if (key == "p") {
-      fill(in, s.p);
-    } else if (key == "i") {
-      fill(in, s.i);
-    } else if (key == "d") {
-      fill(in, s.d);
-    } else if (key == "path_position") {
-      fill(in, s.tolerances.path_position);
-    } else if (key == "goal_position") {
-      fill(in, s.tolerances.goal_position);
-    } else if (key == "goal_velocity") {
-      fill(in, s.tolerances.goal_velocity);
-    } else if (key == "goal_time") {
-      s.tolerances.goal_time = number(in);
-    } else if (key == "commanded") {
-      for (auto & x : s.commanded) {
-        x = number(in) != 0.0;
-      }
-    } else if (key == "allow_partial") {
-      s.allow_partial = number(in) != 0.0;
-    } else if (key == "allow_nonzero_end_velocity") {
-      s.allow_nonzero_end_velocity = number(in) != 0.0;
-    } else if (key == "gravity_by_robot") {
-      s.gravity_by_robot = number(in) != 0.0;
-    } else if (key == "safe_command") {
-      s.safe_command = one_of<SafeCommand>(in, {{"zero", SafeCommand::zero}, {"gravity", SafeCommand::gravity}});
-    } else if (key == "add_trajectory_effort") {
-      s.add_trajectory_effort = number(in) != 0.0;
-    } else if (key == "timeouts") {
-      s.state_timeout = number(in);
-      s.stream_timeout = number(in);
-      s.wrench_timeout = number(in);
-      s.blend_time = number(in);
-    } else if (key == "max_step") {
-      s.max_step = number(in);
-      s.max_state_jump = number(in);
-    } else if (key == "effort_limit") {
-      fill(in, s.effort_limit);
-    } else if (key == "effort_rate") {
-      fill(in, s.effort_rate);
-    } else if (key == "scales") {
-      s.effort_scale = number(in);
-      s.velocity_scale = number(in);
-      s.position_margin = number(in);
-    } else if (key == "acceleration") {
-      s.acceleration = one_of<Acceleration>(
-        in, {{"commanded", Acceleration::commanded},
-             {"reference", Acceleration::reference},
-             {"measured_effort", Acceleration::measured_effort},
-             {"differentiated", Acceleration::differentiated}});
-      s.differentiation_cutoff = number(in);
-    } else if (key == "observer") {
-      s.observer_gain = number(in);
-    } else if (key == "collision") {
-      fill(in, s.collision);
-      s.collision_delay = number(in);
-      s.collision_reaction =
-        one_of<Reaction>(in, {{"none", Reaction::none}, {"hold", Reaction::hold}, {"gravity", Reaction::gravity}});
-    } else if (key == "payload") {
-      s.payload.link = static_cast<int>(integer(in));
-      s.payload.mass = number(in);
-      fill(in, s.payload.com);
-      fill(in, s.payload.inertia);
-    } else {
-      throw std::runtime_error("unknown setting " + key);
-    }
+  std::map<std::string, Value> values;
+  for (std::string line; ++number_of_line, std::getline(file, line) && line != "end";) {
+    const auto space = std::min(line.find(' '), line.size());
+    values[line.substr(0, space)] = {line.substr(std::min(space + 1, line.size()))};
   }
+  const Settings s = settings_of([&](const std::string & name) { return values.at(name); });
   if (const std::string problem = problem_with(s); !problem.empty()) {
     throw std::runtime_error(problem);
   }

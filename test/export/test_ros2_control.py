@@ -102,6 +102,7 @@ class Scenario:
         )
         observed = friction if at != "none" else None
         collides = rng.random() < 0.4
+        watched = np.array([options.joints is None or name in options.joints for name in model.joint_names])
         controller = JointController(
             model,
             self.draw_law(kind),
@@ -115,7 +116,9 @@ class Scenario:
             ),
             tolerances=Tolerances.uniform(n, path=0.2 if rng.random() < 0.5 else 0.0, goal=0.1, goal_time=0.02),
             observer=MomentumObserver(model, 50.0, observed),
-            collision=CollisionMonitor(model, rng.uniform(5.0, 50.0, n), 0.003) if collides else None,
+            collision=CollisionMonitor(model, np.where(watched, rng.uniform(5.0, 50.0, n), np.inf), 0.003)
+            if collides
+            else None,
         )
         self.commanded = options.joints or model.joint_names
         leaves = leaf_bodies(model)
@@ -148,6 +151,9 @@ class Scenario:
             event = self.rng.random()
             if event < 0.3 and self.t > self.newest:  # what joints follow that a request leaves out does not begin anew
                 self.call()
+            if self.controller.fault and self.rng.random() < 0.5:
+                self.q, self.v = 0.5 * (self.low + self.high), np.zeros(self.model.nv)
+                self.log.activate(self.t, self.q, self.v)
             self.cycle()
         return self.log.text
 

@@ -1,4 +1,4 @@
-"""What the exported controller's parameters decide: one table, from which its C++ struct and what reads it are written."""
+"""Settings of the exported controller: one table, from which their C++ struct and its reader are written."""
 
 from __future__ import annotations
 

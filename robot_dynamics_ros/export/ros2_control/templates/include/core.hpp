@@ -40,6 +40,8 @@ enum class Cause : std::size_t
   collision,
   reference_refused,
   state_jump,
+  velocity_sign,
+  overspeed,
   COUNT,
 };
 
@@ -47,7 +49,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Cause::COUNT)> CAUSE
   "non_finite_state", "time_still",        "time_late",    "time_backwards",     "stale_state",
   "fault",            "non_finite_effort", "position_zone", "velocity_limit",     "effort_rate",
   "effort_limit",     "tolerance_violated", "external_wrench_expired", "collision", "reference_refused",
-  "state_jump",
+  "state_jump", "velocity_sign", "overspeed",
 };
 
 /// How often each cause was met.
@@ -113,6 +115,7 @@ public:
 
   Mode mode = Mode::inactive;
   bool fault = false;
+  Reason fault_reason = Reason::none;  ///< of the last fault
   bool current = false;  ///< whether the last `update` was a cycle, not a state that was dropped
   Vector q{}, v{};       ///< measured
   Vector q_d{}, v_d{}, a_d{};
@@ -143,6 +146,7 @@ private:
   void set_mode(Mode wanted);
   void stop(Time t, Status status, Code code, Reason reason);
   std::int64_t act(std::int64_t verdict);
+  std::int64_t fail(Reason why);
   void restart(Reason why);
   void estimate(const Vector * measured);
   bool ready_for(const Motion & motion);

@@ -34,7 +34,12 @@ enum class Reason
   step,      ///< the first point is too far away for the time given
   busy,      ///< too many trajectories are waiting
   not_following,
+  velocity_sign,
+  overspeed,
 };
+
+/// A reason, in words.
+const char * text_of(Reason reason);
 
 /// What became of a goal.
 struct Event

@@ -544,6 +544,7 @@ void ComputedTorqueController::hand_out(const rclcpp::Time & time)
     Snapshot s;
     s.mode = core_->mode;
     s.fault = core_->fault;
+    s.fault_reason = core_->fault_reason;
     s.collision = core_->collision;
     s.write_failures = write_failures_;
     s.read_failures = read_failures_;
@@ -867,7 +868,7 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
     if (snapshot.mode == Mode::safe) {
       RCLCPP_ERROR_THROTTLE(
         get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "safe command: %s",
-        snapshot.fault ? "the law gave an effort that is not finite" : "no good joint state in time");
+        snapshot.fault ? text_of(snapshot.fault_reason) : "no good joint state in time");
     } else {
       RCLCPP_INFO_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "recovered: holding");
     }

@@ -90,6 +90,7 @@ void Core::load_limits()
     m_.upper[i] = s.commanded[i] ? limits::upper[i] : INFINITE;
     m_.margin[i] = std::min(s.position_margin, 0.25 * (m_.upper[i] - m_.lower[i]));
     m_.creep[i] = LAST * ZONE_RATE * m_.margin[i];
+    m_.rated_speed[i] = limits::velocity[i] > 0.0 ? limits::velocity[i] : INFINITE;
   }
 }
 
@@ -280,6 +281,9 @@ void Core::restart(Reason why)
   stop(m_.time[0], Status::aborted, Code::invalid_goal, why);
   std::fill_n(m_.z, N, 0.0);
   std::fill_n(m_.saturated, N, 0.0);
+  std::fill_n(m_.agreement, N, 0.0);
+  std::fill_n(m_.travel, N, 0.0);
+  std::fill_n(m_.fast, N, 0);
   m_.blending[0] = 0;
   m_.fresh[0] = 1;
   differentiates_ = collision = false;
@@ -386,15 +390,15 @@ std::int64_t Core::act(std::int64_t verdict)
     case @PREFIX@_LATE:
       counts.add(Cause::time_late);
       return DROPPED;
+    case @PREFIX@_CONTRADICTED:
+      counts.add(Cause::velocity_sign);
+      return fail(Reason::velocity_sign);
+    case @PREFIX@_TOO_FAST:
+      counts.add(Cause::overspeed);
+      return fail(Reason::overspeed);
     case @PREFIX@_EFFORT_NOT_FINITE:
       counts.add(Cause::non_finite_effort);
-      counts.add(Cause::fault);
-      fault = true;
-      copy_to(q, m_.q);
-      copy_to(v, m_.v);
-      stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::fault);
-      send_safe();
-      return DROPPED;
+      return fail(Reason::fault);
     case @PREFIX@_GOAL_REACHED:
       reference.reached();
       load_goal();
@@ -413,7 +417,10 @@ std::int64_t Core::act(std::int64_t verdict)
       start_blend();
       return @PREFIX@_FOLLOW;
     }
-    default:  // the state does not follow on the one before
+    case @PREFIX@_FIRST:
+    case @PREFIX@_BACKWARDS:
+    case @PREFIX@_RECOVERED:
+    case @PREFIX@_RESUMED:
       if (verdict == @PREFIX@_BACKWARDS) {
         counts.add(Cause::time_backwards);
       }
@@ -423,7 +430,22 @@ std::int64_t Core::act(std::int64_t verdict)
       }
       restart(verdict == @PREFIX@_RESUMED ? Reason::stale : Reason::restarted);
       return @PREFIX@_TAKE;
+    default:
+      return fail(Reason::fault);
   }
+}
+
+/// Stop for good: the safe command from now on.
+std::int64_t Core::fail(Reason why)
+{
+  counts.add(Cause::fault);
+  fault = true;
+  fault_reason = why;
+  copy_to(q, m_.q);
+  copy_to(v, m_.v);
+  stop(m_.last[0], Status::aborted, Code::invalid_goal, why);
+  send_safe();
+  return DROPPED;
 }
 
 const Vector & Core::watch(Time t)

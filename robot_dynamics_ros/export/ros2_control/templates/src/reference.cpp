@@ -23,7 +23,7 @@ double turns_to(double from, double to) { return std::nearbyint((from - to) / TW
 
 }  // namespace
 
-std::string text_of(const Event & event)
+const char * text_of(Reason reason)
 {
   static const char * const reasons[] = {
     "",
@@ -42,8 +42,15 @@ std::string text_of(const Event & event)
     "the first point is too far away for the time given: give it a later time_from_start",
     "too many trajectories are waiting",
     "the controller follows no trajectory now: it is inactive, chained, without a state, or its law follows no reference",
+    "a joint moves against its velocity: the driver's velocities have the wrong sign, or belong to another joint",
+    "a joint moves far above its velocity limit",
   };
-  std::string text = reasons[static_cast<std::size_t>(event.reason)];
+  return reasons[static_cast<std::size_t>(reason)];
+}
+
+std::string text_of(const Event & event)
+{
+  std::string text = text_of(event.reason);
   char more[200] = "";
   if (event.reason == Reason::path_tolerance || event.reason == Reason::goal_tolerance || event.reason == Reason::step) {
     std::snprintf(

@@ -62,7 +62,7 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
     size = np.where(np.isfinite(limits), limits, UNLIMITED)
     rotor = np.where(revolute, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
     memory["effort_size"][:], memory["scale"][:] = size, np.where(revolute, 1.0, 0.3)
-    memory["largest_rotor"][:], memory["assumed_rotor"][:] = rotor, robustness.rotor_share * rotor
+    memory["largest_rotor"][:], memory["assumed_rotor"][:] = rotor, np.where(armature > 0.0, 0.0, robustness.rotor_share * rotor)
     memory["largest_rejected"][:] = robustness.rejected_effort * size
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
 

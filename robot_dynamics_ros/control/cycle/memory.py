@@ -84,6 +84,7 @@ class RejectionMemory(Declared):
     stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
     side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
     taken: Vector = numbers("nv", unit="N m or N", meaning="part of it that the last breaking free took")
+    stuck: Vector = numbers("nv", unit="s", meaning="time that a joint has not moved although the reference does")
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")

@@ -85,9 +85,10 @@ def reject_disturbances(p: CycleMemory) -> None:
     for i in range(p.nv):
         moved = p.rotor[i] * p.feedback[i]
         wound = p.rotor[i] * p.held_back[i]
-        modelled = 0.0
+        modelled, inertial = 0.0, 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
+            inertial = inertial + p.inertia[i, j] * p.reference[2, j]
             wound = wound + p.inertia[i, j] * p.held_back[j]
         p.nominal[i] = p.motion[i] - modelled
         if dt > 0.0:
@@ -96,6 +97,8 @@ def reject_disturbances(p: CycleMemory) -> None:
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
+        p.peaks[0, i] = max(p.peaks[0, i], abs(p.unexplained[i]))
+        p.peaks[1, i] = max(p.peaks[1, i], abs(inertial))
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
 
 

@@ -20,10 +20,10 @@ from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
 __all__ = ["reject_disturbances"]
 
 TURN = 6.283185307179586
-MARGIN = 0.28
-"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
+MARGIN = 0.3
+"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.6 rad (34°) of the phase."""
 LOW_PASS = 100.0
-"""Hz, highest corner of v̂, or a fifth of the rate if that is less."""
+"""Hz, highest corner of v̂, or two fifths of the rate if that is less."""
 INTEGRAL = 0.3
 """Integral gain over ω³; the loop is stable below 2."""
 HIGH_PASS = 1.0
@@ -52,6 +52,8 @@ MOST_FRICTION = 0.15
 """Largest friction found, as a share of the effort limit."""
 TURN_TIME = 0.03
 """s, in which friction changes its side."""
+FALL = 0.25
+"""Largest share by which friction falls once a joint moves."""
 SETTLED = 0.2
 """s after breaking free, in which what that took may be too much."""
 ADAPT = 0.5
@@ -140,7 +142,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     if p.period[0] <= 0.0:
         p.period[0] = dt
     p.period[0] = p.period[0] + 0.02 * (dt - p.period[0])
-    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.2))
+    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
     if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
         share = p.period[0] / room
@@ -223,7 +225,8 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
             return
         degree = min((behind - least) / (NEAR * scale), 1.0)
         step = RAISE * p.effort_size[i] * degree * dt
-        p.taken[i] = p.taken[i] + step
+        level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
+        p.taken[i] = min(p.taken[i] + step, FALL * level)
         if p.claimed[i] * along > 0.0 and p.trust[i] < 1.0:
             p.trust[i] = min(p.trust[i] + step / abs(p.claimed[i]), 1.0)
         else:

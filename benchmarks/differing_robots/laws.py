@@ -27,6 +27,10 @@ class Knowledge:
     velocity_lag: float
 
 
+START = 1_000_000_000
+"""ns, stamp of the first state."""
+
+
 class BenchLaw:
     """One law on one robot, with what they all need of its model."""
 
@@ -111,12 +115,12 @@ class Product(BenchLaw):
         self.cycle, self.sent = 0, False
 
     def start(self, q, v):
-        self.controller.activate(0, q, v)
+        self.controller.activate(START - 1, q, v)
 
     def step(self, q, v, qd, vd, ad):
+        stamp = START + round(self.cycle * self.knows.period * 1e9)
         self.cycle += 1
-        stamp = round(self.cycle * self.knows.period * 1e9)
-        if not self.sent and self.cycle * self.knows.period >= 1.0:
+        if not self.sent and stamp >= START + 1_000_000_000:
             self.controller.accept_trajectory(self.trajectory(), stamp)
             self.sent = True
         return self.controller.update(stamp, q, v).copy()

@@ -119,7 +119,7 @@ def rehearse(
             remedy="Load the robot without a floating base.",
         )
     start = motion.waypoints[0]
-    controller = JointController(model, make_law(model, law, start))
+    controller = JointController(model, None if law == "computed_torque" else make_law(model, law, start))
     controller.want_wrenches = False
     rest = np.zeros(model.nv)
     controller.activate(0, start, rest)

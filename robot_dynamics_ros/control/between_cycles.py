@@ -18,6 +18,7 @@ from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.result import Goal
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.robustness import description_gaps
 from robot_dynamics_ros.control.stale_watch import StaleWatch
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
@@ -185,6 +186,21 @@ class BetweenCycles:
     def external_wrenches(self) -> Mapping[str, Array]:
         """Link → (6,) [moment; force]: the known wrenches that are still in force."""
         return self._runner.wrenches.values
+
+    @property
+    def unexplained(self) -> Array:
+        """(n,) present effort that makes up for what the model does not explain; zero without ``robustness``."""
+        return self._runner.memory["unexplained"]
+
+    def description_gaps(self) -> tuple[str, ...]:
+        """One sentence for each joint whose effort, since the start, the description did not explain."""
+        return description_gaps(self.model, *self._runner.memory["peaks"])
+
+    @property
+    def feedback_frequency(self) -> tuple[float, float]:
+        """Natural frequency of the error, rad/s, and the delay of the loop, s, that it is chosen for; see ``robustness``."""
+        p = self._runner.memory.python
+        return p.natural[0], p.whole_delay[0]
 
     # -- what is prepared beside the cycle -----------------------------------------------------------------------
 

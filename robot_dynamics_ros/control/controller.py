@@ -6,6 +6,7 @@ joint states' stamps.  Nothing here locks: calls belong to one thread, or to cal
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 from robot_dynamics_ros.control.between_cycles import BetweenCycles
@@ -14,6 +15,7 @@ from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.message import AnswerLayout
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.law_changes import LawChanges
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
@@ -24,6 +26,7 @@ from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.stale_watch import StaleWatch
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -67,7 +70,8 @@ class JointController(BetweenCycles):
 
         Args:
             model: the robot, joints of one degree of freedom each.
-            law: computed torque if not given.
+            law: if not given, computed torque that holds up on a robot that differs from its description: with the
+                friction of the description and ``options.robustness``.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
             estimates_later: leave what no command needs to :meth:`prepare_estimates`, if there is neither ``collision``
@@ -78,9 +82,13 @@ class JointController(BetweenCycles):
             ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
             UnknownNameError: a joint or link that the model does not have.
         """
-        self.options = (options or ControllerOptions()).check(model)
+        options = options or ControllerOptions()
+        if law is None:
+            law = ComputedTorque(friction=Friction.of(model))
+            options = dataclasses.replace(options, robustness=options.robustness or Robustness())
+        self.options = options.check(model)
         self.model = model
-        law = (law if law is not None else ComputedTorque()).check(model)
+        law = law.check(model)
         later = estimates_later and collision is None and contact is None and flange is None
         self._runner = runner = CycleRunner(model, law, self.options, guards, estimates=not later)
         self._changes = LawChanges(runner)

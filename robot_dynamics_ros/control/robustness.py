@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from robot_dynamics_ros.errors import ArgumentError
+import numpy as np
 
-__all__ = ["Robustness"]
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["GAPS_PAGE", "Robustness", "description_gaps"]
+
+GAPS_PAGE = "docs/explanation/differing_robots.md"
 
 _LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
@@ -45,3 +51,25 @@ class Robustness:
                     got=value,
                     remedy="Correct the setting.",
                 )
+
+
+def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> tuple[str, ...]:
+    """One sentence a joint whose effort the description does not explain.
+
+    Args:
+        unexplained: (n,) largest effort that the model did not explain, N m or N.
+        inertial: (n,) largest effort that the desired acceleration took by the model, N m or N.
+
+    Returns:
+        Those of joints where it is more than what the inertia took, and than 1 % of the effort limit.
+    """
+    sentences = []
+    for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
+        name = model.joint_names[i]
+        unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
+        times = f"{unexplained[i] / inertial[i]:.0f} times what" if inertial[i] > 0.01 * unexplained[i] else "and more than"
+        sentences.append(
+            f"joint {name}: {unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs: friction, rotor or payload "
+            f"missing in the description; see {GAPS_PAGE}"
+        )
+    return tuple(sentences)

@@ -20,15 +20,15 @@ from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
 __all__ = ["reject_disturbances"]
 
 TURN = 6.283185307179586
-MARGIN = 0.28
-"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
+MARGIN = 0.3
+"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.6 rad (34°) of the phase."""
 LOW_PASS = 100.0
-"""Hz, highest corner of v̂, or a fifth of the rate if that is less."""
+"""Hz, highest corner of v̂, or two fifths of the rate if that is less."""
 INTEGRAL = 0.3
 """Integral gain over ω³; the loop is stable below 2."""
-HIGH_PASS = 0.5
+HIGH_PASS = 1.0
 """Corner times the whole delay, of what the rotor inertia is found from."""
-KNOWN = 2e-4
+KNOWN = 5e-5
 """(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
 RINGING = 0.04
 """rad/s, of high-passed velocity that counts as measured."""
@@ -52,12 +52,12 @@ MOST_FRICTION = 0.15
 """Largest friction found, as a share of the effort limit."""
 TURN_TIME = 0.03
 """s, in which friction changes its side."""
+FALL = 0.25
+"""Largest share by which friction falls once a joint moves."""
 SETTLED = 0.2
 """s after breaking free, in which what that took may be too much."""
-TRUST = 20.0
-"""1/s, of the trust in the description's friction while a joint is stuck, or ahead."""
-TRUST_MOVING = 5.0
-"""1/s, the same of a joint that moves, and is behind."""
+ADAPT = 0.5
+"""Gain, over ω, of the trust in the description's friction while the joint moves."""
 
 
 def reject_disturbances(p: CycleMemory) -> None:
@@ -87,9 +87,10 @@ def reject_disturbances(p: CycleMemory) -> None:
     for i in range(p.nv):
         moved = p.rotor[i] * p.feedback[i]
         wound = p.rotor[i] * p.held_back[i]
-        modelled = 0.0
+        modelled, inertial = 0.0, 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
+            inertial = inertial + p.inertia[i, j] * p.reference[2, j]
             wound = wound + p.inertia[i, j] * p.held_back[j]
         p.nominal[i] = p.motion[i] - modelled
         if dt > 0.0:
@@ -98,6 +99,8 @@ def reject_disturbances(p: CycleMemory) -> None:
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
+        p.peaks[0, i] = max(p.peaks[0, i], abs(p.unexplained[i]))
+        p.peaks[1, i] = max(p.peaks[1, i], abs(inertial))
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
 
 
@@ -125,6 +128,7 @@ def begin(p: CycleMemory) -> None:
         p.side[i] = 0.0
         p.calm[i] = 0.0
         p.taken[i] = 0.0
+        p.stuck[i] = 0.0
         p.nominal[i] = p.previous[i]
         for k in range(5):
             p.passed[k, i] = 0.0
@@ -138,7 +142,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     if p.period[0] <= 0.0:
         p.period[0] = dt
     p.period[0] = p.period[0] + 0.02 * (dt - p.period[0])
-    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.2))
+    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
     if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
         share = p.period[0] / room
@@ -164,7 +168,7 @@ def find_rotors(p: CycleMemory, dt: float) -> None:
     The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
     most of friction: J v̂ = ∫ effort − M v̂ then.  A loop that is too stiff for its rotor rings, and so finds it.
     """
-    corner = min(HIGH_PASS / p.whole_delay[0], 100.0)
+    corner = min(HIGH_PASS / p.whole_delay[0], 250.0)
     high, low = 1.0 - exp(-corner * dt), 1.0 - exp(-p.low_pass[0] * dt)
     late = min(floor(p.actuator_delay[0] / p.period[0] + 0.5), PAST - 1)
     for i in range(p.nv):
@@ -204,6 +208,7 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     """
     desired, scale = p.reference[1, i], p.scale[i]
     if abs(desired) <= SLOW * scale:
+        p.stuck[i] = 0.0
         return
     along = 1.0
     if desired < 0.0:
@@ -215,19 +220,28 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     if desired * p.reference[2, i] <= 0.0:  # it slows down: a joint that is stuck close by may stay
         least = BAND * scale
     if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
-        if behind > least and p.side[i] * along > 0.9 and not p.saturated[i] * along > 0.0:
-            degree = min((behind - least) / (NEAR * scale), 1.0)
-            step = RAISE * p.effort_size[i] * degree * dt
+        p.stuck[i] = p.stuck[i] + dt
+        if p.stuck[i] < p.whole_delay[0] or behind <= least or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
+            return
+        degree = min((behind - least) / (NEAR * scale), 1.0)
+        step = RAISE * p.effort_size[i] * degree * dt
+        level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
+        p.taken[i] = min(p.taken[i] + step, FALL * level)
+        if p.claimed[i] * along > 0.0 and p.trust[i] < 1.0:
+            p.trust[i] = min(p.trust[i] + step / abs(p.claimed[i]), 1.0)
+        else:
             p.stiction[i] = min(p.stiction[i] + step, MOST_FRICTION * p.effort_size[i])
-            p.taken[i] = p.taken[i] + step
-            p.trust[i] = min(p.trust[i] + TRUST * degree * dt, 1.0)
         return
+    p.stuck[i] = 0.0
     if lead < 0.0:
-        degree = min(-lead / (AHEAD * scale), 1.0)
-        back = min(RAISE * p.effort_size[i] * degree * dt, p.taken[i], p.stiction[i])
-        p.stiction[i] = p.stiction[i] - back
+        back = min(RAISE * p.effort_size[i] * min(-lead / (AHEAD * scale), 1.0) * dt, p.taken[i])
         p.taken[i] = p.taken[i] - back
-        p.trust[i] = max(p.trust[i] - TRUST * degree * dt, 0.0)
-    else:
-        p.trust[i] = min(p.trust[i] + TRUST_MOVING * min(lead / (AHEAD * scale), 1.0) * dt, 1.0)
+        if p.stiction[i] >= back:
+            p.stiction[i] = p.stiction[i] - back
+        elif p.claimed[i] * along > 0.0:
+            p.trust[i] = max(p.trust[i] - back / abs(p.claimed[i]), 0.0)
+    stiffness = (p.inertia[i, i] + p.rotor[i]) * p.natural[0] * p.natural[0]
+    change = ADAPT * p.natural[0] * stiffness * lead * dt  # N m, in pace with the feedback
+    if p.claimed[i] * along > 0.0:
+        p.trust[i] = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
     p.taken[i] = p.taken[i] - p.taken[i] * min(dt / SETTLED, 1.0)

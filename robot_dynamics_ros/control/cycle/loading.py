@@ -16,7 +16,8 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["NEVER", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
 
@@ -47,24 +48,19 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
         row[:] = 0.0 if (value := getattr(law, name)) is None else value
 
 
-def load_rejection(
-    memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, limits: Array, revolute: Array
-) -> None:
-    """Reject disturbances as ``robustness`` says, where the law is one that inverts the dynamics.
-
-    Args:
-        limits: (n,) effort limits.
-        revolute: (n,) whether a joint turns.
-    """
+def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, model: RobotModel) -> None:
+    """Reject disturbances as ``robustness`` says, where the law is one that inverts the dynamics."""
     before, memory["robust"][0] = memory["robust"][0], robustness is not None and law.inverts_dynamics
     if memory["robust"][0] != before:
         memory["steady"][0] = 0
     if robustness is None:
         return
-    size = np.where(np.isfinite(limits), limits, UNLIMITED)
-    rotor = np.where(revolute, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
-    memory["effort_size"][:], memory["scale"][:] = size, np.where(revolute, 1.0, 0.3)
-    memory["largest_rotor"][:], memory["assumed_rotor"][:] = rotor, robustness.rotor_share * rotor
+    turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
+    size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
+    rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
+    memory["effort_size"][:], memory["scale"][:] = size, np.where(turns, 1.0, 0.3)
+    memory["largest_rotor"][:] = rotor
+    memory["assumed_rotor"][:] = np.where(model.armature > 0.0, 0.0, robustness.rotor_share * rotor)
     memory["largest_rejected"][:] = robustness.rejected_effort * size
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
 

@@ -94,9 +94,11 @@ class RejectionMemory(Declared):
     stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
     side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
     taken: Vector = numbers("nv", unit="N m or N", meaning="part of it that the last breaking free took")
+    stuck: Vector = numbers("nv", unit="s", meaning="time that a joint has not moved although the reference does")
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
+    peaks: Matrix = numbers(2, "nv", unit="N m or N", meaning="largest |unexplained| and |M a_d| since the start")
 
 
 class CycleMemory(ArrivedState, PathPiece, RejectionMemory):

@@ -25,7 +25,7 @@ from robot_dynamics_ros.control.reference.tolerances import Violation
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["CycleRunner"]
@@ -95,7 +95,7 @@ class CycleRunner:
         self._gravity = np.zeros(model.nv)
         law.prepare(self.base)
         load_law(memory, law, self.code(law))
-        self._load_rejection()
+        load_rejection(memory, options.robustness, law, self.model)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
 
@@ -117,12 +117,8 @@ class CycleRunner:
         """Evaluate this law from now on."""
         self.law = law
         load_law(self.memory, law, code)
-        self._load_rejection()
+        load_rejection(self.memory, self.options.robustness, law, self.model)
         self._reference_changed()
-
-    def _load_rejection(self) -> None:
-        turns = np.array([self.model.joint(name).type is not JointType.PRISMATIC for name in self.model.joint_names])
-        load_rejection(self.memory, self.options.robustness, self.law, self.guards.effort_limit, turns)
 
     def use_robot(self, kernels: Kernels) -> None:
         """Call the functions of this robot from now on."""

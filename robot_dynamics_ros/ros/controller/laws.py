@@ -18,6 +18,7 @@ from robot_dynamics_ros.control.laws import (
     Law,
     PDGravity,
 )
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param
@@ -33,8 +34,52 @@ LAWS = (
     "gravity_compensation",
 )
 
+_ROBUST = Robustness()
+
 LAW_PARAMETERS = (
     Param("law", "computed_torque", "Control law.", choices=LAWS),
+    Param(
+        "robustness.enabled",
+        True,
+        "Make computed_torque hold up on a robot that differs from its description. Its gains are then chosen from "
+        "robustness.bandwidth, rate and delay; false: it is its equation, with gains.<joint>.",
+        applies="at the next configure",
+    ),
+    Param(
+        "robustness.bandwidth",
+        _ROBUST.bandwidth,
+        "Natural frequency of the error; less is used where rate and delay ask for it.",
+        unit="rad/s",
+        lower=1.0,
+        upper=1000.0,
+        applies="at the next configure",
+    ),
+    Param(
+        "robustness.rotor_share",
+        _ROBUST.rotor_share,
+        "Rotor inertia assumed of joints without armature, as a share of the largest of their size, 0.2 kg m^2 "
+        "sqrt(effort limit / 100 N m).",
+        lower=0.0,
+        upper=1.0,
+        applies="at the next configure",
+    ),
+    Param(
+        "robustness.rejected_effort",
+        _ROBUST.rejected_effort,
+        "Largest effort that makes up for what the model does not explain, as a share of the effort limit.",
+        lower=0.0,
+        upper=1.0,
+        applies="at the next configure",
+    ),
+    Param(
+        "robot_delay",
+        0.0,
+        "Delay of the robot: from a measurement to its message and from a command to its effort, together.",
+        unit="s",
+        lower=0.0,
+        upper=0.1,
+        applies="at the next configure",
+    ),
     Param(
         "friction_compensation",
         "reference",

@@ -17,6 +17,7 @@ from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -400,7 +401,20 @@ def options(values: Mapping[str, Any], model: RobotModel) -> ControllerOptions:
         wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
         differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
         collision_reaction=values["collision_reaction"],
+        robustness=robustness(values),
         measured_effort=measured_effort(values, model),
+    )
+
+
+def robustness(values: Mapping[str, Any]) -> Robustness | None:
+    """How computed torque holds up on a robot that differs from its description, or ``None`` where it is switched off."""
+    if not values["robustness.enabled"]:
+        return None
+    return Robustness(
+        rotor_share=values["robustness.rotor_share"],
+        bandwidth=values["robustness.bandwidth"],
+        rejected_effort=values["robustness.rejected_effort"],
+        delay=values["robot_delay"],
     )
 
 

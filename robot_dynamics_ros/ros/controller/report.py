@@ -123,6 +123,8 @@ class ControllerReport:
         counts = dict(self._rejections.counts)
         windows: dict[str, Array] = {}
         mode, safe_reason = "", ""
+        loop: dict[str, float] = {}
+        gaps: tuple[str, ...] = ()
         if controller is not None:
             for cause, n in controller.counts.items():
                 counts[cause] = counts.get(cause, 0) + n
@@ -133,10 +135,21 @@ class ControllerReport:
                 "sending": self._sending.values(),
             }
             mode, safe_reason = controller.mode.value, controller.safe_reason if self._mode is Mode.SAFE else ""
-        self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows)
+            if controller.options.robustness is not None:
+                frequency, delay = controller.feedback_frequency
+                loop = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
+                gaps = controller.description_gaps()
+        self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows, loop, gaps)
 
     def _tell(
-        self, mode: str, safe_reason: str, cycles: int, counts: dict[str, int], windows: dict[str, Array]
+        self,
+        mode: str,
+        safe_reason: str,
+        cycles: int,
+        counts: dict[str, int],
+        windows: dict[str, Array],
+        loop: dict[str, float],
+        gaps: tuple[str, ...],
     ) -> None:
         values: dict[str, Any] = {"mode": mode or "unconfigured"}
         if mode:
@@ -147,6 +160,8 @@ class ControllerReport:
             if not self._fixed_budget and not math.isnan(values["period median [ms]"]):
                 # the shortest seen lately: a cycle that is too slow makes itself a longer period
                 self._budget = min(1.1 * self._budget, values["period median [ms]"])
+        values.update(loop)
+        values.update({f"description {number}": gap for number, gap in enumerate(gaps, 1)})
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.new_since_last(
             {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}

@@ -1,4 +1,4 @@
-"""What an arm's driver does, as one value that controller, simulator, identification and commissioning read alike.
+"""Profiles of arms: the habits of a driver, as one value that controller, simulator, identification and commissioning read alike.
 
 A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it has a source.
 """

@@ -1,4 +1,4 @@
-"""What a profile of an arm means in the parameters of controller and simulator."""
+"""Parameters of controller, simulator and controller_manager for the profile of an arm."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def controller_manager_parameters(profile: ArmProfile) -> dict[str, Any]:
 
 
 def _robot(profile: ArmProfile) -> dict[str, Any]:
-    """What both nodes know of the robot."""
+    """The robot, as both nodes know it."""
     return {
         "joints": list(profile.joint_names),
         "locked_joints": list(profile.elsewhere),

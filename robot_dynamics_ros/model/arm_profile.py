@@ -297,6 +297,12 @@ def _check(profile: ArmProfile, where: str) -> None:
             where=where,
             remedy="Give all of them or none.",
         )
+    if (profile.efforts.gravity, profile.efforts.coriolis) == ("controller", "robot"):
+        raise ArgumentError(
+            "the robot compensates Coriolis effects and not gravity",
+            where=f"{where}, efforts",
+            remedy="Set gravity to robot.",
+        )
     if driver.rate <= 0.0 or driver.silence_timeout == 0.0:
         name = "rate" if driver.rate <= 0.0 else "silence_timeout"
         raise ArgumentError(f"driver.{name} is zero", where=where, remedy="Give a positive number.")

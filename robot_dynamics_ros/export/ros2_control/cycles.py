@@ -93,7 +93,7 @@ class CycleLog:
             "commanded " + " ".join(str(int(o.joints is None or x in o.joints)) for x in c.model.joint_names),
             f"allow_partial {int(o.allow_partial_joints_goal)}",
             f"allow_nonzero_end_velocity {int(o.allow_nonzero_velocity_at_trajectory_end)}",
-            f"gravity_by_robot {int(o.gravity_compensated_by == 'robot')}",
+            f"robot_holds {('controller', 'robot', 'robot_with_coriolis').index(o.gravity_compensated_by)}",
             f"safe_command {o.safe_command}",
             f"add_trajectory_effort {int(o.trajectory_effort == 'add')}",
             f"timeouts {_numbers([o.state_timeout, o.stream_timeout, o.wrench_timeout, o.blend_time])}",

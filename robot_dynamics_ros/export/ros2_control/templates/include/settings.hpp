@@ -61,7 +61,7 @@ struct Settings
   std::array<bool, N> commanded = all_joints();
   bool allow_partial = false;
   bool allow_nonzero_end_velocity = false;
-  bool gravity_by_robot = false;
+  int robot_holds = 0;  // 1: the robot adds gravity itself, 2: gravity and Coriolis effects
   SafeCommand safe_command = SafeCommand::zero;
   bool add_trajectory_effort = false;
   double state_timeout = 0.1, stream_timeout = 0.2, wrench_timeout = 0.2, blend_time = 0.2;

@@ -128,7 +128,8 @@ Settings ComputedTorqueController::read_settings(const Lookup & get) const
   s.friction = choice<FrictionAt, 3>(
     word("friction_compensation"),
     {{{"reference", FrictionAt::reference}, {"measured", FrictionAt::measured}, {"none", FrictionAt::none}}});
-  s.gravity_by_robot = word("gravity_compensated_by") == "robot";
+  s.robot_holds = choice<int, 3>(
+    word("gravity_compensated_by"), {{{"controller", 0}, {"robot", 1}, {"robot_with_coriolis", 2}}});
   s.safe_command = word("safe_command") == "gravity" ? SafeCommand::gravity : SafeCommand::zero;
   s.add_trajectory_effort = word("trajectory_effort") == "add";
   s.allow_partial = flag("allow_partial_joints_goal");

@@ -99,8 +99,8 @@ Settings read_settings(std::istream & file, long & number_of_line)
       s.allow_partial = number(in) != 0.0;
     } else if (key == "allow_nonzero_end_velocity") {
       s.allow_nonzero_end_velocity = number(in) != 0.0;
-    } else if (key == "gravity_by_robot") {
-      s.gravity_by_robot = number(in) != 0.0;
+    } else if (key == "robot_holds") {
+      s.robot_holds = static_cast<int>(number(in));
     } else if (key == "safe_command") {
       s.safe_command = one_of<SafeCommand>(in, {{"zero", SafeCommand::zero}, {"gravity", SafeCommand::gravity}});
     } else if (key == "add_trajectory_effort") {

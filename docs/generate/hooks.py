@@ -8,11 +8,11 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.generate import library, messages, notebooks, parameters, sources
+from docs.generate import arms, library, messages, notebooks, parameters, sources
 
 IMAGE = re.compile(r'<img [^>]*src="([^"]+)"[^>]*>')
 
-MAKERS = (library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
+MAKERS = (arms.pages, library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

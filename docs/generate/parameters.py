@@ -9,8 +9,10 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
+from robot_dynamics_ros.ros.simulator.driver import driver_parameters
 from robot_dynamics_ros.ros.simulator.engine import shape_parameters
 from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
+from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
 
@@ -30,10 +32,14 @@ NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
         CONTROLLER_PARAMETERS,
         (*joint_parameters(["<joint>"]), ARMATURE),
     ),
-    "simulator": ("Simulator", SIMULATOR_PARAMETERS, (*initial_position_parameters(MODEL), ARMATURE)),
+    "simulator": (
+        "Simulator",
+        SIMULATOR_PARAMETERS,
+        (*initial_position_parameters(MODEL), *driver_parameters(["<joint>"]), ARMATURE),
+    ),
     "effort_gate": ("Effort gate", GATE_PARAMETERS, (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE)),
     "viewer": ("Viewer", VIEWER_PARAMETERS, ()),
-    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, ()),
+    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, tuple(factor_parameters(["<joint>"]))),
 }
 """Executable → title, parameters of the node, parameters of each joint."""
 

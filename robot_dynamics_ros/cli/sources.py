@@ -126,7 +126,7 @@ def is_bag(path: str) -> bool:
 
 
 def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> MeasuredEffort:
-    """What recorded efforts mean, by ``--measured-effort`` or ``--arm``.
+    """Meaning of recorded efforts, by ``--measured-effort`` or ``--arm``.
 
     Raises:
         ArgumentError: the arm publishes currents, and its torque constants are not known.

@@ -13,7 +13,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["ControllerOptions"]
 
 _CHOICES = {
-    "gravity_compensated_by": ("controller", "robot"),
+    "gravity_compensated_by": ("controller", "robot", "robot_with_coriolis"),
     "safe_command": ("zero", "gravity"),
     "trajectory_effort": ("ignore", "add"),
     "wrench_acceleration": ("commanded", "reference", "measured_effort", "differentiated"),
@@ -31,7 +31,7 @@ class ControllerOptions:
         allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others continue their motion.
         allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still stops there).
         gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own: exactly g(q) of the
-            robot without payload is then subtracted from the command.
+            robot without payload is then subtracted from the command; "robot_with_coriolis": C(q, q̇) q̇ + g(q).
         safe_command: "zero" or "gravity" (hold against gravity at the last known position): the command when the
             state is stale or a fault occurs.
         state_timeout: s without a joint state after which the state is stale.

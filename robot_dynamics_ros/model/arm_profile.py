@@ -1,4 +1,4 @@
-"""What an arm's driver does, as one value that controller, simulator, identification and commissioning read alike.
+"""Profiles of arms: the habits of a driver, as one value that controller, simulator, identification and commissioning read alike.
 
 A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it has a source.
 """
@@ -296,6 +296,12 @@ def _check(profile: ArmProfile, where: str) -> None:
             f"joint {missing!r} has no measured_factor, and others have one",
             where=where,
             remedy="Give all of them or none.",
+        )
+    if (profile.efforts.gravity, profile.efforts.coriolis) == ("controller", "robot"):
+        raise ArgumentError(
+            "the robot compensates Coriolis effects and not gravity",
+            where=f"{where}, efforts",
+            remedy="Set gravity to robot.",
         )
     if driver.rate <= 0.0 or driver.silence_timeout == 0.0:
         name = "rate" if driver.rate <= 0.0 else "silence_timeout"

@@ -1,4 +1,4 @@
-"""What the ``effort`` of joint states means: from the value as measured to the motor effort of the equations of motion.
+"""The meaning of ``effort`` in joint states: from the value as measured to the motor effort of the equations of motion.
 
     M(q) v̇ + C v + g + F(v) = τ + τ_ext
 
@@ -177,14 +177,14 @@ def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, comma
         return ""
     if not np.isfinite(measured).all() or not np.abs(measured).max() > 0.0:
         return "" if not kind.measured else _wrong(kind, "no efforts are published", "none")
-    if np.array_equal(measured, command):
-        return "" if not kind.measured else _wrong(kind, "they are the commands", "commanded")
     slope = _slope_with_gravity(motor_effort(kind, measured, applied=command, gravity=0.0 * gravity), gravity)
     if slope is None or not kind.measured:
         return ""
     expected = 0.0 if kind.meaning == "torque_without_gravity" else 1.0
     if abs(slope - expected) <= _CLEAR:
         return ""
+    if np.allclose(measured, command, rtol=1e-3, atol=1e-3):
+        return _wrong(kind, "they are the commands", "commanded")
     change = f"they rise by {slope:.2g} for each N m of gravity"
     if abs(slope) <= _CLEAR:
         return _wrong(kind, "they do not change with gravity", "torque_without_gravity")

@@ -1,4 +1,4 @@
-"""What a profile of an arm means in the parameters of controller and simulator."""
+"""Parameters of controller, simulator and controller_manager for the profile of an arm."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ __all__ = [
 
 FOR_EVER = 3600.0
 """s; the longest time-out that the simulator has."""
+_COMPENSATES = {
+    ("robot", "robot"): ("gravity_and_coriolis", "robot_with_coriolis"),
+    ("robot", "controller"): ("gravity", "robot"),
+    ("controller", "controller"): ("nothing", "controller"),
+}
+"""Who compensates gravity and Coriolis effects → ``driver.compensates`` and ``gravity_compensated_by``."""
 
 
 def vendor_description(profile: ArmProfile) -> str:
@@ -85,7 +91,7 @@ def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
     efforts = profile.efforts
     return {
         **_robot(profile),
-        "gravity_compensated_by": efforts.gravity,
+        "gravity_compensated_by": _COMPENSATES[efforts.gravity, efforts.coriolis][1],
         "safe_command": "zero" if efforts.gravity == "robot" else "gravity",
         "limits": _per_joint(profile, effort="effort", effort_rate="effort_rate"),
     }
@@ -94,12 +100,11 @@ def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
 def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
     """Parameters with which the simulator behaves as the arm's driver."""
     driver, efforts = profile.driver, profile.efforts
-    both = {("robot", "robot"): "gravity_and_coriolis", ("robot", "controller"): "gravity"}
     return {
         **_robot(profile),
         "update_rate": driver.rate,
         "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
-        "driver": {"compensates": both.get((efforts.gravity, efforts.coriolis), "nothing")},
+        "driver": {"compensates": _COMPENSATES[efforts.gravity, efforts.coriolis][0]},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
         "holding_brakes": driver.brakes or driver.on_silence == "stop",
         "limits": _per_joint(profile, effort_rate="effort_rate"),
@@ -126,7 +131,7 @@ def controller_manager_parameters(profile: ArmProfile) -> dict[str, Any]:
 
 
 def _robot(profile: ArmProfile) -> dict[str, Any]:
-    """What both nodes know of the robot."""
+    """The robot, as both nodes know it."""
     return {
         "joints": list(profile.joint_names),
         "locked_joints": list(profile.elsewhere),

@@ -1,4 +1,4 @@
-"""What a driver does between commands and motors, and between motors and the efforts that it publishes."""
+"""The habits of drivers: between commands and motors, and between motors and the efforts that are published."""
 
 from __future__ import annotations
 

@@ -75,6 +75,36 @@ def test_a_meaning_that_is_wrong_is_an_estimate_that_is_wrong(model):
     assert np.abs(seen).max() > 10.0
 
 
+def test_a_robot_that_compensates_coriolis_too_is_led_as_well_as_one_that_does_not(model):
+    friction = Friction.of(model)
+    worst = {}
+    for compensates, gravity_by in (
+        ("nothing", "controller"),
+        ("gravity", "robot"),
+        ("gravity_and_coriolis", "robot_with_coriolis"),
+        ("gravity_and_coriolis", "robot"),  # Coriolis effects twice
+    ):
+        plant = Plant(model, DT, q0=HOME)
+        driver = Driver(plant, compensates=compensates)
+        controller = JointController(
+            model,
+            rd.ComputedTorque(kp=200.0, kd=28.0, friction=friction),
+            options=ControllerOptions(gravity_compensated_by=gravity_by),
+        )
+        controller.activate(0, plant.q, plant.v)
+        motion = rd.plan_move(model, HOME, HOME + 2.0 * (GOAL - HOME))
+        controller.accept_trajectory(motion, 0)
+        errors = []
+        for k in range(round(motion.times[-1] * 1e-9 / DT)):
+            command = controller.update(round(k * DT * 1e9), plant.q, plant.v)
+            errors.append(np.abs(controller.error[0]).max())
+            plant.step(driver.motor_effort(command))
+        worst[compensates, gravity_by] = max(errors)
+    by_controller, by_robot, with_coriolis, twice = worst.values()
+    np.testing.assert_allclose([by_robot, with_coriolis], by_controller, rtol=0.2)
+    assert twice > 3.0 * by_controller
+
+
 def test_what_needs_measured_efforts_is_refused_where_there_are_none():
     with pytest.raises(ArgumentError, match=r"wrench_acceleration 'measured_effort': needs measured efforts.*'none'"):
         ControllerOptions(wrench_acceleration="measured_effort", measured_effort=MeasuredEffort("none"))

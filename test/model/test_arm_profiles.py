@@ -163,6 +163,18 @@ def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path
         write_parameter_files(load_arm_profile("abb_irb1200"), tmp_path, simulated=True)
 
 
+def test_the_table_of_the_guide_is_that_of_the_profiles(monkeypatch):
+    root = Path(__file__).parents[2]
+    if not (root / "mkdocs.yml").is_file():
+        pytest.skip("not a source checkout")
+    monkeypatch.syspath_prepend(str(root))
+    from docs.generate import arms
+
+    assert arms.table() in (root / "docs" / "how_to" / "arms.md").read_text("utf-8")
+    (page,) = arms.pages().values()
+    assert all(load_arm_profile(name).title in page for name in arm_names())
+
+
 def test_a_description_that_is_not_installed_is_named_with_its_repository(monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
     with pytest.raises(rd.UrdfError, match=r"franka_description.*github\.com/frankarobotics/franka_description"):

@@ -113,7 +113,7 @@ def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, mean
 )
 def test_efforts_at_rest_name_a_meaning_that_is_wrong(poses, setting, truth, factors, evidence):
     gravity, held = poses
-    command = np.zeros_like(gravity) if truth != "commanded" else gravity
+    command = 0.01 * (held - gravity)  # the robot holds itself
     published = as_measured(MeasuredEffort(truth, factors), held, command=command, gravity=gravity)
     kind = MeasuredEffort(setting, 4.0 * FACTORS if setting == "current" else None)
     sentence = meaning_at_rest(kind, published, gravity, command)

@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from support.launching import LAUNCH_FILE, launched, press_ctrl_c
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.library import robot_path
 
 
@@ -44,8 +45,12 @@ def plain(words) -> str:
 
 def given_to(node: Node) -> str:
     """The text of all parameter files of a node."""
-    files = [plain(file.param_file) for file in node._Node__parameters]
-    return "".join(Path(file).read_text() for file in files)
+    return "".join(Path(file).read_text() for file in files_of(node))
+
+
+def files_of(node: Node) -> list[str]:
+    """The parameter files of a node, later ones on top."""
+    return [plain(file.param_file) for file in node._Node__parameters]
 
 
 def executables(nodes: list[Node]) -> list[str]:
@@ -148,6 +153,65 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     path.write_text(urdf)
     nodes, _ = decide(robot="ros2_control", description=str(path))
     assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "effort_gate", "controller"]
+
+
+def vendors_package(prefix: Path, arm: str) -> None:
+    """The package of a vendor's description, with a robot whose joints have the arm's names."""
+    profile = load_arm_profile(arm)
+    share = prefix / "share" / profile.description.package
+    file = share / profile.description.file
+    file.parent.mkdir(parents=True)
+    text = (
+        robot_path("seven_axis")
+        .read_text()
+        .replace("</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>')
+    )
+    for k, name in enumerate(profile.joint_names, 1):
+        text = text.replace(f'"joint{k}"', f'"{name}"')
+    file.write_text(text)
+
+
+def parameters_of(node: Node) -> dict:
+    """All values of a node's parameter files, later ones on top."""
+    values: dict = {}
+    for file in files_of(node):
+        for table in yaml.safe_load(Path(file).read_text()).values():
+            values |= table["ros__parameters"]
+    return values
+
+
+def test_an_arm_brings_its_vendors_description_its_parameters_and_its_controllers(installed, tmp_path):
+    pytest.importorskip("xacro")
+    vendors_package(tmp_path, "franka_fr3")
+    simulator, controller = decide(robot="sim", arm="franka_fr3")[0]
+    assert parameters_of(simulator)["driver"] == {"compensates": "gravity"}
+    assert parameters_of(simulator)["update_rate"] == 1000.0
+    assert parameters_of(controller)["gravity_compensated_by"] == "robot"
+    assert parameters_of(controller)["measured_effort"] == "link_torque"
+    file = load_arm_profile("franka_fr3").description.file
+    for node in (simulator, controller):
+        assert file in parameters_of(node)["robot_description_file"]
+        assert parameters_of(node)["robot_description_file"].endswith("hand:=true")
+
+    installed("robot_state_publisher", "controller_manager", "joint_state_broadcaster")
+    with pytest.raises(RobotDynamicsError, match="effort_controllers is not installed"):
+        decide(robot="ros2_control", arm="franka_fr3")
+    installed("effort_controllers")
+    nodes, _ = decide(robot="ros2_control", arm="franka_fr3")
+    manager = nodes[executables(nodes).index("ros2_control_node")]
+    table = yaml.safe_load(Path(files_of(manager)[0]).read_text())
+    assert table["controller_manager"]["ros__parameters"]["update_rate"] == 1000
+    assert table["effort_controller"]["ros__parameters"]["joints"] == list(load_arm_profile("franka_fr3").joint_names)
+
+
+def test_an_arm_that_cannot_be_brought_up_this_way_is_refused_with_the_nearest(installed):
+    with pytest.raises(RobotDynamicsError, match=r"franka_description.*github\.com"):
+        decide(robot="sim", arm="franka_fr3")
+    with pytest.raises(RobotDynamicsError, match=r"takes no efforts.*joint_trajectory_controller"):
+        decide(robot="sim", arm="abb_irb1200", description="six_axis")
+    installed("robot_state_publisher")
+    with pytest.raises(RobotDynamicsError, match=r"no efforts by ros2_control.*robot:=none"):
+        decide(robot="ros2_control", arm="kinova_gen3", description="seven_axis")
 
 
 @pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params", "gate_params"])

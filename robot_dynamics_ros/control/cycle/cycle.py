@@ -81,6 +81,9 @@ def finish(p: CycleMemory) -> None:
         p.command[i] = p.effort[i]
     if p.robot_holds[0] == 1:
         p.gravity_that_the_robot_adds(p.q, p.held)
+    elif p.robot_holds[0] == 2:
+        p.bias_that_the_robot_adds(p.q, p.v, p.held)
+    if p.robot_holds[0] > 0:
         for i in range(p.nv):
             if p.commanded[i] == 1:
                 p.command[i] = p.command[i] - p.held[i]

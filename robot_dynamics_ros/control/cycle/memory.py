@@ -187,7 +187,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     # command
     effort: Vector = numbers("nv", unit="N m or N", meaning="effort of the joints, gravity included")
     previous: Vector = numbers("nv", unit="N m or N", meaning="effort of the cycle before")
-    robot_holds: Integers = integers(1, meaning="1 if the robot adds g(q) without payload itself")
+    robot_holds: Integers = integers(1, meaning="1 if the robot adds g(q) without payload itself, 2: C q̇ + g")
     held: Vector = numbers("nv", unit="N m or N", meaning="what it adds")
     command: Vector = numbers("nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds")
     answer_at: Integers = integers(2, meaning="word at which the commands begin; 1 if the answer has a stamp")
@@ -201,6 +201,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     mass_matrix: Kernel = kernel("q", "out inertia")
     efforts_of_wrenches: Kernel = kernel("q", "external", "out efforts")
     gravity_that_the_robot_adds: Kernel = kernel("q", "out efforts")
+    bias_that_the_robot_adds: Kernel = kernel("q", "v", "out efforts")
     law_before: Kernel = kernel(*_LAW_INPUTS, "out a")
     law_after: Kernel = kernel(*_LAW_INPUTS, "out efforts")
 
@@ -220,6 +221,7 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
     functions = {name: evaluator(model, name) for name in ROBOT_FUNCTIONS}
     functions["efforts_of_wrenches"] = evaluator(model, "external_efforts", (("external", True),))
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
+    functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())
     memory = Memory(CycleMemory, {"nv": model.nv, "nb": model.nb}, functions, compiled=compiled)
     memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]

@@ -83,7 +83,7 @@ class CycleRunner:
         memory["timeout"][0] = nanoseconds(options.state_timeout)
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
-        memory["robot_holds"][0] = options.gravity_compensated_by == "robot"
+        memory["robot_holds"][0] = ("controller", "robot", "robot_with_coriolis").index(options.gravity_compensated_by)
         self.reference = ReferenceGenerator(table, options, self.guards.deceleration, self._reference_changed)
         self.wrenches = ExternalWrenches(nanoseconds(options.wrench_timeout))
         self.wrenches_changed()
@@ -338,7 +338,7 @@ class CycleRunner:
         if self.options.safe_command == "gravity":
             self.work.kernels.gravity_forces(self.work.q, out)
             np.clip(out, -self.guards.effort_limit, self.guards.effort_limit, out=out)
-            if self.options.gravity_compensated_by == "robot":
+            if self.options.gravity_compensated_by != "controller":
                 self.base.gravity_forces(self.work.q, self._gravity)
                 out -= self._gravity
             if self.idle is not None:

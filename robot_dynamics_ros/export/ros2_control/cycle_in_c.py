@@ -49,6 +49,7 @@ KERNELS = {
     "bias_forces": ("q v", "tau", "{0}_bias_forces(&robot->numbers, q, v, nothing, tau);"),
     "mass_matrix": ("q", "M", "{0}_mass_matrix(&robot->numbers, q, M);"),
     "gravity_that_the_robot_adds": ("q", "tau", "{0}_gravity_forces(&robot->unloaded, q, tau);"),
+    "bias_that_the_robot_adds": ("q v", "tau", "{0}_bias_forces(&robot->unloaded, q, v, nothing, tau);"),
     "efforts_of_wrenches": (
         "q external",
         "tau",

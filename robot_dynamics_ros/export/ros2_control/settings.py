@@ -59,6 +59,7 @@ def _reader(kind: str) -> str:
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "Law": {row[0]: row[0] for row in LAW_NAMES.values()},
     "FrictionAt": {word: word for word in FRICTION},
+    "RobotHolds": {word: word for word in ("controller", "robot", "robot_with_coriolis")},
     "SafeCommand": {"zero": "zero", "gravity": "gravity"},
     "Acceleration": {
         "commanded": "commanded",
@@ -83,7 +84,7 @@ SETTINGS = (
     _number("payload.mass", "", "payload.mass", 0.0, 1e300),
     _flag("allow_partial", "allow_partial_joints_goal"),
     _flag("allow_nonzero_end_velocity", "allow_nonzero_velocity_at_trajectory_end"),
-    _is("gravity_by_robot", "gravity_compensated_by", "robot"),
+    _choice("robot_holds", "gravity_compensated_by", "RobotHolds", "controller"),
     _choice("safe_command", "safe_command", "SafeCommand", "zero"),
     _is("add_trajectory_effort", "trajectory_effort", "add"),
     _number("state_timeout", "0.1", "state_timeout", 0.001, 60.0),

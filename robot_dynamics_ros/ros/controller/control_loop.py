@@ -19,6 +19,7 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.ros.controller import parameters as settings
+from robot_dynamics_ros.ros.controller.effort_watch import EffortWatch
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
     ContactTopic,
@@ -114,6 +115,7 @@ class ControlLoop:
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, self.controller.memory, self.controller.read)
+        self._efforts = EffortWatch(self.controller)
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
@@ -265,6 +267,14 @@ class ControlLoop:
         command = self.controller.watch(self.now())
         if command is not None:
             self._commands.publish(command, self.stamp)
+
+    def look_at_efforts(self) -> None:
+        """To be called once a second: reports measured efforts that contradict their meaning."""
+        reader = self._reader
+        if self.running and reader.effort_known:
+            sentence = self._efforts.look(reader.position, reader.effort)
+            if sentence:
+                self._rejections.report("measured_effort", sentence)
 
     def look_for_listeners(self) -> None:
         """To be called many times a second, but not while a joint state waits: who wants what besides commands."""

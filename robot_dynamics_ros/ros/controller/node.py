@@ -292,6 +292,7 @@ class ControllerNode(LifecycleNode):
             self._collector.collect(thorough=True)
             if self.loop is not None and self.loop.enabled:
                 self._look_for_a_listener()
+                self.loop.look_at_efforts()
                 if not self._alone_on_the_command_topic():
                     self.trigger_deactivate()
 

@@ -75,8 +75,9 @@ CONTROLLER_PARAMETERS = (
     Param(
         "gravity_compensated_by",
         "controller",
-        "Who supplies the effort against gravity; with 'robot' exactly that effort is taken off the command.",
-        choices=("controller", "robot"),
+        "Who supplies the effort against gravity; with 'robot' exactly that effort is taken off the command, with "
+        "'robot_with_coriolis' that of Coriolis and centrifugal effects too.",
+        choices=("controller", "robot", "robot_with_coriolis"),
         applies=_CONFIGURE,
     ),
     Param(

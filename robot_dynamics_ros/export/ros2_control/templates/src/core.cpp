@@ -53,7 +53,7 @@ Core::Core(const Settings & settings)
   m_.timeout[0] = nanoseconds(settings.state_timeout);
   m_.largest_jump[0] = settings.max_state_jump > 0.0 ? settings.max_state_jump : INFINITE;
   m_.blend_duration[0] = nanoseconds(settings.blend_time);
-  m_.robot_holds[0] = settings.gravity_by_robot;
+  m_.robot_holds[0] = static_cast<int>(settings.robot_holds);
   std::copy(settings.commanded.begin(), settings.commanded.end(), m_.commanded);
   std::copy(continuous.begin(), continuous.end(), m_.continuous);
   observer_.rubs[0] = settings.friction != FrictionAt::none;
@@ -309,7 +309,7 @@ const Vector & Core::safe_command()
   safe_.fill(0.0);
   if (settings_.safe_command == SafeCommand::gravity) {
     @prefix@_gravity_forces(&robot_.numbers, q.data(), safe_.data());
-    if (settings_.gravity_by_robot) {
+    if (settings_.robot_holds != RobotHolds::controller) {
       @prefix@_gravity_forces(&robot_.unloaded, q.data(), gravity_.data());
     }
     for (std::size_t i = 0; i < N; ++i) {

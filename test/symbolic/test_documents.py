@@ -105,7 +105,7 @@ def _read(node):
     if tag == "mfrac":
         return f"(({inner[0]})/({inner[1]}))"
     if tag == "mo":
-        return {"−": "-", "\u2062": "*", "\u2061": ""}.get(node.text, node.text)
+        return {"−": "-", "\u2062": "*", "·": "*", "\u2061": ""}.get(node.text, node.text)
     return (node.text or "").strip() + "".join(inner)
 
 

@@ -26,11 +26,12 @@ CORE_TESTS := $(addprefix test/,model dynamics control simulation identification
 
 RATIOS ?= build/ratios.json
 
-.PHONY: help demo test test-faults test-matrix test-next fuzz soak bench docs figures pictures lint clean
+.PHONY: help demo test test-quick test-faults test-matrix test-next fuzz soak bench docs figures pictures lint clean
 
 help:
 	@echo "make demo [ROBOT=path/to/robot.urdf]   simulator and controller in two processes, a trajectory, a picture, a live view"
 	@echo "make test [ARGS='-k name']             install what the tests need and run them"
+	@echo "make test-quick [ARGS='-k name']       those that take seconds, without the middleware and browsers"
 	@echo "make test-matrix                       the engine's tests with the oldest and the newest compiler and NumPy"
 	@echo "make test-next                         model, dynamics, control, simulation … with NEXT_PYTHON ($(NEXT_PYTHON)), no middleware"
 	@echo "make test-faults                       every fault of the matrix, and the page about them"
@@ -68,6 +69,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-quick: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not middleware and not browser' $(ARGS)
 
 .venv-matrix-oldest/.ready: PACKAGES := $(OLDEST)
 .venv-matrix-newest/.ready: PACKAGES := --upgrade $(NEWEST)

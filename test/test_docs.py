@@ -56,6 +56,7 @@ PAGES = {p.name: p for p in sorted((ROOT / "docs").rglob("*.md"))}
 """Every page by its file name, which no two share."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", ["README.md", *(name for name, path in PAGES.items() if path.parent.name != "tutorials")]
 )

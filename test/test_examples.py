@@ -25,6 +25,7 @@ def examples(monkeypatch):
     return examples
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_reference_run(examples, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failures = []

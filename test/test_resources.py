@@ -53,6 +53,7 @@ def run(*words, **options):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / "setup.py").is_file(), reason="not a source checkout")
 @pytest.mark.skipif(not can_build(), reason="needs setuptools 70.1 or newer")
 def test_a_released_wheel_installs_with_its_files(tmp_path):

@@ -13,7 +13,10 @@ import pytest
 import robot_dynamics_ros as rd
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="not a source checkout")
+pytestmark = [
+    pytest.mark.slow,  # the site is built for the first of them
+    pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="not a source checkout"),
+]
 
 NODE_PAGES = ("reference/ros_interface.md", "how_to/viewing.md", "how_to/effort_gate.md")
 

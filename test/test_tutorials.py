@@ -24,6 +24,7 @@ def tutorials(monkeypatch):
     return tutorials
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_step_of_a_tutorial_works(page, tmp_path, monkeypatch, tutorials):
     """Blocks in ``sh`` and ``python`` are run, blocks with a title are files; ``bash`` needs ROS and a robot."""
@@ -74,6 +75,7 @@ def test_the_offline_tests_of_the_tutorial_on_lockstep_pass(tmp_path, tutorials)
     space["test_two_runs_are_equal"]()
 
 
+@pytest.mark.slow
 @pytest.mark.middleware
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
 def test_the_node_of_the_tutorial_on_lockstep_plays_the_same_run_twice(tmp_path, tutorials):

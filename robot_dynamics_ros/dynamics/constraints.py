@@ -224,12 +224,12 @@ class ConstraintReport:
     residual: Array
 
     def __str__(self) -> str:
-        said = f"{self.rows} rows, {self.rank} independent, {self.mobility} degrees of freedom left"
+        text = f"{self.rows} rows, {self.rank} independent, {self.mobility} degrees of freedom left"
         if self.redundant:
-            said += f"; redundant: {', '.join(self.redundant)} (reactions are those of least norm)"
+            text += f"; redundant: {', '.join(self.redundant)} (reactions are those of least norm)"
         if self.singular:
-            said += "; singular: the rank is larger nearby"
-        return f"{said}; largest residual {np.abs(self.residual).max(initial=0.0):.3g}"
+            text += "; singular: the rank is larger nearby"
+        return f"{text}; largest residual {np.abs(self.residual).max(initial=0.0):.3g}"
 
 
 class Constraints:
@@ -453,10 +453,10 @@ class Constraints:
         self._check_sides(q)
         _, K, _ = self.terms(q, v)
         v[at] -= np.linalg.lstsq(K[:, at], K @ v, rcond=RANK_TOLERANCE)[0]
-        left = np.abs(K @ v).max(initial=0.0)
-        if left > 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+        largest = np.abs(K @ v).max(initial=0.0)
+        if largest > 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             raise ConstraintError(
-                f"with {', '.join(fixed) or 'nothing'} fixed no velocity satisfies the constraints ({left:.3g} is left)",
+                f"with {', '.join(fixed) or 'nothing'} fixed no velocity satisfies the constraints ({largest:.3g} is left)",
                 where=f"robot {model.name!r}",
                 got=v,
                 remedy="Fix fewer joints, or give velocities that go together.",
@@ -561,10 +561,10 @@ def _shared(whole: Array, K: Array, driven: np.ndarray) -> tuple[Array, Array]:
     passive = ~driven
     if passive.any():
         x, *_ = np.linalg.lstsq(K[:, passive].T, whole[passive], rcond=RANK_TOLERANCE)
-        left = np.abs(K[:, passive].T @ x - whole[passive]).max(initial=0.0)
-        if left > 1e-7 * (1.0 + np.abs(whole).max(initial=0.0)):
+        missing = np.abs(K[:, passive].T @ x - whole[passive]).max(initial=0.0)
+        if missing > 1e-7 * (1.0 + np.abs(whole).max(initial=0.0)):
             raise ConstraintError(
-                f"the actuated joints cannot cause this motion: {left:.3g} N m or N are missing",
+                f"the actuated joints cannot cause this motion: {missing:.3g} N m or N are missing",
                 where="actuated",
                 got=None,
                 remedy="Actuate another joint, or move away from the singular configuration.",

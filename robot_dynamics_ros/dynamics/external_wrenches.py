@@ -32,14 +32,14 @@ Wrenches = Mapping[str, Any] | None
 @once_per_model
 def _table(model: RobotModel) -> dict[str, tuple[int, Array | None]]:
     """Link name → (its body, −1 for the base; the (6, 6) matrix that brings a wrench on it to the body's frame)."""
-    found: dict[str, tuple[int, Array | None]] = {}
+    placements: dict[str, tuple[int, Array | None]] = {}
     for k, link in enumerate(model.link_names):
         R, p = model.link_rotation[k], model.link_position[k]
         X = np.zeros((6, 6))
         X[:3, :3] = X[3:, 3:] = R
         X[:3, 3:] = np.cross(p, R, axisb=0, axisc=0)
-        found[link] = int(model.link_body[k]), None if np.array_equal(X, np.eye(6)) else X
-    return found
+        placements[link] = int(model.link_body[k]), None if np.array_equal(X, np.eye(6)) else X
+    return placements
 
 
 class WrenchGatherer:

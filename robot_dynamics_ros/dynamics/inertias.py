@@ -113,5 +113,5 @@ def subtree_state(
         )
     zero = np.zeros(model.nv)
     state = (q, zero if v is None else v, zero if a is None else a)
-    found = call(model, "subtree_state", state, base=base, options=(("link", number),))
-    return SubtreeState(mass, *found)
+    values = call(model, "subtree_state", state, base=base, options=(("link", number),))
+    return SubtreeState(mass, *values)

@@ -89,19 +89,19 @@ def _placement(pose: Any) -> tuple[Array, Array]:
     if isinstance(pose, Pose):
         return np.array(pose.rotation), np.array(pose.position)
     try:
-        given = np.asarray(pose, dtype=np.float64)
+        array = np.asarray(pose, dtype=np.float64)
     except (TypeError, ValueError):
-        given = np.empty(0)
-    if given.shape == (3,):
-        return np.eye(3), _finite(given, "pose")
-    if given.shape[-2:] != (4, 4):
+        array = np.empty(0)
+    if array.shape == (3,):
+        return np.eye(3), _finite(array, "pose")
+    if array.shape[-2:] != (4, 4):
         raise ArgumentError(
-            f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {given.shape}",
+            f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {array.shape}",
             where="frame pose",
             got=pose,
             remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
         )
-    R, p = _finite(given, "pose")[..., :3, :3], given[..., :3, 3]
+    R, p = _finite(array, "pose")[..., :3, :3], array[..., :3, 3]
     if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
         raise ArgumentError(
             "the rotation matrix is none (R Rᵀ = 1, det R = +1)",

@@ -106,8 +106,8 @@ def motion(
     on, carried = frame_of(model, point_on, "point_on")
     number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
     own_point = _PointOnLink(carried, offset, offset_velocity, offset_acceleration)
-    at, frame = frame_of(model, relative_to, "relative_to")
-    options: tuple[tuple[str, Any], ...] = (("link", number), ("observer", at))
+    link_number, frame = frame_of(model, relative_to, "relative_to")
+    options: tuple[tuple[str, Any], ...] = (("link", number), ("observer", link_number))
     more: list[Any] = []
     if frame is not None:
         options, more = (*options, ("own_observer", True)), [frame.rows()]

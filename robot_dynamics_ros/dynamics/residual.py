@@ -34,11 +34,11 @@ def force_residual(
         (..., nv) N m or N.
     """
     if a is None:
-        left = bias_forces(model, q, v, external=external, base=base)
+        tau_model = bias_forces(model, q, v, external=external, base=base)
     else:
-        left = inverse_dynamics(model, q, v, a, external=external, base=base)
+        tau_model = inverse_dynamics(model, q, v, a, external=external, base=base)
     if tau is None:
-        return left
+        return tau_model
     from robot_dynamics_ros.dynamics.engine.arguments import as_input
 
-    return np.asarray(left - as_input(tau, (model.nv,), "tau"))
+    return np.asarray(tau_model - as_input(tau, (model.nv,), "tau"))

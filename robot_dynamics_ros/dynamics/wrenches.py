@@ -281,8 +281,8 @@ def wrench_balance(
     if isinstance(expressed_in, str) and expressed_in not in model.link_names:
         expressed_in = own.get(expressed_in, expressed_in)
     options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
-    at, frame = frame_of(model, observer, "observer")
-    options = (*options, ("link", number), ("observer", at))
+    link_number, frame = frame_of(model, observer, "observer")
+    options = (*options, ("link", number), ("observer", link_number))
     if frame is not None:
         options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
     rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)

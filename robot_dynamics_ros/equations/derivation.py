@@ -155,11 +155,13 @@ class Derivation:
     ) -> list[list[Any]]:
         tree = SymbolTree(geometry, lift)
         n = geometry.model.nv
-        given: dict[str, list[Any]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
+        arguments: dict[str, list[Any]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
         for word, constant in inputs.items():
-            given[word] = [graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries]
+            arguments[word] = [
+                graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries
+            ]
         function = TABLE[entry] if entry in TABLE else _OWN[entry]
-        return function.run(tree, dict(options), given)
+        return function.run(tree, dict(options), arguments)
 
 
 def _jacobian_and_rate(tree: Any, q: Any, v: Any, point: Any, *, options: Any) -> Any:

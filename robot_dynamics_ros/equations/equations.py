@@ -130,11 +130,11 @@ class Equations(SymbolicQuantities):
 
         def call(q: Any, v: Any = None, a: Any = None) -> Any:
             n = len(self.v)
-            given = [
+            arguments = [
                 np.zeros(n) if x is None else as_input(x, (n,), word) for x, word in ((q, "q"), (v, "v"), (a, "a"))
             ]
-            lead = np.broadcast_shapes(*(x.shape[:-1] for x in given))
-            flat = [np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in given))]
+            lead = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
+            flat = [np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in arguments))]
             result = (np.stack(flat, axis=-1) if flat else np.empty((*lead, 0))).reshape(lead + shape)
             return result if result.ndim else float(result)
 
@@ -198,7 +198,7 @@ def symbolic(
     else:
         terms = unexpanded_terms(geometry, recursive, names, q, v, a)
     own = tuple(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True))
-    found = Equations(
+    equations = Equations(
         model,
         q,
         v,
@@ -210,9 +210,9 @@ def symbolic(
         derivation=Derivation(geometry, own, taken, coordinates, expand, simplify, max_terms),
     )
     if motors:
-        electric = motor_equations(found, motors, motor_symbols)
-        found = replace(found, motors=electric, definitions=(*found.definitions, *electric.definitions))
-    return found
+        electric = motor_equations(equations, motors, motor_symbols)
+        equations = replace(equations, motors=electric, definitions=(*equations.definitions, *electric.definitions))
+    return equations
 
 
 def _expanded(

@@ -101,13 +101,13 @@ class Formulas(Mapping[str, Any]):
 
         letter, (n, _) = self.coordinates, self.sizes
         words = [f"{letter}{k + 1}" for k in range(n)]
-        given = {str(k): S.sympify(x) for k, x in motion.items()}
-        for word in given:
+        expressions = {str(k): S.sympify(x) for k, x in motion.items()}
+        for word in expressions:
             if word not in words:
                 raise ArgumentError(
                     f"there is no coordinate {word!r}", where="motion", got=word, remedy=f"One of {', '.join(words)}."
                 )
-        times = sorted(set().union(*(x.free_symbols for x in given.values()), set()), key=str)
+        times = sorted(set().union(*(x.free_symbols for x in expressions.values()), set()), key=str)
         if len(times) > 1:
             raise ArgumentError(
                 "expected expressions in one symbol, the time",
@@ -118,7 +118,7 @@ class Formulas(Mapping[str, Any]):
         t = times[0] if times else S.Symbol("t", real=True)
         put: dict[Any, Any] = {}
         for word in words:
-            x = given.get(word, S.Integer(0))
+            x = expressions.get(word, S.Integer(0))
             for dots in ("", "d", "dd"):
                 put[S.Symbol(f"{dots}{word}", real=True)] = x
                 x = x.diff(t)
@@ -180,11 +180,11 @@ class Formulas(Mapping[str, Any]):
         flat = [x for entries in self.traced for x in entries]
         raw = python_source(f"_{name}", ["q", "v", "a", "p"], flat, _python_leaf)
         defaults = "".join(f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None)
-        at, results = 0, []
+        first, results = 0, []
         for word, matrix in self.matrices.items():
             size = len(matrix)
-            results.append(f"{word!r}: out[..., {at}:{at + size}].reshape(lead + {tuple(matrix.shape)!r})")
-            at += size
+            results.append(f"{word!r}: out[..., {first}:{first + size}].reshape(lead + {tuple(matrix.shape)!r})")
+            first += size
         one = len(results) == 1
         returned = results[0].split(": ", 1)[1] if one else "{" + ", ".join(results) + "}"
         nq, nv = self.sizes
@@ -238,9 +238,9 @@ class Formulas(Mapping[str, Any]):
         ]
         head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in comment), " */"])
         p = f"const double p[{len(number)}]" if number else "const double *p"
-        given = f"const double q[{nq}], const double v[{nv}], const double a[{nv}], {p}"
+        parameters = f"const double q[{nq}], const double v[{nv}], const double a[{nv}], {p}"
         lines = "\n".join(f"    {x}" for x in body)
-        declared = f"void {name}({given}, {outputs})"
+        declared = f"void {name}({parameters}, {outputs})"
         return f"{head}\n#include <math.h>\n\n{declared};\n\n{declared}\n{{\n{lines}\n}}\n"
 
 
@@ -309,10 +309,10 @@ def names_of_wrench(
 
 def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
     """Formulas as sections: intermediate steps, if there are any, then the matrices."""
-    found = []
+    sections = []
     if formulas.steps:
         steps = [Line(str(s), (), rounded(x, digits)) for s, x in formulas.steps]
-        found.append(Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps)))
+        sections.append(Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps)))
     lines, zero = [], []
     for name, matrix in formulas.matrices.items():
         if len(formulas) > 1 and matrix.is_zero_matrix:
@@ -322,14 +322,16 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
         columns = matrix.shape[1]
         for k, x in enumerate(matrix):
             if index:
-                at = index[k]
+                indices = index[k]
             else:
-                at = (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
-            word = letter or at[0]
+                indices = (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
+            word = letter or indices[0]
             dots = int(word.endswith("dot"))
-            lines.append(Line(word[:-3] if dots else word, at if letter else at[1:], rounded(x, digits), dots))
+            lines.append(
+                Line(word[:-3] if dots else word, indices if letter else indices[1:], rounded(x, digits), dots)
+            )
     about = f"{formulas.about} Zero throughout: {', '.join(zero)}." if zero else formulas.about
-    return [*found, Section(formulas.title, about, tuple(lines))]
+    return [*sections, Section(formulas.title, about, tuple(lines))]
 
 
 def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None) -> Document:

@@ -119,19 +119,19 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
             motor.gear_ratio,
             motor.rotor_inertia,
         )
-        given = {
+        values = {
             letter: constant(f"{letter}{number}", f"{word} {of}", unit, value) if value else S.Integer(0)
             for (letter, word, unit), value in zip(_CONSTANTS, numbers, strict=True)
         }
-        drop = V - given["ke"] * given["N"] * equations.v[k]
-        M[k, k] += given["N"] ** 2 * given["Jr"]
+        drop = V - values["ke"] * values["N"] * equations.v[k]
+        M[k, k] += values["N"] ** 2 * values["Jr"]
         if motor.inductance:
             current = i
-            current_rates.append((drop - given["R"] * i) / given["L"])
+            current_rates.append((drop - values["R"] * i) / values["L"])
         else:
-            current = drop / given["R"]
+            current = drop / values["R"]
             current_rates.append(S.Integer(0))
-        effort[k] = given["N"] * given["kt"] * current
+        effort[k] = values["N"] * values["kt"] * current
         voltages.append(V)
         currents.append(i)
     for k in range(model.nv):

@@ -169,12 +169,12 @@ class SymbolicQuantities(EquationTerms):
         """
         ((_, six),) = names_of_wrench({link: names} if names else link)
         variables = _variables(((link, six),), f"in {expressed_in} axes")
-        given = {"wrench": Given(tuple(x if isinstance(x, str) else fraction_of(x) for x in six))}
+        wrench = {"wrench": Given(tuple(x if isinstance(x, str) else fraction_of(x) for x in six))}
         n = self.model.nv
         return self.derivation.formulas(
             "tip_efforts",
             {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)},
-            {"point": numbers(check_offset(offset, "offset"), "offset"), **given},
+            {"point": numbers(check_offset(offset, "offset"), "offset"), **wrench},
             {"efforts": (n, 1)},
             title=f"Efforts of a wrench on {link}",
             about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
@@ -236,9 +236,9 @@ class SymbolicQuantities(EquationTerms):
         """
         options, inputs, _ = self._axes_and_point(link if frame is None else frame, "joint", ())
         if not (isinstance(point, str) and point == "com"):
-            more, at, _ = self._axes_and_point(link, point, ())
+            more, point_inputs, _ = self._axes_and_point(link, point, ())
             options |= {k: x for k, x in more.items() if k in ("about", "own_point")}
-            inputs |= {k: x for k, x in at.items() if k == "about"}
+            inputs |= {k: x for k, x in point_inputs.items() if k == "about"}
         else:
             options["about"] = "com"
         options["link"] = self.model.link_index(link)
@@ -324,7 +324,7 @@ class SymbolicQuantities(EquationTerms):
     def _observer(self, observer: Observer, inputs: dict[str, Given]) -> dict[str, Any]:
         if isinstance(observer, tuple):
             return self._observer_at_joint(observer, inputs)
-        at, frame = frame_of(self.model, observer, "observer")
+        link_number, frame = frame_of(self.model, observer, "observer")
         if frame is not None:
             rows = frame.rows()
             if rows.shape != (8, 3):
@@ -333,8 +333,8 @@ class SymbolicQuantities(EquationTerms):
                 )
             axes, rest = rotation(rows[:3], "observer"), numbers(rows[3:], "observer")
             inputs["observer"] = Given((*axes.entries, *rest.entries))
-            return {"observer": at, "own_observer": True}
-        return {"observer": at}
+            return {"observer": link_number, "own_observer": True}
+        return {"observer": link_number}
 
     def _observer_at_joint(self, observer: tuple[str, str], inputs: dict[str, Given]) -> dict[str, Any]:
         if len(observer) != 2 or not all(isinstance(x, str) for x in observer):
@@ -344,7 +344,7 @@ class SymbolicQuantities(EquationTerms):
         link, joint = observer
         model, geometry = self.model, self.derivation.geometry
         (child,) = chosen_links(model, (joint,))
-        at = frame_of(model, link, "observer")[0]
+        link_number = frame_of(model, link, "observer")[0]
         parent = model.link_names[link_tree(model).parent[child]]
         if parent != link:
             raise ArgumentError(
@@ -362,7 +362,7 @@ class SymbolicQuantities(EquationTerms):
             position = tuple(fraction_of(x) for x in origin)
         unit = tuple(fraction_of(float(i == j)) for i in range(3) for j in range(3))
         inputs["observer"] = Given((*unit, *position, *(fraction_of(0.0) for _ in range(12))))
-        return {"observer": at, "own_observer": True}
+        return {"observer": link_number, "own_observer": True}
 
     def _external(
         self, external: External, options: dict[str, Any], inputs: dict[str, Given]
@@ -372,8 +372,8 @@ class SymbolicQuantities(EquationTerms):
             return "", ()
         flat: list[Any] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
         for link, six in loads:
-            at = 6 * self.model.link_index(link)
-            flat[at : at + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
+            first = 6 * self.model.link_index(link)
+            flat[first : first + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
         options["external"] = True
         inputs["link_external"] = Given(tuple(flat))
         links = ", ".join(link for link, _ in loads)
@@ -381,13 +381,13 @@ class SymbolicQuantities(EquationTerms):
 
 
 def _variables(loads: Sequence[tuple[str, tuple[Any, ...]]], how: str) -> tuple[Definition, ...]:
-    found = {}
+    definitions = {}
     for link, six in loads:
         for k, x in enumerate(six):
             if isinstance(x, str):
                 word, unit = ("moment", "N m") if k < 3 else ("force", "N")
-                found[x] = Definition(x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit)
-    return tuple(found.values())
+                definitions[x] = Definition(x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit)
+    return tuple(definitions.values())
 
 
 def _axes_word(frame: object) -> str:

@@ -24,17 +24,17 @@ def render_data(document: Document) -> dict[str, Any]:
 
 
 def _section(section: Section) -> dict[str, Any]:
-    found: dict[str, Any] = {"title": section.title, "about": section.about}
+    data: dict[str, Any] = {"title": section.title, "about": section.about}
     if section.lines:
-        found["equations"] = [_equation(line) for line in section.lines]
+        data["equations"] = [_equation(line) for line in section.lines]
     if section.definitions:
-        found["symbols"] = [
+        data["symbols"] = [
             {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "parameter": d.parameter}
             for d in section.definitions
         ]
     if section.rows:
-        found["rows"] = [dict(zip(section.head, row, strict=True)) for row in section.rows]
-    return found
+        data["rows"] = [dict(zip(section.head, row, strict=True)) for row in section.rows]
+    return data
 
 
 def _equation(line: Line) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -34,74 +35,33 @@ def symbol_mathml(notation: Notation) -> str:
     return f"<msub>{base}<{kind}>{escape(notation.index)}</{kind}></msub>"
 
 
-class _Writer:
-    """SymPy expressions as presentation MathML; knows the few kinds that equations of motion consist of."""
+def _expression_writer(coordinates: str) -> Callable[[Any], str]:
+    """SymPy's writer of presentation MathML, with the symbols of this document."""
+    from xml.dom.minidom import parseString
 
-    def __init__(self, coordinates: str) -> None:
-        import sympy
+    from sympy.printing.mathml import MathMLPresentationPrinter
 
-        self.S, self.coordinates = sympy, coordinates
+    class Printer(MathMLPresentationPrinter):  # type: ignore[misc]
+        def _print_Symbol(self, symbol: Any, style: str = "plain") -> Any:
+            return parseString(symbol_mathml(notation_of(symbol.name, coordinates))).documentElement
 
-    def __call__(self, x: Any, inside: str = "") -> str:
-        """One expression; ``inside`` tells what it stands in, to decide on parentheses."""
-        S = self.S
-        if isinstance(x, S.Symbol):
-            return symbol_mathml(notation_of(x.name, self.coordinates))
-        if isinstance(x, S.Rational) and not isinstance(x, S.Integer):
-            body = f"<mfrac><mn>{abs(x.p)}</mn><mn>{x.q}</mn></mfrac>"
-            return body if x.p > 0 else f"<mrow><mo>−</mo>{body}</mrow>"
-        if isinstance(x, S.Number):
-            text = S.sstr(abs(x), full_prec=False)
-            return f"<mn>{text}</mn>" if not x.is_negative else f"<mrow><mo>−</mo><mn>{text}</mn></mrow>"
-        if isinstance(x, S.Add):
-            body = self.terms(x.as_ordered_terms())
-            return self._fenced(body) if inside else f"<mrow>{body}</mrow>"
-        if isinstance(x, S.Mul):
-            return self._product(x, inside)
-        if isinstance(x, S.Pow):
-            return self._power(x)
-        name = type(x).__name__
-        argument = self(x.args[0])
-        return f"<mrow><mi>{escape(name)}</mi><mo>&#x2061;</mo>{self._fenced(argument)}</mrow>"
+    printer = Printer()
 
-    def terms(self, terms: list[Any], first: bool = True) -> str:
-        """Terms with their signs between them."""
-        out = []
-        for term in terms:
-            minus = term.could_extract_minus_sign()
-            body = self(-term if minus else term, "term" if isinstance(-term if minus else term, self.S.Add) else "")
-            if minus:
-                out.append(f"<mo>−</mo>{body}")
-            else:
-                out.append(body if first else f"<mo>+</mo>{body}")
-            first = False
-        return "".join(out)
+    def write(expression: Any) -> str:
+        text: str = printer._print(expression).toxml()
+        return text.replace("&InvisibleTimes;", "&#x2062;").replace("<mo>-</mo>", "<mo>−</mo>")
 
-    def _fenced(self, body: str) -> str:
-        return f"<mrow><mo>(</mo>{body}<mo>)</mo></mrow>"
+    return write
 
-    def _product(self, x: Any, inside: str) -> str:
-        S = self.S
-        if x.as_coeff_Mul()[0].is_negative:
-            body = f"<mo>−</mo>{self(-x, 'product')}"
-            return self._fenced(body) if inside else f"<mrow>{body}</mrow>"
-        numerator, denominator = S.fraction(x)
-        if denominator != 1:
-            return f"<mfrac>{self(numerator)}{self(denominator)}</mfrac>"
-        return "<mrow>" + "<mo>&#x2062;</mo>".join(self(f, "product") for f in x.as_ordered_factors()) + "</mrow>"
 
-    def _power(self, x: Any) -> str:
-        S = self.S
-        if x.exp == S.Rational(1, 2):
-            return f"<msqrt>{self(x.base)}</msqrt>"
-        if x.exp.is_negative:
-            return f"<mfrac><mn>1</mn>{self(x.base**-x.exp)}</mfrac>"
-        base = x.base
-        if isinstance(base, (S.sin, S.cos)):
-            name = f"<msup><mi>{type(base).__name__}</mi>{self(x.exp)}</msup>"
-            return f"<mrow>{name}<mo>&#x2061;</mo>{self._fenced(self(base.args[0]))}</mrow>"
-        body = self(base) if isinstance(base, S.Symbol) else self._fenced(self(base))
-        return f"<msup>{body}{self(x.exp)}</msup>"
+def _terms(terms: list[Any], write: Callable[[Any], str], first: bool) -> str:
+    """Terms with their signs between them."""
+    out = []
+    for k, term in enumerate(terms):
+        minus = term.could_extract_minus_sign()
+        sign = "<mo>−</mo>" if minus else "" if first and k == 0 else "<mo>+</mo>"
+        out.append(sign + write(-term if minus else term))
+    return "".join(out)
 
 
 def _left(line: Line, coordinates: str) -> str:
@@ -111,7 +71,7 @@ def _left(line: Line, coordinates: str) -> str:
     return symbol_mathml(Notation(line.name, line.dots, ("" if short else ",").join(line.index)))
 
 
-def _equation(line: Line, write: _Writer) -> str:
+def _equation(line: Line, coordinates: str, write: Callable[[Any], str]) -> str:
     from sympy import Add, sstr
 
     terms = line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]
@@ -125,8 +85,8 @@ def _equation(line: Line, write: _Writer) -> str:
         rows[-1].append(term)
         used += length
     cells = [
-        f"<mtr><mtd>{_left(line, write.coordinates) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
-        f'<mtd style="text-align: left"><mrow>{write.terms(row, first=k == 0)}</mrow></mtd></mtr>'
+        f"<mtr><mtd>{_left(line, coordinates) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
+        f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'
         for k, row in enumerate(rows)
     ]
     return f'<div class="equation"><math display="inline"><mtable>{"".join(cells)}</mtable></math></div>'
@@ -134,7 +94,7 @@ def _equation(line: Line, write: _Writer) -> str:
 
 def render_html(document: Document) -> str:
     """The page."""
-    write = _Writer(document.coordinates)
+    write = _expression_writer(document.coordinates)
     title = escape(document.title)
     out = [
         "<!DOCTYPE html>",
@@ -152,7 +112,7 @@ def render_html(document: Document) -> str:
         out.append(f"<h2>{escape(section.title)}</h2>")
         if section.about:
             out.append(f"<p>{escape(section.about)}</p>")
-        out += [_equation(line, write) for line in section.lines]
+        out += [_equation(line, document.coordinates, write) for line in section.lines]
         if section.definitions:
             out.append("<table>")
             for d in section.definitions:

@@ -50,12 +50,12 @@ def symbol_latex(notation: Notation) -> str:
         base = f"\\{base}"
     elif len(base) > 1:
         base = f"\\mathit{{{escape(base)}}}"
-    written = _DOTS[notation.dots].format(base)
+    text = _DOTS[notation.dots].format(base)
     if not notation.index:
-        return written
+        return text
     head = notation.index.rstrip("0123456789")
     index = notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
-    return f"{written}_{{{escape(index) if not head.isalpha() else index}}}"
+    return f"{text}_{{{escape(index) if not head.isalpha() else index}}}"
 
 
 def _names(document: Document, section: Section) -> dict[Any, str]:
@@ -85,9 +85,9 @@ def _line(line: Line, names: dict[Any, str], coordinates: str) -> str:
         return latex(x, **{k: v for k, v in settings.items() if k != "full_prec"}, full_prec=False)
 
     whole = written(line.value)
-    left = f"{_left(line, coordinates)} &= "
+    head = f"{_left(line, coordinates)} &= "
     if len(whole) <= WIDTH or not isinstance(line.value, Add):
-        return left + whole
+        return head + whole
     rows, row = [], ""
     for k, term in enumerate(line.value.as_ordered_terms()):
         text = written(term)
@@ -98,7 +98,7 @@ def _line(line: Line, names: dict[Any, str], coordinates: str) -> str:
             row = "{}" + text
         else:
             row += text
-    return left + " \\\\\n  &\\quad ".join([*rows, row])
+    return head + " \\\\\n  &\\quad ".join([*rows, row])
 
 
 def render_latex(document: Document) -> str:

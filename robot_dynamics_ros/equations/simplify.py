@@ -55,14 +55,14 @@ class Writer:
         for monomial, coefficient in x.items():
             trig = tuple(zip(monomial[first::2], monomial[first + 1 :: 2], strict=True))
             groups.setdefault(monomial[:first], {})[trig] = coefficient
-        written = []
+        forms = []
         for letters, polynomial in groups.items():
             factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
             form = (
                 self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
             )
-            written.append(factor * form)
-        plain = S.Add(*written)
+            forms.append(factor * form)
+        plain = S.Add(*forms)
         return self._settled(self._shortest(plain)) if self.simplify else plain
 
     def _settled(self, x: Any) -> Any:
@@ -123,7 +123,7 @@ def _plain(x: Any) -> bool:
 
 def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:
     """Products of rates that occur in a sum, so that it can be collected by them."""
-    found: dict[Any, None] = {}
+    candidates: dict[Any, None] = {}
     for term in S.Add.make_args(S.expand_mul(plain)):
         product = S.Mul(
             *(
@@ -133,5 +133,5 @@ def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:
             )
         )
         if product != 1:
-            found[product] = None
-    return list(found)
+            candidates[product] = None
+    return list(candidates)

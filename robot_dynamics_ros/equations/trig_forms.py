@@ -129,23 +129,23 @@ class TrigForms:
 
     def _fourier(self, monomial: Monomial) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:
         """The monomial as Σ (x + i y) exp(i n·θ)."""
-        found = self._sums.get(monomial)
-        if found is None:
-            found = {(0,) * len(monomial): (Fraction(1), Fraction(0))}
+        sums = self._sums.get(monomial)
+        if sums is None:
+            sums = {(0,) * len(monomial): (Fraction(1), Fraction(0))}
             half = Fraction(1, 2)
             for k, (s, c) in enumerate(monomial):
                 for kind in "s" * s + "c" * c:
                     # cos θ = (e + 1/e)/2, sin θ = −i (e − 1/e)/2
                     out: dict[tuple[int, ...], tuple[Fraction, Fraction]] = {}
-                    for frequency, (x, y) in found.items():
+                    for frequency, (x, y) in sums.items():
                         for step in (1, -1):
                             key = (*frequency[:k], frequency[k] + step, *frequency[k + 1 :])
                             add = (x * half, y * half) if kind == "c" else (step * y * half, -step * x * half)
                             old = out.get(key, (Fraction(0), Fraction(0)))
                             out[key] = (old[0] + add[0], old[1] + add[1])
-                    found = {key: value for key, value in out.items() if value != (0, 0)}
-            self._sums[monomial] = found
-        return found
+                    sums = {key: value for key, value in out.items() if value != (0, 0)}
+            self._sums[monomial] = sums
+        return sums
 
     def _in_link_angles(self, polynomial: Polynomial) -> Polynomial:
         """The polynomial in sines and cosines of the angles of links against the first of their parallel chain."""
@@ -156,11 +156,11 @@ class TrigForms:
         return out
 
     def _link_monomial(self, monomial: Monomial) -> dict[Monomial, Fraction]:
-        found = self._links.get(monomial)
-        if found is not None:
-            return found
+        products = self._links.get(monomial)
+        if products is not None:
+            return products
         empty = tuple((0, 0) for _ in monomial)
-        found = {empty: Fraction(1)}
+        products = {empty: Fraction(1)}
         for k, (s, c) in enumerate(monomial):
             for kind in "s" * s + "c" * c:
                 if k not in self.parallel:
@@ -172,14 +172,14 @@ class TrigForms:
                     one = Fraction(sign)
                     factor = {cc: Fraction(1), ss: one} if kind == "c" else {sc: Fraction(1), cs: -one}
                 product: dict[Monomial, Fraction] = {}
-                for a, x in found.items():
+                for a, x in products.items():
                     for b, y in factor.items():
                         _accumulate(
                             product, tuple((m[0] + n[0], m[1] + n[1]) for m, n in zip(a, b, strict=True)), x * y
                         )
-                found = _reduced(product)
-        self._links[monomial] = found
-        return found
+                products = _reduced(product)
+        self._links[monomial] = products
+        return products
 
 
 def _accumulate(polynomial: dict[Monomial, Any], monomial: Monomial, value: Any) -> None:

@@ -42,8 +42,8 @@ def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: 
     steps, value = write_steps(S, outputs, {"q": q, "v": v, "a": a}, names)
     terms: dict[str, Any] = {"steps": tuple(steps)}
     for name, values in flat.items():
-        written = [value[x.id] for x in values]
-        terms[name] = S.Matrix(*shapes[name], written) if name in shapes else written[0]
+        entries = [value[x.id] for x in values]
+        terms[name] = S.Matrix(*shapes[name], entries) if name in shapes else entries[0]
     return terms
 
 
@@ -63,12 +63,12 @@ def write_steps(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any
         x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
     )
     for node in order:
-        written = _one(S, node, value, letters, names)
+        expression = _one(S, node, value, letters, names)
         if uses[node.id] > 1 and node.op not in ("leaf", "const", "neg"):
             symbol = S.Symbol(f"{letter}{len(steps) + 1}", real=True)
-            steps.append((symbol, written))
-            written = symbol
-        value[node.id] = written
+            steps.append((symbol, expression))
+            expression = symbol
+        value[node.id] = expression
     return steps, value
 
 

@@ -36,11 +36,11 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Any]:
             flat = xp.broadcast_to(xp.reshape(x, (*lead, flat_size(shape))), (*batch, flat_size(shape)))
             columns.append([flat[..., k] for k in range(flat_size(shape))])
         values = bound[xp](*columns)
-        results, at = [], 0
+        results, first = [], 0
         for (_, shape), flat_outputs in zip(request.outputs, trace.outputs, strict=True):
             size = len(flat_outputs)
-            part = [_wide(xp, x, batch, like) for x in values[at : at + size]]
-            at += size
+            part = [_wide(xp, x, batch, like) for x in values[first : first + size]]
+            first += size
             results.append(xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape)))
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -25,10 +25,10 @@ def make_function(model: RobotModel, request: Request) -> Any:
     )  # fmt: skip
     elements = [ca.vertsplit(x) if flat_size(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)]
     values = evaluate(trace.all_outputs(), lambda key: elements[key[0]][key[1]], do)
-    results, at = [], 0
+    results, first = [], 0
     for (_, shape), flat in zip(request.outputs, trace.outputs, strict=True):
-        column = ca.vertcat(*(ca.SX(x) for x in values[at : at + len(flat)]))
-        at += len(flat)
+        column = ca.vertcat(*(ca.SX(x) for x in values[first : first + len(flat)]))
+        first += len(flat)
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
         results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
     # inputs in the shapes of the registry: a wrench a row

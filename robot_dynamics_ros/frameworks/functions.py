@@ -45,12 +45,12 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
         return len(TABLE)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        found = self._bound.get(name)
-        if found is None:
+        bound = self._bound.get(name)
+        if bound is None:
             if name not in TABLE:
                 raise UnknownNameError("function", name, TABLE, where=self._framework)
-            found = self._bound[name] = _Named(self, name)
-        return found
+            bound = self._bound[name] = _Named(self, name)
+        return bound
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -66,10 +66,10 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
     def made(self, request: Request) -> Callable[..., Any]:
         """The function for one request, of arrays alone."""
         with self._lock:
-            found = self._made.get(request)
-            if found is None:
-                found = self._made[request] = self._make(self.model, request)
-            return found
+            function = self._made.get(request)
+            if function is None:
+                function = self._made[request] = self._make(self.model, request)
+            return function
 
 
 class _Named:
@@ -103,9 +103,9 @@ class _Named:
         given = {word: value for word, value in given.items() if value is not None}
         present = [word for word in given if word in OPTIONAL]
         request = make_request(self._of.model, name, keywords, present, where=framework)
-        if left := [word for word in given if word not in dict(request.inputs)]:
+        if unknown := [word for word in given if word not in dict(request.inputs)]:
             raise ArgumentError(
-                f"the input {left[0]!r} is not used with these options",
+                f"the input {unknown[0]!r} is not used with these options",
                 where=where,
                 remedy="Leave it out, or choose the option that goes with it, as for rd.kernel.",
             )

@@ -88,8 +88,8 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
 
 def _float_type(arguments: Sequence[Any]) -> Any:
     """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
-    given = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
-    return given if jnp.issubdtype(given, jnp.floating) else jnp.result_type(float)
+    dtype = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
+    return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
 
 
 def _straight(model: RobotModel, request: Request) -> Flat:
@@ -100,10 +100,10 @@ def _straight(model: RobotModel, request: Request) -> Flat:
         dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
         values = evaluate(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], operations(dtype))
         values = [jnp.broadcast_to(x, batch) for x in values]
-        results, at = [], 0
+        results, first = [], 0
         for size in sizes:
-            results.append(join(values[at : at + size], batch, dtype))
-            at += size
+            results.append(join(values[first : first + size], batch, dtype))
+            first += size
         return results
 
     return flat

@@ -173,9 +173,12 @@ def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: b
         raise ArgumentError(f"expected one number or {n} of them, got {values!r}", where=where, got=values)
     bad = ~np.isfinite(array) | (array < 0.0 if zero else array <= 0.0)
     if bad.any():
-        at = int(np.flatnonzero(bad)[0])
+        first = int(np.flatnonzero(bad)[0])
         kind = "finite and not negative" if zero else "finite and positive"
         raise ArgumentError(
-            f"entry {at} is {array[at]!r}, but has to be {kind}", where=where, got=values, remedy=f"Correct entry {at}."
+            f"entry {first} is {array[first]!r}, but has to be {kind}",
+            where=where,
+            got=values,
+            remedy=f"Correct entry {first}.",
         )
     return array

@@ -161,20 +161,20 @@ class _Reader:
         return found
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
-        given = node.attributes
+        attributes = node.attributes
         if node.tag == "mesh":
-            scale = numbers(given.get("scale", "1 1 1"), 3)
-            file = self.mesh_file(given["filename"])
+            scale = numbers(attributes.get("scale", "1 1 1"), 3)
+            file = self.mesh_file(attributes["filename"])
             if file is None:
-                self.lost_meshes.append(given["filename"])
+                self.lost_meshes.append(attributes["filename"])
                 return None
             return Shape(link, "mesh", scale, pose, colour, file)
         if node.tag == "box":
-            size = numbers(given["size"], 3)
+            size = numbers(attributes["size"], 3)
         elif node.tag == "sphere":
-            size = numbers(given["radius"], 1)
+            size = numbers(attributes["radius"], 1)
         else:
-            size = (*numbers(given["radius"], 1), *numbers(given["length"], 1))
+            size = (*numbers(attributes["radius"], 1), *numbers(attributes["length"], 1))
         if min(size) <= 0.0:
             raise ValueError
         return Shape(link, node.tag, size, pose, colour)

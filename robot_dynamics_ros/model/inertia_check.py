@@ -144,16 +144,16 @@ def nearest_possible(inertia: Inertia) -> Inertia:
 
 def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
     """The links with all impossible mass properties replaced by :func:`nearest_possible`, and a sentence for each."""
-    new, said = [], []
+    new, findings = [], []
     for link in links:
         body = nearest_possible(link.inertia)
         if body is not link.inertia:
             fault = inertia_fault(link.inertia)
             assert fault is not None
-            said.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {_described(body)}")
+            findings.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {_described(body)}")
             link = Link(link.name, body)
         new.append(link)
-    return tuple(new), said
+    return tuple(new), findings
 
 
 def small_ball(robot_mass: float) -> Inertia:

@@ -59,8 +59,8 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
     directory = Path(description.path).parent if description.path and Path(description.path).is_file() else None
     version = urdf_version(robot)
-    found: dict[str, Inertia] = {}
-    said = []
+    inertias: dict[str, Inertia] = {}
+    findings = []
     for link in (node for node in robot.children if node.tag == "link"):
         name = link.attributes.get("name", "")
         if any(node.tag == "inertial" for node in link.children):
@@ -69,22 +69,22 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
         if not pieces:
             continue
         try:
-            found[name] = combined_inertia([_body(piece, density, directory, version) for piece in pieces])
+            inertias[name] = combined_inertia([_body(piece, density, directory, version) for piece in pieces])
         except (RobotDynamicsError, KeyError, ValueError) as error:
             if isinstance(error, BackendError):
                 raise
             problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
-            said.append(f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}")
+            findings.append(f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}")
             continue
         kind = pieces[0].tag
-        said.append(
-            f"link {name!r} has no <inertial>: {found[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
+        findings.append(
+            f"link {name!r} has no <inertial>: {inertias[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
         )
     links = tuple(
-        dataclasses.replace(link, inertia=found[link.name]) if link.name in found else link
+        dataclasses.replace(link, inertia=inertias[link.name]) if link.name in inertias else link
         for link in description.links
     )
-    return dataclasses.replace(description, links=links), said
+    return dataclasses.replace(description, links=links), findings
 
 
 def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
@@ -102,14 +102,18 @@ def _body(piece: Node, density: float, directory: Path | None, version: tuple[in
 
 
 def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
-    given = node.attributes
+    attributes = node.attributes
     if node.tag == "box":
-        return inertia_of_cuboid(numbers(given["size"], 3), density=density)
+        return inertia_of_cuboid(numbers(attributes["size"], 3), density=density)
     if node.tag == "sphere":
-        return inertia_of_sphere(numbers(given["radius"], 1)[0], density=density)
+        return inertia_of_sphere(numbers(attributes["radius"], 1)[0], density=density)
     if node.tag == "cylinder":
-        return inertia_of_cylinder(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
+        return inertia_of_cylinder(
+            numbers(attributes["radius"], 1)[0], numbers(attributes["length"], 1)[0], density=density
+        )
     if node.tag == "capsule":
-        return inertia_of_capsule(numbers(given["radius"], 1)[0], numbers(given["length"], 1)[0], density=density)
-    path = path_of_address(given["filename"], directory)
-    return inertia_of_mesh_file(path, scale=numbers(given.get("scale", "1 1 1"), 3), density=density)
+        return inertia_of_capsule(
+            numbers(attributes["radius"], 1)[0], numbers(attributes["length"], 1)[0], density=density
+        )
+    path = path_of_address(attributes["filename"], directory)
+    return inertia_of_mesh_file(path, scale=numbers(attributes.get("scale", "1 1 1"), 3), density=density)

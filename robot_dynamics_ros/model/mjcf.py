@@ -41,17 +41,17 @@ def _root_element(data: bytes | str) -> bytes:
     """
     head = data[:100_000]
     text = head.encode("utf-8", "replace") if isinstance(head, str) else head.removeprefix(b"\xef\xbb\xbf")
-    at = 0
+    start = 0
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
-        end = b"?>" if text.startswith(b"<?", at) else b"-->" if text.startswith(b"<!--", at) else b""
+        start += len(text[start:]) - len(text[start:].lstrip())
+        end = b"?>" if text.startswith(b"<?", start) else b"-->" if text.startswith(b"<!--", start) else b""
         if not end:
-            found = _ROOT.match(text, at)
-            return found.group(1) if found else b""
-        closed = text.find(end, at)
+            match = _ROOT.match(text, start)
+            return match.group(1) if match else b""
+        closed = text.find(end, start)
         if closed < 0:
             return b""
-        at = closed + len(end)
+        start = closed + len(end)
 
 
 def is_mjcf(data: bytes | str) -> bool:

@@ -25,12 +25,12 @@ def once_per_model(make: Callable[[RobotModel], Value]) -> Callable[[RobotModel]
 
     @functools.wraps(make)
     def get(model: RobotModel) -> Value:
-        found = known.get(model)
-        if found is None:
+        value = known.get(model)
+        if value is None:
             with lock:
-                found = known.get(model)
-                if found is None:
-                    found = known[model] = make(model)
-        return found
+                value = known.get(model)
+                if value is None:
+                    value = known[model] = make(model)
+        return value
 
     return get

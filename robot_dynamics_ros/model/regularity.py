@@ -158,16 +158,16 @@ def singular_motion(
 def _null_vector(M: Array, size: Array) -> Array | None:
     """A vector that ``M`` (positive semidefinite) takes to zero; None if there is none but zero."""
     n = len(M)
-    left = M.copy()
+    remainder = M.copy()
     for k in range(n - 1, -1, -1):
-        if left[k, k] <= _ZERO * max(M[k, k], size[k] * 1e-3):
+        if remainder[k, k] <= _ZERO * max(M[k, k], size[k] * 1e-3):
             rate = np.zeros(n)
             rate[k] = 1.0
             if k < n - 1:
                 rate[k + 1 :] = -np.linalg.solve(M[k + 1 :, k + 1 :], M[k + 1 :, k])
             return rate
-        column = left[:k, k]
-        left[:k, :k] -= np.outer(column, column / left[k, k])
+        column = remainder[:k, k]
+        remainder[:k, :k] -= np.outer(column, column / remainder[k, k])
     return None
 
 

@@ -298,17 +298,17 @@ def inertia_of_density(
 
     total = cubature(moments, [-1.0] * 3, [1.0] * 3, rtol=0.0, atol=0.0, max_subdivisions=0).estimate[0]
     scale = abs(float(total)) or 1.0
-    found = cubature(
+    moments_of = cubature(
         moments, [-1.0] * 3, [1.0] * 3, rtol=tolerance, atol=tolerance * scale, max_subdivisions=max_subdivisions
     )
-    if found.status != "converged":
+    if moments_of.status != "converged":
         raise ArgumentError(
-            f"the integral is known to {float(np.max(found.error)) / scale:.1g} of the mass, not to {tolerance:g}",
+            f"the integral is known to {float(np.max(moments_of.error)) / scale:.1g} of the mass, not to {tolerance:g}",
             where="tolerance",
             got=tolerance,
             remedy="Ask for less, allow more subdivisions, or integrate the parts between jumps one by one.",
         )
-    s = found.estimate * float(np.prod(half))
+    s = moments_of.estimate * float(np.prod(half))
     m = float(s[0])
     if not m > 0.0:
         raise ArgumentError(

@@ -71,13 +71,13 @@ def _link(name: str, inertia: Inertia) -> list[str]:
         return [f"  <link name={_quoted(name)}/>"]
     matrix = inertia.rotational
     entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    written = " ".join(f'{key}="{_number(matrix[at])}"' for key, at in entries.items())
+    text = " ".join(f'{key}="{_number(matrix[at])}"' for key, at in entries.items())
     return [
         f"  <link name={_quoted(name)}>",
         "    <inertial>",
         f'      <origin xyz={_vector(inertia.com)} rpy="0 0 0"/>',
         f'      <mass value="{_number(inertia.mass)}"/>',
-        f"      <inertia {written}/>",
+        f"      <inertia {text}/>",
         "    </inertial>",
         "  </link>",
     ]

@@ -103,36 +103,36 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
     """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
     masters, multipliers, offsets = [], [], []
     for i, joint in enumerate(order):
-        k, d, at = 1.0, 0.0, i
+        k, d, last = 1.0, 0.0, i
         visited = {i}
-        while (mimic := order[at].mimic) is not None:
-            where = f"joint {order[at].name!r} <mimic>"
+        while (mimic := order[last].mimic) is not None:
+            where = f"joint {order[last].name!r} <mimic>"
             if mimic.joint not in number:
                 raise ModelError(
                     f"it mimics {mimic.joint!r}, which is not a moving joint",
                     where=where,
                     got=mimic.joint,
-                    remedy="Name one of: " + ", ".join(n for n in number if n != order[at].name) + ".",
+                    remedy="Name one of: " + ", ".join(n for n in number if n != order[last].name) + ".",
                 )
             d += k * mimic.offset
             k *= mimic.multiplier
-            at = number[mimic.joint]
-            if at in visited:
+            last = number[mimic.joint]
+            if last in visited:
                 raise ModelError(
                     "the mimic joints follow each other in a circle",
                     where=where,
                     got=mimic.joint,
                     remedy="Let one of them stand on its own.",
                 )
-            visited.add(at)
-        if at != i and (joint.type.nq != 1 or order[at].type.nq != 1):
+            visited.add(last)
+        if last != i and (joint.type.nq != 1 or order[last].type.nq != 1):
             raise ModelError(
-                f"a {joint.type.name.lower()} joint cannot mimic a {order[at].type.name.lower()} joint",
+                f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint",
                 where=f"joint {joint.name!r} <mimic>",
-                got=order[at].name,
+                got=order[last].name,
                 remedy="Both joints of a mimic pair must have one degree of freedom.",
             )
-        masters.append(-1 if at == i else at)
+        masters.append(-1 if last == i else last)
         multipliers.append(k)
         offsets.append(d)
     return masters, multipliers, offsets

@@ -71,11 +71,11 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
     Raises:
         ArgumentError: the arguments are ambiguous.
     """
-    found = _ARGUMENT.search(text)
-    if found is None or not text[: found.start()].strip():
+    match = _ARGUMENT.search(text)
+    if match is None or not text[: match.start()].strip():
         return text, {}
     try:
-        words = shlex.split(text[found.start() :])
+        words = shlex.split(text[match.start() :])
     except ValueError as error:
         raise ArgumentError(
             f"its arguments cannot be read ({error})", where=repr(text[:80]), got=text, remedy="Close all quotes."
@@ -88,7 +88,7 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
             got=text,
             remedy="Quote values that hold blanks: arm.xacro side:='left arm'.",
         )
-    return text[: found.start()].rstrip(), {name: value for name, _, value in pairs}
+    return text[: match.start()].rstrip(), {name: value for name, _, value in pairs}
 
 
 def with_arguments(path: Path, arguments: Mapping[str, str]) -> str:

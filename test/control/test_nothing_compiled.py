@@ -4,6 +4,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
@@ -22,6 +23,7 @@ def take_over_all(controller):
         controller.take_over()
 
 
+@pytest.mark.slow
 def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
     arm = rd.load_robot("six_axis")
     made = []

@@ -52,6 +52,7 @@ def test_machine_code_gives_the_same(name):
         agree(results(native, name, options, batch), results(model.with_backend("numpy"), name, options, batch))
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("seed", range(6))

@@ -57,17 +57,20 @@ def compare_by_both(model: RobotModel, urdf: str, seed: int, *, traced: bool, **
 REGULAR = [p for p in sound_example_urdfs() if p.name not in ("romeo.urdf", "romeo_laas_small.urdf")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REGULAR, ids=name_of)
 def test_real_robots(path):
     compare_by_both(load(path), path.read_text(), 1, traced=REGULAR.index(path) % 4 == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in REGULAR if p.name in LEGGED], ids=name_of)
 def test_legged_robots_on_a_floating_base(path):
     model, traced = load(path, floating_base=True), path.name in ("anymal.urdf", "solo12.urdf")
     compare_by_both(model, path.read_text(), 2, traced=traced, floating_base=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 80, 10))
 def test_random_trees(first):
     for seed in range(first, first + 10):
@@ -85,6 +88,7 @@ def test_random_trees(first):
         compare_by_both(model, rd.to_urdf(model), seed, traced=seed % 4 == first // 10 % 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5_robot.urdf", "panda.urdf", "talos_reduced.urdf"])
 def test_machine_code(name):
     pytest.importorskip("llvmlite")
@@ -92,6 +96,7 @@ def test_machine_code(name):
     compare(load(path).with_backend("native"), path.read_text(), seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_loops(seed):
     pytest.importorskip("llvmlite")

@@ -25,6 +25,7 @@ def test_exudyn_pendulum(backend):
     assert q[0] == pytest.approx(-3.134018551808591, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "order"), [("rk4", 4), ("semi_implicit", 1)])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_order_of_convergence(method, order, backend):

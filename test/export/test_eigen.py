@@ -26,6 +26,7 @@ def eigen():
 needs_eigen = pytest.mark.skipif(eigen() is None, reason="no Eigen here (Debian: libeigen3-dev)")
 
 
+@pytest.mark.slow
 @needs_cpp
 @needs_eigen
 @pytest.mark.parametrize("external", [(), ("tip",)], ids=["free", "loaded"])

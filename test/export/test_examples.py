@@ -18,6 +18,7 @@ def loaded(path):
     return module
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_simulation_in_c_overlays_ours(tmp_path, capsys):
     pytest.importorskip("sympy")
@@ -32,5 +33,6 @@ def test_what_an_arm_feels_on_a_table_is_the_contact_force(tmp_path, monkeypatch
     assert (tmp_path / "forces.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_inverted_arm_is_balanced(capsys):
     assert loaded(EXAMPLES / "balance_acrobot.py").main() < 1e-6

@@ -25,6 +25,7 @@ def module_of(code, tmp_path):
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_functions_on_batches(seed, tmp_path):
     model = random_model(seed, 3, types=ALL_TYPES, mimic=0.2)

@@ -27,6 +27,7 @@ def renamed(**names):
     return rd.RobotModel.from_description(dataclasses.replace(d, joints=joints))
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_every_run(tmp_path):
     runs = []
     for k, backend in enumerate(("numpy", "interpreted")):

@@ -28,6 +28,8 @@ from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
 from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
 from robot_dynamics_ros.model.description import JointType
 
+pytestmark = pytest.mark.slow  # the package is compiled for all of them
+
 STAND_INS = Path(__file__).parent / "stand_ins"
 CORE = ["settings", "motion", "reference", "core"]
 MS = 1_000_000

@@ -23,6 +23,7 @@ def found():
     return rd.identify(prior, t, q, effort)
 
 
+@pytest.mark.slow
 def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
     rd.friction_file(found).write(tmp_path / "friction.json")
     read = FrictionFile.read(tmp_path / "friction.json", found.model)
@@ -35,6 +36,7 @@ def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
     np.testing.assert_allclose(law.effort(v[100]), found.friction.effort(v[100]) + found.offset, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
     """Friction that grows with speed up to a limit, not alike in both directions, as published for a real arm."""
     model = rd.load_robot("two_link")

@@ -11,6 +11,8 @@ from support.identification_data import excitation, record, wrong_robot
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
 
+pytestmark = pytest.mark.slow  # each robot is identified once, for all of them
+
 NOISE = 0.01  # of the effort limits
 CASES = {"two_link": 3, "six_axis": 1, "seven_axis": 2}
 

@@ -51,6 +51,7 @@ def test_a_unit_that_is_given_decides(tmp_path, unit, factor):
         read_csv(tmp_path / "slow.csv", model, time_unit="fortnights")
 
 
+@pytest.mark.slow
 def test_several_recordings_each_at_its_own_rate():
     prior = rd.load_robot("two_link")
     truth = rd.random_model_error(prior, 3, mass=0.3, com=0.2)

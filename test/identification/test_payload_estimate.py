@@ -25,6 +25,7 @@ def other_friction(arm, rng):
     return arm.damping * (1 + signs[0]), arm.friction * (1 + signs[1])
 
 
+@pytest.mark.slow
 def test_a_closed_loop_in_which_joints_stick_shows_the_lightest_load(seed=1):
     arm, payload, truth = loaded(1.0)
     rng = np.random.default_rng(seed)
@@ -64,6 +65,7 @@ def gentle():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["six_axis", "seven_axis"])
 @pytest.mark.parametrize(("mass", "log"), [(1.0, "whole"), (1.0, "holes"), (3.0, "holes"), (5.0, "holes")])
 def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robot, mass, log):

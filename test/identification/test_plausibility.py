@@ -14,6 +14,7 @@ def arm():
     return prior, record(truth, prior, excitation(prior, 2, period=8.0, evaluations=60), effort_noise=0.02)
 
 
+@pytest.mark.slow
 def test_what_is_right_is_accepted(arm):
     prior, (t, q, effort, _) = arm
     assert not rd.identify(prior, t, q, effort).notes
@@ -43,6 +44,7 @@ def test_efforts_in_other_units(arm, factor):
         rd.identify(prior, t, q, effort * factor)
 
 
+@pytest.mark.slow
 def test_it_may_be_accepted(arm):
     prior, (t, q, effort, _) = arm
     found = rd.identify(prior, t, q, effort * 6.0, rd.IdentificationSettings(plausibility="accept"))

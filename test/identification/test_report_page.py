@@ -84,6 +84,7 @@ class Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone(case):
     _, runs, found = case
     shares = []

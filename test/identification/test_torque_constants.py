@@ -24,6 +24,7 @@ def recorded():
     return prior, truth, t, q, effort
 
 
+@pytest.mark.slow
 def test_each_joints_constant_is_found_with_its_sign(recorded):
     prior, _, t, q, effort = recorded
     wrist = {prior.joint_names[5]: CONSTANTS[5]}  # it weighs nothing, see below
@@ -41,6 +42,7 @@ def test_each_joints_constant_is_found_with_its_sign(recorded):
     assert "Torque constants" in rd.report_text(found) and '"torque_constants"' in rd.report_json(found)
 
 
+@pytest.mark.slow
 def test_one_constant_that_is_known_tells_the_masses_of_all(recorded):
     prior, truth, t, q, effort = recorded
     name = prior.joint_names[1]

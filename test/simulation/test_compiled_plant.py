@@ -45,6 +45,7 @@ def middle(model):
     return q
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("seed", range(6))
 def test_machine_code_does_what_python_does(integrator, seed):

@@ -19,6 +19,7 @@ def energies(model, integrator, dt, steps, q0, v0):
     return np.array(out)
 
 
+@pytest.mark.slow
 def test_energy_error_stays_bounded_where_rk4_drifts():
     """Pendulum at a coarse 20 ms for 200 s: the one oscillates, the other runs away."""
     model = cuboid_pendulum()
@@ -54,6 +55,7 @@ def test_satellite_with_arm_keeps_momentum():
     np.testing.assert_allclose(after, before, atol=1e-10 * np.abs(before).max())
 
 
+@pytest.mark.slow
 def test_free_body_spins_right():
     model = free_body()
     plant = Plant(model, 1e-2, integrator="variational", v0=[0.1, 3.0, 0.2, 0.0, 0.0, 0.0], stops=None)

@@ -32,6 +32,7 @@ def alone():
     return batch(fall)
 
 
+@pytest.mark.slow
 def test_a_killed_process_costs_a_retry_and_changes_nothing(alone, tmp_path):
     told = []
     found = batch(FallAndDieOnce(tmp_path), on_processes(2), progress=lambda done, total: told.append((done, total)))
@@ -71,6 +72,7 @@ def recording(model, seed, moving=(1.0, 1.0)):
     return Recording(f"run {seed}", model.joint_names, t, q, None, effort, np.arange(len(t)))
 
 
+@pytest.mark.slow
 def test_recordings_and_identifications_come_back_the_same():
     model = rd.load_robot("two_link")
     runs = [recording(rd.robot_model_error(model, mass=1.2), seed) for seed in range(2)]
@@ -134,6 +136,7 @@ def _wait_for_workers(address, count, deadline=60.0):
                 raise
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same(alone, cluster, tmp_path):
     np.testing.assert_array_equal(batch(FallAndDieOnce(tmp_path), on_cluster(cluster)), alone)
     assert (tmp_path / "killed").exists()

@@ -31,6 +31,7 @@ def three_link():
     return rd.symbolic(rd.load_robot("three_link"), "auto", motors={"joint2": DCMotor(1.0, 0.1, inductance=1e-3)})
 
 
+@pytest.mark.slow
 def test_text_reads_back(three_link):
     text = render_text(document_of(three_link, digits=17))
     names = {str(s): s for s in (*three_link.q, *three_link.v, *three_link.values)}
@@ -104,7 +105,7 @@ def _read(node):
     if tag == "mfrac":
         return f"(({inner[0]})/({inner[1]}))"
     if tag == "mo":
-        return {"−": "-", "\u2062": "*", "\u2061": ""}.get(node.text, node.text)
+        return {"−": "-", "\u2062": "*", "·": "*", "\u2061": ""}.get(node.text, node.text)
     return (node.text or "").strip() + "".join(inner)
 
 
@@ -174,6 +175,7 @@ def test_output_is_the_same_on_every_run(tmp_path):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 11, 13, 28, 40, 53])
 def test_every_printed_form_pasted_back_gives_the_numbers(seed):
     """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of digits."""

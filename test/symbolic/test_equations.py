@@ -70,6 +70,7 @@ def test_the_planar_arm_is_printed_as_people_write_it(planar):
     assert str(planar.D[0]) == "-dtheta2*l1*lc2*m2*(2*dtheta1 + dtheta2)*sin(theta2)"
 
 
+@pytest.mark.slow
 def test_the_three_link_arm_against_an_independent_derivation():
     """Joint 1 about z, joints 2 and 3 about y, the third at the end of the second link along x."""
     model = rd.load_robot("three_link")
@@ -110,6 +111,7 @@ def robots():
     yield "planar", random_model(5, 2, types=(JointType.PLANAR, JointType.REVOLUTE), axis_aligned=1.0), None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, model, chosen", list(robots()), ids=lambda x: x if isinstance(x, str) else "")
 def test_every_matrix_against_the_numbers(name, model, chosen):
     for expand in (True, False):

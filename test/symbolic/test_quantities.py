@@ -61,6 +61,7 @@ def test_joint_wrenches_of_the_limb_are_written_as_printed(limb, joint):
     assert limb.joint_wrench(joint).along(ALONG)["joint"] == column(*JOINTS[joint])
 
 
+@pytest.mark.slow
 def test_fictitious_wrenches_of_the_tip_segment_are_written_as_printed(limb):
     balance = limb.wrench_balance("segment3", observer=("segment2", "joint3"))
     found = balance.along(ALONG)
@@ -76,6 +77,7 @@ def test_fictitious_wrenches_of_the_tip_segment_are_written_as_printed(limb):
     assert str(balance["coriolis"][4]) == "2*dq3*lc3*m3*(dq1 + dq2)*cos(q3)"
 
 
+@pytest.mark.slow
 def test_the_axial_part_of_a_joint_wrench_is_the_lagrangian_effort(limb):
     """Exactly, for every motion: one derivation goes by energies, the other by forces."""
     tau = limb.inverse_dynamics()
@@ -95,6 +97,7 @@ def test_gravity_and_a_tip_force_of_unknown_size():
 MOVING = rd.Frame("link1", pose=(0.1, -0.2, 0.3), velocity=(0.5, 0, 1, 0, 0.25, 0), acceleration=(0, 2, 0, 1, 0, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed, expand", [(0, True), (1, False), (4, True)])
 def test_random_robots_against_the_numbers(seed, expand):
     model = random_model(seed, 3, types=ONE_DOF, axis_aligned=0.8, fixed=0.3)
@@ -132,6 +135,7 @@ def test_random_robots_against_the_numbers(seed, expand):
     assert_allclose(about, rd.inertia_about(model, q, link, point=model.root_link, frame="world"), **close)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_c_code_computes_the_same(tmp_path):
     model = rd.load_robot("three_link")

@@ -20,6 +20,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.description import Pose
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_in_the_world_it_is_pinocchios(seed):
     model = rd.RobotModel.from_description(with_normals_along_z(random_description(seed, 6, types=ALL_TYPES)))

@@ -33,13 +33,13 @@ def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
     Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root frame each column is
     composite inertia times subspace.
     """
-    at = RootFrame(tree, q)
+    frame = RootFrame(tree, q)
     c = mass_center(tree, q)
     base = tree.base_transform()
     rows: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     for i in tree.outward():
-        for dof, column in at.S[i]:
-            h = base.force_back(at.inertia[i].mul(column))
+        for dof, column in frame.S[i]:
+            h = base.force_back(frame.inertia[i].mul(column))
             about_c = Force(h.ang - c.cross(h.lin), h.lin)
             for row, value in zip(rows, about_c.parts(), strict=True):
                 row[dof] = row[dof] + value

@@ -210,14 +210,14 @@ def end_wrenches(tree: Any, q: Any, reactions: Any, specs: tuple[Spec, ...]) -> 
     Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
     """
     out: list[Any] = []
-    at = 0
+    first = 0
     for spec in specs:
         kind, a, b, _ = spec
         rows, p_a, p_b = _rows_of(tree, q, [0.0] * tree.nv, spec)
         force, moment = Vec3.zero(), Vec3.zero()
         for row in rows:
-            force, moment = force + row.force * reactions[at], moment + row.moment * reactions[at]
-            at += 1
+            force, moment = force + row.force * reactions[first], moment + row.moment * reactions[first]
+            first += 1
         for link, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
             if kind == "gear":
                 out += [0.0] * 6

@@ -21,17 +21,17 @@ def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[list[S]]:
 
     Source: Echeandia and Wensing (2021), algorithm 1, in the root frame.
     """
-    at = RootFrame(tree, q, v, coriolis=True)
+    frame = RootFrame(tree, q, v, coriolis=True)
     C = tree.square()
     for j in tree.inward():
-        for (dof, S_j), rate in zip(at.S[j], at.subspace_rate(j), strict=True):
-            forward = at.inertia[j].mul(rate) + at.times_B(j, S_j)
-            momentum = at.inertia[j].mul(S_j)
-            backward = at.B_times(j, S_j)
-            for other, S_i in at.S[j]:
+        for (dof, S_j), rate in zip(frame.S[j], frame.subspace_rate(j), strict=True):
+            forward = frame.inertia[j].mul(rate) + frame.times_B(j, S_j)
+            momentum = frame.inertia[j].mul(S_j)
+            backward = frame.B_times(j, S_j)
+            for other, S_i in frame.S[j]:
                 C[other][dof] = C[other][dof] + S_i.dot(forward)
             for i in tree.ancestors(j):
-                for (other, S_i), S_rate in zip(at.S[i], at.subspace_rate(i), strict=True):
+                for (other, S_i), S_rate in zip(frame.S[i], frame.subspace_rate(i), strict=True):
                     C[other][dof] = C[other][dof] + S_i.dot(forward)
                     C[dof][other] = C[dof][other] + (S_rate.dot(momentum) + S_i.dot(backward))
     return C

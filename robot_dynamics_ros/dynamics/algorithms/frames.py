@@ -82,14 +82,14 @@ class FrameChoice:
         zero = Vec3.zero()
         if number < 0:
             return Placement(Mat3.identity(), zero, zero, zero, zero, zero)
-        body, at = link_placement(self.tree, number)
+        body, X_link_B = link_placement(self.tree, number)
         motion = self._motion
         motion.reach(body)
-        pose = at.compose(motion.pose[body])
+        pose = X_link_B.compose(motion.pose[body])
         R = pose.E.T
         if not self._moves:
             return Placement(R, pose.r, zero, zero, zero, zero)
-        v, a = at.motion(motion.v[body]), at.motion(motion.a[body])
+        v, a = X_link_B.motion(motion.v[body]), X_link_B.motion(motion.a[body])
         lin = a.lin + v.ang.cross(v.lin)
         return Placement(R, pose.r, *(R.mul(x) for x in (v.ang, v.lin, a.ang, lin)))
 

@@ -93,8 +93,8 @@ def inverse_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], ex
     ),
 )
 def _inverse_dynamics_wrenches(tree: Tree[S], q: Any, v: Any, a: Any, external: Forces = None) -> Any:
-    found = newton_euler(tree, q, v, a, external)
-    return found.tau, tree.per_joint(found.f)
+    motion_and_forces = newton_euler(tree, q, v, a, external)
+    return motion_and_forces.tau, tree.per_joint(motion_and_forces.f)
 
 
 @function(

@@ -69,8 +69,8 @@ def inverse_kinematics_step(
 
     J, _ = jacobian_and_rate(tree, q, None, link, p_tool, "world")
     scale = [of_angle] * 3 + [of_length] * 3
-    at = coordinates_of_rates(tree.model)
-    moving = [j for j in at if not all(is_zero(row[j]) for row in J)]
+    coordinate_of = coordinates_of_rates(tree.model)
+    moving = [j for j in coordinate_of if not all(is_zero(row[j]) for row in J)]
     columns = {j: [J[i][j] * scale[i] for i in range(6)] for j in moving}
     size = {j: _sum(x * x for x in columns[j]) for j in moving}
     largest: Any = 1e-30
@@ -79,8 +79,8 @@ def inverse_kinematics_step(
     share = {}  # D⁻¹, without the joints that their limits hold
     for j in moving:
         uphill = _sum(x * e for x, e in zip(columns[j], error, strict=True))
-        held = _is_positive(uphill) * (1.0 - _is_positive(upper[at[j]] - q[at[j]]))
-        held = held + _is_positive(-uphill) * (1.0 - _is_positive(q[at[j]] - lower[at[j]]))
+        held = _is_positive(uphill) * (1.0 - _is_positive(upper[coordinate_of[j]] - q[coordinate_of[j]]))
+        held = held + _is_positive(-uphill) * (1.0 - _is_positive(q[coordinate_of[j]] - lower[coordinate_of[j]]))
         share[j] = (1.0 - held) / maximum(size[j], largest * _LEAST)
     A: list[list[Any]] = [[0.0] * 6 for _ in range(6)]
     for i in range(6):
@@ -92,7 +92,7 @@ def inverse_kinematics_step(
     for j in moving:
         step = share[j] * _sum(x * z for x, z in zip(columns[j], y, strict=True))
         step = minimum(maximum(step, -LONGEST_STEP), LONGEST_STEP)
-        i = at[j]
+        i = coordinate_of[j]
         q_next[i] = minimum(maximum(q[i] + step, lower[i]), upper[i])
     return q_next, [turn, linear.dot(linear)]
 

@@ -54,8 +54,8 @@ class JointWrenches:
 
     def through(self, link: int) -> Force:
         """The force through the joint above a link, about the joint's origin, in the link's frame."""
-        body, at = link_placement(self.tree, link)
-        return to_link(at, self.carried(link, body) if self.links.fixed[link] else self.found.f[body])
+        body, X_link_B = link_placement(self.tree, link)
+        return to_link(X_link_B, self.carried(link, body) if self.links.fixed[link] else self.found.f[body])
 
     def carried(self, link: int, body: Body[Any] | None) -> Force:
         """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""

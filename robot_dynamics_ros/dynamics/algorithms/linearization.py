@@ -69,15 +69,15 @@ def linearization(
     for i in range(n):
         A[i][n + i] = 1.0
         for j in range(n):
-            for block, at in ((by_q, 0), (by_v, n)):
+            for block, first in ((by_q, 0), (by_v, n)):
                 total: Any = 0.0
                 for k in range(n):
                     total = total - inverse[i][k] * block[k][j]
-                A[n + i][at + j] = total
+                A[n + i][first + j] = total
             B[n + i][j] = inverse[i][j]
-    for kind, _, at in tree.position_indices():
+    for kind, _, first in tree.position_indices():
         if kind is Kind.FREE:
-            _moving_frame(A, at, v)
+            _moving_frame(A, first, v)
     return A, B
 
 

@@ -38,10 +38,10 @@ class LinkTree:
 
     def fixed_group(self, link: int) -> list[int]:
         """The link and what fixed joints join to it on the side of the tips: part of one body."""
-        found = [link]
-        for k in found:
-            found += [c for c in self.children[k] if self.fixed[c]]
-        return found
+        links = [link]
+        for k in links:
+            links += [c for c in self.children[k] if self.fixed[c]]
+        return links
 
     def moving_children(self, link: int) -> list[int]:
         """Child links of the moving joints attached to the :meth:`fixed_group` of a link."""
@@ -49,10 +49,10 @@ class LinkTree:
 
     def subtree(self, link: int) -> list[int]:
         """The link and all links beyond it."""
-        found = [link]
-        for k in found:
-            found += self.children[k]
-        return found
+        links = [link]
+        for k in links:
+            links += self.children[k]
+        return links
 
 
 @once_per_model

@@ -34,12 +34,12 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
             for other, S_j in i.columns:
                 if other <= dof:
                     M.add(dof, other, S_j.dot(F))
-            at = i
+            ancestor = i
             for j in tree.ancestors(i):
-                F = placed.X[at].force_back(F)
+                F = placed.X[ancestor].force_back(F)
                 for other, S_j in j.columns:
                     M.add_pair(dof, other, S_j.dot(F))
-                at = j
+                ancestor = j
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
     return M

@@ -34,12 +34,12 @@ def joint_torque_regressor(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[
         S0[i] = [(dof, pose.motion_back(column)) for dof, column in i.columns]
         if i not in number:  # a massless body inside a planar joint
             continue
-        at = 10 * number[i]
+        first = 10 * number[i]
         for k, wrench in enumerate(_body_regressor(i.to_link(motion.v[i]), i.to_link(motion.a[i]))):
             force = pose.force_back(i.from_link(wrench))
             for j in (i, *tree.ancestors(i)):
                 for dof, column in S0[j]:
-                    Y[dof][at + k] = Y[dof][at + k] + column.dot(force)
+                    Y[dof][first + k] = Y[dof][first + k] + column.dot(force)
     return Y
 
 

@@ -115,8 +115,8 @@ def _words(shape: tuple[int, ...]) -> str:
 
 def _no_numbers(values: Any, name: str, shape: str = "") -> ArgumentError:
     try:
-        given = np.asarray(values)
-        kind = f"{type(values).__name__} of {given.dtype}" if given.size else type(values).__name__
+        array = np.asarray(values)
+        kind = f"{type(values).__name__} of {array.dtype}" if array.size else type(values).__name__
     except ValueError:
         kind = type(values).__name__
     return ArgumentError(

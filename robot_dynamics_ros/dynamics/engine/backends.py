@@ -55,11 +55,11 @@ class _Made:
         self.twin = dataclasses.replace(model)
         self.functions: dict[tuple[str, Options], tuple[Evaluator, Any]] = {}
         self.lock = threading.RLock()
-        wanted, where = model.backend, "backend"
-        if wanted == "auto":
-            wanted, where = os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT
-        self.insisted = wanted != "auto"
-        self.backend = _checked(wanted, where) if self.insisted else available_backends()[0]
+        name, where = model.backend, "backend"
+        if name == "auto":
+            name, where = os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT
+        self.insisted = name != "auto"
+        self.backend = _checked(name, where) if self.insisted else available_backends()[0]
 
 
 @once_per_model
@@ -197,13 +197,13 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     Raises:
         UnknownNameError: no such function (raised at once, in the background too).
     """
-    wanted = names or common_functions()
-    for name in wanted:
+    chosen = names or common_functions()
+    for name in chosen:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
 
     def work() -> None:
-        for name in wanted:
+        for name in chosen:
             _function(model, name, ())
 
     if not background:
@@ -217,15 +217,15 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
     made = _of(model)
     key = (name, options)
-    found = made.functions.get(key)
-    if found is None:
+    function = made.functions.get(key)
+    if function is None:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
         with made.lock:
-            found = made.functions.get(key)
-            if found is None:
-                found = made.functions[key] = _make(made, name, options)
-    return found
+            function = made.functions.get(key)
+            if function is None:
+                function = made.functions[key] = _make(made, name, options)
+    return function
 
 
 def _native(made: _Made, name: str, options: Options, backend: str) -> Any:

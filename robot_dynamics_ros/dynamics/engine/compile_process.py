@@ -71,12 +71,12 @@ def compile_elsewhere(model: RobotModel, functions: Iterable[tuple[str, Options]
     """
     if cache_directory() is None or not backend_status(model).compiled:
         return False
-    wanted = [(name, options) for name, options in functions if not in_cache(model, name, options)]
-    if not wanted:
+    missing = [(name, options) for name, options in functions if not in_cache(model, name, options)]
+    if not missing:
         return True
     with _lock:
         try:
-            return _ask(pickle.dumps((model, wanted)))
+            return _ask(pickle.dumps((model, missing)))
         except (OSError, ValueError, pickle.PicklingError):
             stop()
             return False
@@ -110,12 +110,12 @@ def serve() -> None:
     _step_back()
     while True:
         try:
-            model, wanted = pickle.load(requests)  # from the process that started this one
+            model, missing = pickle.load(requests)  # from the process that started this one
         except (EOFError, pickle.UnpicklingError):
             return
         answer = b"+"
         try:
-            for name, options in wanted:
+            for name, options in missing:
                 evaluator(model, name, options)
         except Exception:  # noqa: BLE001 (the one who asked compiles it himself, and sees the error)
             answer = b"-"

@@ -370,11 +370,11 @@ class Body:
     def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
         """The joint's own position coordinates: one, or seven of a free joint."""
         lay, i = self.tree.layout, self.number
-        at = lay.q_index[i]
+        first = lay.q_index[i]
         if self.kind is Kind.FREE:
-            return q[at : at + 7]
+            return q[first : first + 7]
         k, d = lay.multiplier[i], lay.offset[i]
-        return [q[at] if k == 1.0 and d == 0.0 else q[at] * k + d]
+        return [q[first] if k == 1.0 and d == 0.0 else q[first] * k + d]
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Parent-to-body Plücker transform X_J X_T at the joint's position."""
@@ -574,8 +574,8 @@ class NumericTree:
     def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
         """Let the root move: velocity and acceleration of its origin, [angular; linear], in root-link axes."""
         velocity = Motion.of(v)
-        given = Motion.of(a)
-        spatial = Motion(given.ang, given.lin - velocity.ang.cross(velocity.lin))
+        acceleration = Motion.of(a)
+        spatial = Motion(acceleration.ang, acceleration.lin - velocity.ang.cross(velocity.lin))
         self.base_motion = (velocity, spatial)
 
     def standing_gravity(self) -> Motion:

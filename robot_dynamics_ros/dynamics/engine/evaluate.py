@@ -128,19 +128,19 @@ class Evaluator:
         ]
         leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
         batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
-        given = arguments[n:]
+        out = arguments[n:]
         outputs = [
-            as_output(given[k], batch + shape, word) if given else np.empty(batch + shape)
+            as_output(out[k], batch + shape, word) if out else np.empty(batch + shape)
             for k, (word, shape) in enumerate(self.signature.outputs)
         ]
-        if given and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
+        if out and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
             inputs = [x.copy() for x in inputs]
         count = math.prod(batch)
         if batch == ():
             inputs = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in inputs]
             self._check(inputs, finite)
             self.engine.single(inputs, outputs)
-            if not given:
+            if not out:
                 outputs = [float(o) if o.ndim == 0 else o for o in outputs]  # type: ignore[misc]
         elif count == 0:
             self._check(inputs, finite)
@@ -156,9 +156,9 @@ class Evaluator:
             if not self.engine.block(blocks, results, finite=finite and checked, unit=unit and checked):
                 self._check(inputs, finite)
                 self.engine.block(blocks, results)  # a quaternion on the very limit
-        if m == 1 or (only is not None and not given):
+        if m == 1 or (only is not None and not out):
             return outputs[only or 0]
-        return None if given else tuple(outputs)
+        return None if out else tuple(outputs)
 
 
 def _rows(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: int, size: int) -> np.ndarray:
@@ -180,9 +180,9 @@ def _broadcast(leads: list[tuple[int, ...]], shapes: Signature) -> tuple[int, ..
     try:
         return np.broadcast_shapes(*leads)
     except ValueError:
-        said = ", ".join(f"{word} {lead}" for (word, _), lead in zip(shapes.inputs, leads, strict=True))
+        shapes_text = ", ".join(f"{word} {lead}" for (word, _), lead in zip(shapes.inputs, leads, strict=True))
         raise ArgumentError(
-            f"the batch dimensions do not fit together: {said}",
+            f"the batch dimensions do not fit together: {shapes_text}",
             where=shapes.name,
             got=leads,
             remedy="Leading dimensions follow numpy's broadcasting.",
@@ -206,10 +206,10 @@ class SourceEngine:
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         results = self._scalar(*[x.ravel().tolist() for x in inputs])
-        at = 0
+        first = 0
         for out in outputs:
-            out.reshape(-1)[:] = results[at : at + out.size]
-            at += out.size
+            out.reshape(-1)[:] = results[first : first + out.size]
+            first += out.size
 
     def checks(self, count: int) -> bool:
         return False
@@ -220,11 +220,11 @@ class SourceEngine:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
             results = self._vector(*[np.ascontiguousarray(x[start:stop].T) for x in inputs])
-            at = 0
+            first = 0
             for out in outputs:
                 for k in range(out.shape[1]):
-                    out[start:stop, k] = results[at + k]
-                at += out.shape[1]
+                    out[start:stop, k] = results[first + k]
+                first += out.shape[1]
         return True
 
 

@@ -176,8 +176,8 @@ class LoopMatrix:
         self.tree, self.number = tree, number
 
     def add(self, i: Degree, j: Degree, value: Any) -> None:
-        at = ("matrix", self.number, i, j)
-        self.tree.store(at, self.tree.load(at) + value)
+        location = ("matrix", self.number, i, j)
+        self.tree.store(location, self.tree.load(location) + value)
 
     def add_pair(self, i: Degree, j: Degree, value: Any) -> None:
         # each pair of joints is met once: nothing to add to

@@ -124,8 +124,8 @@ class _Pool:
         memory[: words.JOB_WORDS] = piece, context, several, length
         memory[words.BAD] = words.NONE_BAD
         for k in range(several):
-            at = words.RANGES + k * words.STRIDE
-            memory[at : at + 2] = edges[k], edges[k + 1]
+            first = words.RANGES + k * words.STRIDE
+            memory[first : first + 2] = edges[k], edges[k + 1]
         if self._semaphores:
             while len(self._helpers) < several - 1:
                 self._start(len(self._helpers) + 1)
@@ -145,9 +145,9 @@ class _Pool:
     def _run_with_futures(self, several: int) -> None:
         if self._executor is None or self._executor._max_workers < several - 1:
             self._executor = concurrent.futures.ThreadPoolExecutor(several - 1, thread_name_prefix="robot_dynamics")
-        given = [self._executor.submit(self._work, self._at, k) for k in range(1, several)]
+        futures = [self._executor.submit(self._work, self._at, k) for k in range(1, several)]
         self._work(self._at, 0)
-        for future in given:
+        for future in futures:
             future.result()
 
 

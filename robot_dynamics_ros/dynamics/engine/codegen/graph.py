@@ -105,37 +105,37 @@ class Graph:
         self.one = self.const(1.0)
 
     def _new(self, op: str, a: Any, b: Any) -> Expr:
-        found = Expr(self, op, a, b, len(self.nodes))
-        self.nodes.append(found)
-        return found
+        node = Expr(self, op, a, b, len(self.nodes))
+        self.nodes.append(node)
+        return node
 
     def _binary(self, op: str, x: Expr, y: Expr) -> Expr:
         key = (op, x.id, y.id)
-        found = self._index.get(key)
-        if found is None:
-            found = self._index[key] = self._new(op, x, y)
-        return found
+        node = self._index.get(key)
+        if node is None:
+            node = self._index[key] = self._new(op, x, y)
+        return node
 
     def _unary(self, op: str, x: Expr) -> Expr:
         key = (op, x.id)
-        found = self._index.get(key)
-        if found is None:
-            found = self._index[key] = self._new(op, x, None)
-        return found
+        node = self._index.get(key)
+        if node is None:
+            node = self._index[key] = self._new(op, x, None)
+        return node
 
     def const(self, value: float) -> Expr:
         value = float(value)
-        found = self._constants.get(value)  # of the two zeros, which are equal, the first one
-        if found is None:
-            found = self._constants[value] = self._new("const", value, None)
-        return found
+        node = self._constants.get(value)  # of the two zeros, which are equal, the first one
+        if node is None:
+            node = self._constants[value] = self._new("const", value, None)
+        return node
 
     def leaf(self, key: Any) -> Expr:
         """An input; ``key`` tells the emitter where to read it."""
-        found = self._index.get(("leaf", key))
-        if found is None:
-            found = self._index["leaf", key] = self._new("leaf", key, None)
-        return found
+        node = self._index.get(("leaf", key))
+        if node is None:
+            node = self._index["leaf", key] = self._new("leaf", key, None)
+        return node
 
     def lift(self, x: Any) -> Expr:
         return x if isinstance(x, Expr) else self.const(x)

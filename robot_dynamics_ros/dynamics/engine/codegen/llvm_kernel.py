@@ -54,8 +54,8 @@ def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Se
 
     def load(node: Expr) -> str:
         number, index = node.a
-        at = e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {index}")
-        return e.put(f"load double, ptr {at}, align 8")
+        address = e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {index}")
+        return e.put(f"load double, ptr {address}, align 8")
 
     e.emit(reachable(angles), load)
     if angles:
@@ -74,8 +74,8 @@ def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Se
     e.emit(nodes, load)
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
         for index, node in enumerate(output):
-            at = e.put(f"getelementptr inbounds double, ptr %p{k}, i64 {index}")
-            e.lines.append(f"  store double {e.text(node)}, ptr {at}, align 8")
+            address = e.put(f"getelementptr inbounds double, ptr %p{k}, i64 {index}")
+            e.lines.append(f"  store double {e.text(node)}, ptr {address}, align 8")
     return "\n".join(
         [f"define internal void @single({pointers(arguments)}) nounwind {{", "entry:", *e.lines, "  ret void", "}"]
     )
@@ -91,8 +91,10 @@ def _several(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[S
         number, index = node.a
         value = "undef"
         for lane in range(e.width):
-            at = e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {lane * arguments[number].size + index}")
-            part = e.put(f"load double, ptr {at}, align 8")
+            address = e.put(
+                f"getelementptr inbounds double, ptr %p{number}, i64 {lane * arguments[number].size + index}"
+            )
+            part = e.put(f"load double, ptr {address}, align 8")
             value = e.put(f"insertelement {e.type} {value}, double {part}, i32 {lane}")
         return value
 
@@ -113,8 +115,8 @@ def _several(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[S
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
         head.append(f"  %table{k} = alloca [{len(output)} x {e.type}], align 64")
         for index, node in enumerate(output):
-            at = e.put(f"getelementptr inbounds {e.type}, ptr %table{k}, i64 {index}")
-            e.lines.append(f"  store {e.type} {e.text(node)}, ptr {at}, align {8 * e.width}")
+            address = e.put(f"getelementptr inbounds {e.type}, ptr %table{k}, i64 {index}")
+            e.lines.append(f"  store {e.type} {e.text(node)}, ptr {address}, align {8 * e.width}")
         e.lines.append(f"  call void @scatter(ptr %table{k}, ptr %p{k}, i64 {len(output)})")
     lines = [f"define internal i1 @several({pointers(arguments)}) nounwind {{", "entry:", *head, *e.lines]
     return "\n".join([*lines, "  ret i1 true", "}", _scatter(e.width)])

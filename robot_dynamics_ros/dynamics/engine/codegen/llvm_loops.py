@@ -147,10 +147,10 @@ class _Writer:
         return self.put(f"getelementptr inbounds double, ptr {base}, i64 {index}")
 
     def integer(self, index: str, name: str) -> str:
-        at = self.put(f"mul nsw i64 {index}, {len(INT_FIELDS)}")
-        at = self.put(f"add nsw i64 {at}, {INT_FIELDS.index(name)}")
-        at = self.put(f"getelementptr inbounds i64, ptr %ints, i64 {at}")
-        return self.put(f"load i64, ptr {at}, align 8, !invariant.load !0")
+        address = self.put(f"mul nsw i64 {index}, {len(INT_FIELDS)}")
+        address = self.put(f"add nsw i64 {address}, {INT_FIELDS.index(name)}")
+        address = self.put(f"getelementptr inbounds i64, ptr %ints, i64 {address}")
+        return self.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
 
     def degree(self, which: tuple[str, int], context: dict[str, str]) -> tuple[str, int]:
         """(index, offset) of a degree of freedom."""
@@ -243,11 +243,11 @@ class _Writer:
         large = [(self.put(f"call double @sin(double {x})"), self.put(f"call double @cos(double {x})")) for x in names]
         self.jump(ready)
         self.start(ready)
-        found = trig_nodes(nodes, angles)
+        pairs = trig_nodes(nodes, angles)
         for x, s, b in zip(angles, small, large, strict=True):
             for k, op in enumerate(("sin", "cos")):
-                if op in found[x.id]:
-                    e.names[found[x.id][op].id] = self.put(f"phi double [ {s[k]}, %{near} ], [ {b[k]}, %{far} ]")
+                if op in pairs[x.id]:
+                    e.names[pairs[x.id][op].id] = self.put(f"phi double [ {s[k]}, %{near} ], [ {b[k]}, %{far} ]")
 
     def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and lanes can be used."""

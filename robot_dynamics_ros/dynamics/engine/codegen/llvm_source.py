@@ -194,11 +194,11 @@ class Emitter:
 
 def angles_of(outputs: Sequence[Expr]) -> list[Expr]:
     """Arguments of sines and cosines that contain no sine or cosine themselves."""
-    found: dict[int, Expr] = {}
+    nodes_of: dict[int, Expr] = {}
     for node in reachable(outputs):
         if node.op in ("sin", "cos"):
-            found[node.a.id] = node.a
-    plain = [x for x in found.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))]
+            nodes_of[node.a.id] = node.a
+    plain = [x for x in nodes_of.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))]
     return sorted(plain, key=lambda n: n.id)
 
 

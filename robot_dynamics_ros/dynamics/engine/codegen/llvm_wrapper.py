@@ -191,8 +191,8 @@ class _Wrapper:
 
     def finite(self, data: list[str]) -> None:
         """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities do not allow."""
-        wanted = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
-        self.line(f"br i1 {wanted}, label %look, label %ready")
+        checked = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
+        self.line(f"br i1 {checked}, label %look, label %ready")
         self.label("look")
         terms = []
         for p, a in zip(data, self.inputs, strict=True):

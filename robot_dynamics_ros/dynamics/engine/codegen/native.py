@@ -185,10 +185,10 @@ def wrappers_supported() -> bool:
     if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(hasattr(ctypes.pythonapi, x) for x in PYTHON_SYMBOLS):
         return False
     probe = np.arange(6.0).reshape(2, 3)
-    at = id(probe)
+    address = id(probe)
 
     def word(offset: int, kind: Any = ctypes.c_uint64) -> int:
-        return kind.from_address(at + offset).value
+        return kind.from_address(address + offset).value
 
     if word(OB_TYPE) != id(np.ndarray) or word(ARRAY_DATA) != probe.ctypes.data:
         return False

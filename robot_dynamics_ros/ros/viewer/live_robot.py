@@ -30,7 +30,7 @@ from robot_dynamics_ros.view.arrows import Arrows, world_arrows
 from robot_dynamics_ros.view.source import Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
-__all__ = ["LiveControls", "LiveRobot"]
+__all__ = ["LiveControls", "LiveRobot", "own_topic"]
 
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
 _MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
@@ -76,6 +76,8 @@ class LiveRobot(Source):
         self._reference: tuple[float, Array] | None = None
         at = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
+        # for plots that know a joint by its place in the message only
+        self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
         self._subscriptions = [
             subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
@@ -140,6 +142,8 @@ class LiveRobot(Source):
             return
         self._heard = now
         self._count += 1
+        if self._ordered.get_subscription_count():
+            self._ordered.publish(self._state.message(message.header))
         external, estimated = _fresh(self._external, now), _fresh(self._estimated, now)
         external |= dict(self.pulled)
         s = self._state
@@ -209,6 +213,7 @@ class LiveRobot(Source):
         """Unsubscribe."""
         self._wanted = dict.fromkeys(self._wanted, False)
         self.tick()
+        self._node.destroy_publisher(self._ordered)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions = []
@@ -393,6 +398,11 @@ class LiveControls(Controls):
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
             items.append(Adjustable(name, name, lower, upper, now, ""))
         self._adjustables = tuple(items)
+
+
+def own_topic(name: str, namespace: str) -> str:
+    """A topic of the viewer for one robot."""
+    return "/".join(filter(None, ("~", name, namespace.strip("/"))))
 
 
 def _topics(namespace: str) -> Callable[[str], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,15 +66,20 @@ def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
         browser.rest(0.3)
 
 
-def write_picture(viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800) -> Path:
+def write_picture(
+    viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800, browser: Browser | None = None
+) -> Path:
     """Write what a viewer shows, without its controls, as PNG or JPEG.
+
+    Args:
+        browser: to draw with, for many pictures; one is started and ended if not given.
 
     Raises:
         BackendError: there is no browser.
         ArgumentError: the file cannot be written.
     """
     imageio = need_imageio()
-    with Browser(240, 160, pause=0.05) as browser:
+    with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160, pause=0.05) as browser:
         client = _client(viewer.window, browser)
         camera = _camera(*viewer.view_point(width / height))
         _settle(client, browser, camera)

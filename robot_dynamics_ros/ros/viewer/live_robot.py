@@ -195,7 +195,7 @@ class LiveRobot(Source):
                 text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
             self._count = 0
             self._told = (now, text)
-        return f"{self._told[1]}  \n{self.answer}" if self.answer else self._told[1]
+        return self._told[1]
 
     def want(self, what: str, wanted: bool) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Source`; :meth:`tick` does it."""
@@ -239,6 +239,7 @@ class LiveControls(Controls):
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
+        self._carrier = self._model.link_names[-1]
         client = node.create_client
         self._services = {
             "hold": client(Trigger, f"{controller}/hold"),
@@ -310,6 +311,15 @@ class LiveControls(Controls):
         self._later(lambda: self._trajectories.publish(message))
         return f"on the way, {times[-1]:g} s"
 
+    def answer(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._robot.answer
+
+    def carry(self, link: str) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        self._carrier = link
+        return f"the payload is going to be on {link}: now its mass"
+
     def pull(self, link: str, wrench: Array | None) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         with self._lock:
@@ -331,7 +341,7 @@ class LiveControls(Controls):
             return f"{name}: {value:g} is outside its limits"
         parameters = [_parameter(name, float(value))]
         if name == "payload.mass" and value > 0.0:
-            parameters.append(_parameter("payload.link", self._model.link_names[-1]))
+            parameters.append(_parameter("payload.link", self._carrier))
         self._later(
             lambda: self._send(
                 "set",
@@ -396,7 +406,8 @@ class LiveControls(Controls):
             least = 5.0 if name == "payload.mass" else 1.0
             upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
-            items.append(Adjustable(name, name, lower, upper, now, ""))
+            unit = described[name].description.rpartition("[")[2].removesuffix("]")
+            items.append(Adjustable(name, name.rpartition(".")[2], lower, upper, now, unit))
         self._adjustables = tuple(items)
 
 

@@ -47,8 +47,9 @@ def need_imageio() -> Any:
 
 def _client(window: Window, browser: Browser) -> Any:
     """The page, as the server sees it, once it shows the scene."""
-    browser.go(window.address)
     clients = window.server.get_clients
+    if not clients() or not browser.run(f"location.href.startsWith({window.address!r})"):
+        browser.go(window.address)
     if not browser.wait(lambda: bool(clients()), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
     return next(iter(clients().values()))

@@ -95,7 +95,7 @@ class RobotNodes:
         self._legend: list[Array] = []  # points of it
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
-        scene.add_frame(root, show_axes=False, position=tuple(self.offset))
+        self._frame = scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
                 f"{root}/links/{self._nodes[name]}",
@@ -138,6 +138,10 @@ class RobotNodes:
                     piece.clear(True)
         for piece in self._layers[name]:
             piece.handle.visible = shown
+
+    def visible(self, shown: bool) -> None:
+        """Show or hide the robot and all that belongs to it."""
+        self._frame.visible = shown
 
     def clear(self, transparent: bool) -> None:
         """Draw the bodies so that what is inside them is seen, or as described."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,9 @@ def need_imageio() -> Any:
 
 def _client(window: Window, browser: Browser) -> Any:
     """The page, as the server sees it, once it shows the scene."""
-    browser.go(window.address)
     clients = window.server.get_clients
+    if not clients() or not browser.run(f"location.href.startsWith({window.address!r})"):
+        browser.go(window.address)
     if not browser.wait(lambda: bool(clients()), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
     return next(iter(clients().values()))
@@ -63,19 +65,25 @@ def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
 
 
 def write_picture(
-    window: Window, view_point: tuple[Any, Any], path: str | Path, width: int = 1280, height: int = 800
+    window: Window,
+    view_point: tuple[Any, Any],
+    path: str | Path,
+    width: int = 1280,
+    height: int = 800,
+    browser: Browser | None = None,
 ) -> Path:
     """Write what a window shows, without its controls, as PNG or JPEG.
 
     Args:
         view_point: (3,), (3,) where the camera is and what it looks at, m.
+        browser: to draw with, for many pictures; one is started and ended if not given.
 
     Raises:
         BackendError: there is no browser.
         ArgumentError: the file cannot be written.
     """
     imageio = need_imageio()
-    with Browser(240, 160, pause=0.05) as browser:
+    with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160, pause=0.05) as browser:
         client = _client(window, browser)
         camera = _camera(*view_point)
         _settle(client, browser, camera)

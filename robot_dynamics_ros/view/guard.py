@@ -98,6 +98,7 @@ class Guard:
             messages.SceneNodeDragMessage: lambda m: _finite((*m.start_position, *m.end_position)),
             messages.SceneNodeClickMessage: lambda m: "",
             messages.GetRenderResponseMessage: lambda m: "",
+            messages.FileTransferPartAck: lambda m: "",
         }
         connections = server._websock_server
         self._through(connections)

@@ -75,7 +75,6 @@ def rviz_config(model: RobotModel, namespace: str = "") -> str:
 def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts and the size of
     forces, and the diagnostics."""
-    names = model.joint_names
     # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a layer of its own
     described = f"{namespace}/robot_description"
     layer = {
@@ -132,7 +131,9 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
             ],
         }
 
-    joints, error = f"{namespace}/joint_states", f"{namespace}/{_CONTROLLER}/error"
+    # paths know a joint by its place only: of these two topics that is the model's, whatever the driver's may be
+    names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+    joints, error = f"{namespace}/{_VIEWER}/joint_states", f"{namespace}/{_CONTROLLER}/error"
     plot("position", "position [rad, m]", _by_row(joints, "position", names))
     plot("error", "tracking error [rad, m]", _by_row(error, "position", names))
     plot("effort", "effort [N m, N]", _by_row(joints, "effort", names))

@@ -26,7 +26,7 @@ from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
-__all__ = ["LAYERS", "RobotNodes"]
+__all__ = ["LAYERS", "VIEWS", "RobotNodes"]
 
 LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 """Kinds of geometry that can be shown."""
@@ -36,6 +36,8 @@ _COLLISION = (0.95, 0.55, 0.20, 0.45)
 _BODIES = {"visuals", "skeleton"}
 _CLEAR = 0.3  # opacity of bodies that let wrenches be seen
 _AWAY, _RIGHT = np.array([0.62, -0.785, 0.0]), np.array([0.785, 0.62, 0.0])  # of the first camera, on the ground
+VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
+"""Directions from a robot to a camera."""
 _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 
 
@@ -93,7 +95,7 @@ class RobotNodes:
         self._legend: list[Array] = []  # points of it
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
-        scene.add_frame(root, show_axes=False, position=tuple(self.offset))
+        self._frame = scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
                 f"{root}/links/{self._nodes[name]}",
@@ -136,6 +138,10 @@ class RobotNodes:
                     piece.clear(True)
         for piece in self._layers[name]:
             piece.handle.visible = shown
+
+    def visible(self, shown: bool) -> None:
+        """Show or hide the robot and all that belongs to it."""
+        self._frame.visible = shown
 
     def clear(self, transparent: bool) -> None:
         """Draw the bodies so that what is inside them is seen, or as described."""
@@ -229,12 +235,13 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
-    def view_point(self, poses: Any = None, aspect: float = 1.3) -> tuple[Array, Array]:
+    def view_point(self, poses: Any = None, aspect: float = 1.3, away: Any = VIEWS["fit"]) -> tuple[Array, Array]:
         """Where a camera sees the whole robot from, and the middle of what it sees, m.
 
         Args:
             poses: (…, links, 4, 4), all of which are to be seen; those where the robot is, if not given.
             aspect: width of the picture to its height.
+            away: direction from the robot to the camera, not upright.
         """
         poses = np.asarray(self.poses if poses is None else poses).reshape(-1, len(self.links), 4, 4)
         # wrenches stick out of the joints where they act
@@ -244,9 +251,10 @@ class RobotNodes:
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
         cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
-        away = _AWAY + np.array([0.0, 0.0, 0.37])
-        away /= np.linalg.norm(away)
-        axes = np.column_stack([_RIGHT, np.cross(away, _RIGHT), away])
+        away = np.asarray(away, dtype=float) / np.linalg.norm(away)
+        right = np.cross((0.0, 0.0, 1.0), away)
+        right /= np.linalg.norm(right)
+        axes = np.column_stack([right, np.cross(away, right), away])
         seen = cloud @ axes
         middle = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
         across, upward, depth = (seen - middle @ axes).T

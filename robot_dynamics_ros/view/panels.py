@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections import deque
 from collections.abc import Callable
@@ -261,21 +263,22 @@ class PlotPanel:
         self._names = names
         self._rows: deque[tuple[float, Array]] = deque(maxlen=int(self.LIVE * 30))
         self._seen: tuple[Any, ...] = ()
+        self._cursor: float | None = None
         self._tables: dict[str, Array] = {}
         if not names:
             return
+        self._all = _other_than(names, "all")
         with gui.add_folder("Plot", expand_by_default=False):
-            self._joint = gui.add_dropdown("joint ", names, initial_value=names[0])
+            self._joint = gui.add_dropdown("joint ", (*names, self._all), initial_value=names[0])
             self._kind = gui.add_dropdown("quantity", self.KINDS, initial_value=self.KINDS[0])
-            series = ({"label": "t"}, *({"label": axis, "stroke": SERIES[k]} for k, axis in enumerate("xyz")))
-            nothing = np.zeros(2)
             self._plot = gui.add_uplot(
-                (np.array([0.0, 1.0]), nothing, nothing, nothing),
-                series,
+                (np.array([0.0, 1.0]), np.zeros(2)),
+                ({"label": "t [s]"}, {"label": ""}),
                 scales={"x": {"time": False}},
                 legend={"show": True},
                 aspect=1.4,
             )
+            gui.add_button("save all as CSV").on_click(self._save)
 
     def add(self, shown: Shown) -> None:
         """Take a state in."""
@@ -288,30 +291,64 @@ class PlotPanel:
         if not self._names:
             return
         choice = (self._joint.value, self._kind.value)
-        if choice == self._seen and not (self._new and now - self._drawn >= self.PAUSE):
+        cursor = None if self._live else float(self._source.time)  # type: ignore[attr-defined]
+        other = choice != self._seen
+        if not other and not ((self._new or cursor != self._cursor) and now - self._drawn >= self.PAUSE):
             return
-        t, table = self._last() if self._live else self._whole(self._source.motion)  # type: ignore[attr-defined]
+        t, table = self._table()
         if len(t) < 2:
             return
-        i, k = self._names.index(choice[0]), self.KINDS.index(choice[1])
-        self._draw(t, table[:, i, k], choice != self._seen)
-        self._seen, self._new, self._drawn = choice, False, now
-
-    def _draw(self, t: Array, columns: Array, other: bool) -> None:
-        kind = self._kind.value
-        angle = self._model.joint(self._joint.value).type is not JointType.PRISMATIC
-        unit, factor = _unit(kind, angle)
-        labels = ("x", "y", "z") if kind.startswith("wrench") else (kind, "", "")
-        used = 3 if kind.startswith("wrench") else 1
+        labels, columns = self._curves(table, self.KINDS.index(choice[1]))
+        if cursor is not None:
+            t, columns = _with_cursor(t, columns, cursor)
+            labels = [*labels, "now"]
         if other:
+            strokes = ("#888888" if label == "now" else SERIES[k % len(SERIES)] for k, label in enumerate(labels))
             self._plot.series = (
                 {"label": "t [s]"},
-                *(
-                    {"label": f"{labels[c]} [{unit}]" if c < used else "", "stroke": SERIES[c], "show": c < used}
-                    for c in range(3)
-                ),
+                *({"label": label, "stroke": stroke} for label, stroke in zip(labels, strokes, strict=True)),
             )
-        self._plot.data = (t, *(np.ascontiguousarray(factor * columns[:, c]) for c in range(3)))
+        self._plot.data = (t, *(np.ascontiguousarray(column) for column in columns))
+        self._seen, self._new, self._drawn, self._cursor = choice, False, now, cursor
+
+    def _curves(self, table: Array, kind: int) -> tuple[list[str], list[Array]]:
+        """Labels with units, and values for people, of the joint that is chosen, or of all."""
+        name, vector = self.KINDS[kind], self.KINDS[kind].startswith("wrench")
+        labels, columns = [], []
+        for i, joint in enumerate(self._names):
+            if self._joint.value not in (joint, self._all):
+                continue
+            unit, factor = _unit(name, self._model.joint(joint).type is not JointType.PRISMATIC)
+            rows = factor * table[:, i, kind]
+            if self._joint.value == self._all:
+                labels.append(f"{joint} [{unit}]")
+                columns.append(np.linalg.norm(rows, axis=1) if vector else rows[:, 0])
+            else:
+                labels += [f"{axis} [{unit}]" for axis in ("xyz" if vector else (name,))]
+                columns += list(rows.T if vector else rows.T[:1])
+        return labels, columns
+
+    def _save(self, event: Any) -> None:
+        """Send the table to the page that has asked for it: SI units, columns as in other tables of this package."""
+        t, table = self._table()
+        parts = ("position", None, "velocity", "effort", "force", "moment")
+        head, columns = ["t"], [t]
+        for i, joint in enumerate(self._names):
+            for k, part in enumerate(parts):
+                if part in ("force", "moment"):
+                    head += [f"{joint}.{part}.{axis}" for axis in "xyz"]
+                    columns += list(table[:, i, k].T)
+                elif part is not None and np.isfinite(table[:, i, k, 0]).all():
+                    head.append(f"{joint}.{part}")
+                    columns.append(table[:, i, k, 0])
+        file = io.StringIO()
+        writer = csv.writer(file)
+        writer.writerow(head)
+        writer.writerows([f"{x:.9g}" for x in row] for row in np.column_stack(columns))
+        event.client.send_file_download("joints.csv", file.getvalue().encode(), save_immediately=True)
+
+    def _table(self) -> tuple[Array, Array]:
+        return self._last() if self._live else self._whole(self._source.motion)  # type: ignore[attr-defined]
 
     def _last(self) -> tuple[Array, Array]:
         if not self._rows:
@@ -350,6 +387,16 @@ class PlotPanel:
         return motion.t[k] - motion.t[0], self._tables["all"]
 
 
+def _with_cursor(t: Array, columns: list[Array], now: float) -> tuple[Array, list[Array]]:
+    """Curves with two more points at one instant, and a curve that is an upright line there."""
+    k = int(np.searchsorted(t, now))
+    values = np.concatenate([column[np.isfinite(column)] for column in columns])
+    line = np.full(len(t) + 2, np.nan)
+    line[k : k + 2] = (values.min(), values.max()) if values.size else (0.0, 1.0)
+    wide = [np.insert(column, k, [np.interp(now, t, column)] * 2) for column in columns]
+    return np.insert(t, k, [now, now]), [*wide, line]
+
+
 def _unit(kind: str, angle: bool) -> tuple[str, float]:
     if kind in ("position", "error"):
         return ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
@@ -369,7 +416,9 @@ class ControlPanel:
         self._gui, self._model, self._controls = gui, model, controls
         self._axes = _axes(model)
         self._paused = False
+        self._heard = controls.answer()
         self._adjusted: dict[str, Any] = {}
+        self._groups: dict[str, Any] = {}
         self._followed = False
         self._points: list[tuple[Array, float]] = []
         with gui.add_folder("Robot"):
@@ -378,10 +427,13 @@ class ControlPanel:
             for label, work in (
                 ("hold", controls.hold),
                 ("reset", controls.reset),
-                ("pause / go on", self._pause),
+                ("pause", self._pause),
                 ("step", controls.step),
             ):
-                gui.add_button(label).on_click(self._asked(work))
+                button = gui.add_button(label)
+                button.on_click(self._asked(work))
+                if label == "pause":
+                    self._pause_button = button
         with gui.add_folder("Set-points", expand_by_default=False):
             self._handles = [axis.slider(gui, 0.0) for axis in self._axes]
             self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
@@ -408,7 +460,15 @@ class ControlPanel:
 
     def _pause(self) -> str:
         self._paused = not self._paused
+        self._pause_button.label = "go on (paused)" if self._paused else "pause"
         return self._controls.pause(self._paused)
+
+    def hear(self) -> None:
+        """Show the answer to a request, once it has come."""
+        answer = self._controls.answer()
+        if answer != self._heard:
+            self._heard = answer
+            self._tell(answer)
 
     def _go(self) -> str:
         return self._controls.move_to(*self._asked_point())
@@ -460,8 +520,21 @@ class ControlPanel:
             if item.name not in self._adjusted:
                 self._adjusted[item.name] = self._add(item)
 
+    def _group(self, name: str) -> Any:
+        """The folder of a parameter: gains have one for each joint."""
+        group = name.partition(".")[2].rpartition(".")[0]
+        if group not in self._groups:
+            with self._folder:
+                self._groups[group] = self._gui.add_folder(group, expand_by_default=False) if group else self._folder
+        return self._groups[group]
+
     def _add(self, item: Any) -> Any:
-        with self._folder:
+        if item.name == "payload.mass":
+            with self._folder:
+                names = self._model.link_names
+                link = self._gui.add_dropdown("payload on", names, initial_value=names[-1])
+                link.on_update(lambda _event: self._tell(self._controls.carry(link.value)))
+        with self._group(item.name):
             step = 10.0 ** math.floor(math.log10(max(item.upper - item.lower, 1e-9) / 500.0))
             unit = f" [{item.unit}]" if item.unit else ""
             value = min(max(item.value, item.lower), item.upper)

@@ -75,7 +75,7 @@ class Adjustable:
     """A number that can be changed while the robot moves.
 
     Attributes:
-        name: of the parameter.
+        name: of the parameter, e.g. ``gains.elbow.p``: what stands between the first and the last dot is its group.
         label: for people.
         lower, upper: bounds that whoever owns it accepts.
         value: now.
@@ -120,6 +120,14 @@ class Controls:
 
     def pull(self, link: str, wrench: Array | None) -> None:
         """Exert a wrench (6,) [moment; force] in link axes on a link until another call; ``None``: release."""
+
+    def answer(self) -> str:
+        """The newest answer to one of these requests, when it has come; the same until another has."""
+        return ""
+
+    def carry(self, link: str) -> str:
+        """Choose the link that a payload is going to be on."""
+        return _NOT_HERE
 
     def adjustables(self) -> Sequence[Adjustable]:
         """Gains, payload and the like; empty while they are not known."""

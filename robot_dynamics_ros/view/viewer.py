@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
 from robot_dynamics_ros.view.motion import Paths, centre_paths
-from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.nodes import VIEWS, RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
 from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
@@ -99,6 +99,8 @@ class RobotView:
             self.source.want(what, watched and self.layers[what])
         if not watched:
             return False
+        if self.panel is not None:
+            self.panel.hear()
         shown = self.source.state()
         status = self.source.status()
         if status != self._told:
@@ -178,6 +180,7 @@ class Viewer:
         self._alone = max(len(sources), expected) <= 1
         self._lock = threading.RLock()
         self.robots: list[RobotView] = []
+        self.window.server.gui.add_button_group("view", tuple(VIEWS)).on_click(self._turn)
         try:
             for k, source in enumerate(sources):
                 self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
@@ -199,15 +202,27 @@ class Viewer:
             self.window.look(*self.view_point())
             return view
 
-    def view_point(self, aspect: float = 1.3) -> tuple[Any, Any]:
-        """Where a camera sees all robots from, and what it looks at, m; of a picture of that width to its height."""
+    def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Any, Any]:
+        """Where a camera sees all robots from, and what it looks at, m.
+
+        Args:
+            aspect: width of the picture to its height.
+            view: one of :data:`~robot_dynamics_ros.view.nodes.VIEWS`.
+        """
         first = self.robots[0]
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect)
+        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect, VIEWS[view])
         last = self.robots[-1].nodes
         sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
         return target + sideways + away * (position - target), target + sideways
+
+    def _turn(self, event: Any) -> None:
+        """Turn the camera of the page that has asked for it, and of no other."""
+        camera = event.client.camera
+        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), str(event.target.value))
+        with event.client.atomic():
+            camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
 
     @property
     def address(self) -> str:

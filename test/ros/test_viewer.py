@@ -55,6 +55,17 @@ def test_a_viewer_does_with_what_it_gets():
     assert live.efforts is None
 
 
+def test_a_state_is_passed_on_in_the_order_of_the_model():
+    live = LiveState(rd.load_robot("two_link"))
+    came = state(["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0], t=2.5)
+    live.take(came, 0.0)
+    message = live.message(came.header)
+    assert list(message.name) == list(rd.load_robot("two_link").joint_names)
+    rows = message.position, message.velocity, message.effort
+    np.testing.assert_array_equal(rows, [[0.1, 0.2], [1.0, 2.0], [3.0, 4.0]])
+    assert message.header.stamp == came.header.stamp
+
+
 def test_velocities_give_the_acceleration():
     live = LiveState(rd.load_robot("two_link"))
     for k in range(30):
@@ -129,15 +140,17 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
         publisher.publish(String(data=text))
     states = [peer.node.create_publisher(JointState, f"/{name}/joint_states", 1) for name in ("left", "right")]
     markers = peer.listen(MarkerArray, "robot_viewer/wrench_markers/right")
+    ordered = peer.listen(JointState, "robot_viewer/joint_states/right")
 
     def told() -> bool:
         for k, publisher in enumerate(states):
             publisher.publish(
-                state(["shoulder", "elbow"], [0.1 + k, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9)
+                state(["elbow", "shoulder"], [0.2, 0.1 + k], t=peer.node.get_clock().now().nanoseconds * 1e-9)
             )
-        return bool(markers)
+        return bool(markers and ordered)
 
-    peer.wait(told, "markers of the right robot")
+    peer.wait(told, "markers and joint states of the right robot")
+    assert (list(ordered[0].name), list(ordered[0].position)) == (["shoulder", "elbow"], [1.1, 0.2])
     peer.wait(lambda: viewer.output().count("showing 'two_link'") == 2, "both robots in the log")
 
 

@@ -13,7 +13,7 @@ from support.page import Page, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.view.source import Controls, PoseSource
+from robot_dynamics_ros.view.source import Adjustable, Controls, PoseSource
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
 pytest.importorskip("viser")
@@ -101,6 +101,114 @@ def test_points_are_collected_and_sent_as_one_motion():
     (motion,) = controls.motions
     np.testing.assert_allclose([q[0] for q, _ in motion], np.radians([10.0, 20.0, 15.0]), atol=1e-9)
     assert [seconds for _, seconds in motion] == [3.0, 3.0, 3.0]
+
+
+def test_pause_is_seen_on_its_button_and_answers_are_text():
+    arm, controls = rd.load_robot("two_link"), Recorder()
+    heard = ["before"]
+    controls.answer = lambda: heard[-1]
+    controls.pause = lambda paused: "pause …"
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
+        panel = viewer.robots[0].panel
+        button = panel._pause_button
+        assert button.label == "pause"
+        with Page(viewer.address) as page:
+            page.set(button, True)
+            assert wait_for(lambda: button.label == "go on (paused)")
+            heard.append("pause: <b>paused</b> {1 + 1}")
+            assert wait_for(lambda: "&lt;b&gt;paused" in panel._answer.content)
+            page.set(button, True)
+            assert wait_for(lambda: button.label == "pause")
+
+
+def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
+    arm, controls = rd.load_robot("two_link"), Recorder()
+    chosen: list[str] = []
+    controls.carry = lambda link: chosen.append(link) or "on it"
+    controls.adjustables = lambda: (
+        Adjustable("gains.elbow.p", "p", 0.0, 100.0, 25.0, "1/s^2"),
+        Adjustable("payload.mass", "mass", 0.0, 5.0, 0.0, "kg"),
+    )
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
+        panel = viewer.robots[0].panel
+        viewer.update()
+        with Page(viewer.address) as page:
+            assert wait_for(lambda: len(panel._adjusted) == 2)
+            assert panel._adjusted["gains.elbow.p"].label == "p [1/s^2]"
+            assert panel._groups["elbow"].label == "elbow"
+            handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
+            link = next(handle for handle in handles if getattr(handle, "label", "") == "payload on")
+            page.set(link, "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
+            assert wait_for(lambda: chosen)
+    assert chosen[0] in arm.link_names
+
+
+def test_numbers_of_sliders_are_for_people_and_what_nobody_moves_stays_exactly():
+    limb = rd.limb(2)
+    with rd.view(limb, [-1.5707999999, 0.123456789], port=0) as viewer:
+        sliders = viewer.robots[0].sliders
+        assert [handle.value for handle in sliders._handles] == [-90.0, 7.1]
+        assert wait_for(lambda: not np.array_equal(viewer.robots[0].source.state().q, [0.0, 0.0]))
+        with Page(viewer.address) as page:
+            page.set(sliders._handles[0], -45.0)
+            assert wait_for(lambda: viewer.robots[0].source.state().q[0] > -1.0)
+        np.testing.assert_array_equal(viewer.robots[0].source.state().q, [np.radians(-45.0), 0.123456789])
+
+
+def test_a_person_turns_the_camera_of_the_own_page_only():
+    with rd.view(rd.load_robot("six_axis"), port=0) as viewer:
+        handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
+        views = next(handle for handle in handles if getattr(handle, "label", "") == "view")
+        with Page(viewer.address) as page, Page(viewer.address):
+            clients = viewer.window.server.get_clients
+            assert wait_for(lambda: len(clients()) == 2)
+            page.set(views, "side")
+            assert wait_for(lambda: min(c.camera.position[1] for c in clients().values()) < -0.5)
+            mine, other = sorted(clients().values(), key=lambda client: client.camera.position[1])
+            np.testing.assert_allclose(mine.camera.position[[0, 2]], mine.camera.look_at[[0, 2]], atol=1e-6)
+            np.testing.assert_allclose(other.camera.position, (1.0, 1.0, 1.0))
+
+
+def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
+    from robot_dynamics_ros.recordings.read_csv import read_csv
+
+    arm = rd.load_robot("two_link")
+    run = rd.simulate(arm, duration=0.2, record_wrenches=True)
+    with rd.view(arm, run, port=0) as viewer:
+        files: dict[str, bytes] = {}
+        keep = SimpleNamespace(send_file_download=lambda name, data, **_: files.update({name: data}))
+        plots = viewer.robots[0].plots
+        plots._save(SimpleNamespace(client=keep))
+        plots._joint.value, plots._kind.value = "all", "wrench: force"
+        viewer.update()
+        assert [series["label"] for series in plots._plot.series] == ["t [s]", "shoulder [N]", "elbow [N]", "now"]
+        assert len(plots._plot.data) == 4
+        cursor = plots._plot.data[0][np.isfinite(plots._plot.data[3])]
+        assert len(cursor) == 2
+        assert cursor[0] == cursor[1]
+    (tmp_path / "joints.csv").write_bytes(files["joints.csv"])
+    table = read_csv(tmp_path / "joints.csv", arm)
+    np.testing.assert_allclose(table.q, run.q, atol=1e-8)
+    rows = np.genfromtxt(tmp_path / "joints.csv", delimiter=",", names=True)
+    own = run.wrenches[:, 1, 3:]
+    size = np.linalg.norm([rows[f"elbowforce{axis}"] for axis in "xyz"], axis=0)
+    np.testing.assert_allclose(size, np.linalg.norm(own, axis=1), rtol=1e-6)
+
+
+def test_a_film_that_is_broken_off_leaves_the_one_before(tmp_path):
+    from robot_dynamics_ros.view.film import write_film
+
+    film = tmp_path / "film.gif"
+    film.write_bytes(b"before")
+
+    def pictures():
+        yield np.zeros((32, 48, 3), dtype=np.uint8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_film(film, pictures(), 4.0)
+    assert film.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [film]
 
 
 def test_a_motion_through_points_is_smooth_and_passes_none():

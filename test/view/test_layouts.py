@@ -85,7 +85,7 @@ def test_foxglove_has_the_keys_that_a_layout_has(files):
     (layer,) = (x for x in layout["configById"]["3D!robot"]["layers"].values() if x["layerId"] == "foxglove.Urdf")
     assert (layer["sourceType"], layer["topic"]) == ("topic", "/left/robot_description")
     plots = layout["configById"]["Plot!position"]["paths"]
-    assert plots[0]["value"] == "/left/joint_states.position[0]"
+    assert plots[0]["value"] == "/left/robot_viewer/joint_states.position[0]"
 
 
 def test_a_place_that_cannot_be_written_is_refused():

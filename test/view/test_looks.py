@@ -102,6 +102,64 @@ def test_a_collada_file_keeps_its_unit(tmp_path):
     np.testing.assert_allclose(read_mesh(file)[0].extents, (1.0, 2.0, 3.0), atol=1e-6)
 
 
+def test_a_texture_that_is_not_there_costs_the_texture_only():
+    """ANYmal's foot: a reference inside the file leads nowhere, and its 4604 triangles are 81, 4484 and 39."""
+    from support.example_robots import example_urdf
+
+    from robot_dynamics_ros.model.meshes import own_colour, read_mesh
+
+    foot = next(p for p in example_urdf("anymal.urdf").parents[1].rglob("anymal_foot.dae"))
+    parts = read_mesh(foot)
+    assert sorted(len(part.faces) for part in parts) == [39, 81, 4484]
+    assert all(own_colour(part) != "image" for part in parts)
+
+
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="1"/><up_axis>{up}</up_axis></asset>
+<library_effects><effect id="e"><profile_COMMON>{param}<technique sid="t"><lambert><diffuse>{diffuse}</diffuse></lambert>
+</technique></profile_COMMON></effect></library_effects>
+<library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="9">0 0 0 1 0 0 0 0 2</float_array>
+<technique_common><accessor source="#a" count="3" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles material="s" count="{count}"><input semantic="VERTEX" source="#v" offset="0"/><p>{p}</p></triangles></mesh></geometry>
+</library_geometries><library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"><bind_material>
+<technique_common><instance_material symbol="s" target="#m"/></technique_common></bind_material></instance_geometry></node>
+</visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+BROKEN = '<newparam sid="x"><sampler2D><source>gone</source></sampler2D></newparam>'
+
+
+@pytest.mark.parametrize("up", ["Y_UP", "Z_UP"])
+def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does(tmp_path, up):
+    pytest.importorskip("collada")
+    from robot_dynamics_ros.model.meshes import own_colour, triangles
+
+    red = "<color>1 0 0 1</color>"
+    (tmp_path / "part.DAE").write_text(DAE.format(up=up, param="", diffuse=red, count=1, p="0 1 2"))
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text(URDF.format(mesh='<mesh filename="part.DAE"/>').replace("1 0 0 0.5", "0 0 1 1"))
+    model = rd.load_urdf(urdf)
+    mesh = next(s for s in read_looks(model).visuals if s.kind == "mesh")
+    (part,) = triangles(mesh)
+    with rd.view(model, port=0) as viewer:
+        drawn = [piece.handle.color for piece in viewer.robots[0].nodes._layers["visuals"]]
+    assert drawn[1] == (255, 0, 0)
+    assert mesh.colour == (0.0, 0.0, 1.0, 1.0)
+    assert own_colour(part) == (1.0, 0.0, 0.0, 1.0)
+    np.testing.assert_allclose(part.extents, (1.0, 0.0, 2.0), atol=1e-6)
+
+
+def test_a_mesh_without_triangles_tells_the_first_fault_of_its_file(tmp_path):
+    pytest.importorskip("collada")
+    from robot_dynamics_ros.model.meshes import MeshError, read_mesh
+
+    file = tmp_path / "part.dae"
+    file.write_text(DAE.format(up="Z_UP", param=BROKEN, diffuse='<texture texture="x" texcoord="u"/>', count=0, p=""))
+    with pytest.raises(MeshError, match="gone"):
+        read_mesh(file)
+
+
 def test_a_broken_mesh_says_so(tmp_path):
     from robot_dynamics_ros.model.meshes import MeshError, read_mesh
 

@@ -30,7 +30,7 @@ from robot_dynamics_ros.view.arrows import Arrows, world_arrows
 from robot_dynamics_ros.view.source import Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
-__all__ = ["LiveControls", "LiveRobot"]
+__all__ = ["LiveControls", "LiveRobot", "own_topic"]
 
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
 _MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
@@ -76,6 +76,8 @@ class LiveRobot(Source):
         self._reference: tuple[float, Array] | None = None
         at = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
+        # for plots that know a joint by its place in the message only
+        self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
         self._subscriptions = [
             subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
@@ -140,6 +142,8 @@ class LiveRobot(Source):
             return
         self._heard = now
         self._count += 1
+        if self._ordered.get_subscription_count():
+            self._ordered.publish(self._state.message(message.header))
         external, estimated = _fresh(self._external, now), _fresh(self._estimated, now)
         external |= dict(self.pulled)
         s = self._state
@@ -191,7 +195,7 @@ class LiveRobot(Source):
                 text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
             self._count = 0
             self._told = (now, text)
-        return f"{self._told[1]}  \n{self.answer}" if self.answer else self._told[1]
+        return self._told[1]
 
     def want(self, what: str, wanted: bool) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Source`; :meth:`tick` does it."""
@@ -209,6 +213,7 @@ class LiveRobot(Source):
         """Unsubscribe."""
         self._wanted = dict.fromkeys(self._wanted, False)
         self.tick()
+        self._node.destroy_publisher(self._ordered)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions = []
@@ -234,6 +239,7 @@ class LiveControls(Controls):
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
+        self._carrier = self._model.link_names[-1]
         client = node.create_client
         self._services = {
             "hold": client(Trigger, f"{controller}/hold"),
@@ -305,6 +311,15 @@ class LiveControls(Controls):
         self._later(lambda: self._trajectories.publish(message))
         return f"on the way, {times[-1]:g} s"
 
+    def answer(self) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        return self._robot.answer
+
+    def carry(self, link: str) -> str:
+        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
+        self._carrier = link
+        return f"the payload is going to be on {link}: now its mass"
+
     def pull(self, link: str, wrench: Array | None) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         with self._lock:
@@ -326,7 +341,7 @@ class LiveControls(Controls):
             return f"{name}: {value:g} is outside its limits"
         parameters = [_parameter(name, float(value))]
         if name == "payload.mass" and value > 0.0:
-            parameters.append(_parameter("payload.link", self._model.link_names[-1]))
+            parameters.append(_parameter("payload.link", self._carrier))
         self._later(
             lambda: self._send(
                 "set",
@@ -391,8 +406,14 @@ class LiveControls(Controls):
             least = 5.0 if name == "payload.mass" else 1.0
             upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
-            items.append(Adjustable(name, name, lower, upper, now, ""))
+            unit = described[name].description.rpartition("[")[2].removesuffix("]")
+            items.append(Adjustable(name, name.rpartition(".")[2], lower, upper, now, unit))
         self._adjustables = tuple(items)
+
+
+def own_topic(name: str, namespace: str) -> str:
+    """A topic of the viewer for one robot."""
+    return "/".join(filter(None, ("~", name, namespace.strip("/"))))
 
 
 def _topics(namespace: str) -> Callable[[str], str]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -92,6 +93,14 @@ class LiveState:
             self._before = (self.t, self.q, self.v)
         self.t, self.q, self.v = t, q, v
         self.efforts = efforts if np.isfinite(efforts).all() else None
+
+    def message(self, header: Any) -> JointState:
+        """The newest state with the joints in the model's order; no efforts unless all are known."""
+        names = tuple(self._index)
+        rows = [self._index[name] for name in names]
+        efforts = [] if self.efforts is None else [float(self.efforts[j]) for _, j in rows]
+        q, v = [float(self.q[i]) for i, _ in rows], [float(self.v[j]) for _, j in rows]
+        return JointState(header=header, name=names, position=q, velocity=v, effort=efforts)
 
     def acceleration(self) -> Array:
         """(nv,) difference of velocities over the last pictures: right with contacts and stops that no model knows of."""

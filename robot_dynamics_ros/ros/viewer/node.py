@@ -20,7 +20,7 @@ from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.ros.viewer import parameters as settings
-from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
+from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot, own_topic
 from robot_dynamics_ros.ros.viewer.markers import wrench_markers
 from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.viewer import Viewer
@@ -96,7 +96,7 @@ class ViewerNode(Node):
         robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
         controls = LiveControls(self, robot, namespace, names) if values["controls"] else None
         self._robots[namespace] = (robot, controls)
-        topic = f"~/wrench_markers{'/' + namespace.strip('/') if namespace.strip('/') else ''}"
+        topic = own_topic("wrench_markers", namespace)
         self._markers[namespace] = self.create_publisher(MarkerArray, topic, NEWEST)
         self.viewer.add(robot, controls, looks)
         self.get_logger().info(f"showing {model.name!r}: {len(model.joint_names)} joints")

@@ -608,9 +608,9 @@ GATE_FAULTS = (
         )
         for name in ("SIGHUP", "SIGQUIT", "SIGABRT", "SIGUSR1", "SIGALRM", "SIGTSTP", "SIGRTMIN")
     ),
-    Fault("command: NaN", lambda s: s.command(NAN, 0.0), REFUSED, "not_finite"),
-    Fault("command: infinite", lambda s: s.command(INF, -INF), REFUSED, "not_finite"),
-    Fault("command: 1e308 N m", lambda s: s.command(1e308, -1e308), "cut to the limit", "effort_limit"),
+    Fault("command: NaN", lambda s: s.command(NAN, 0.0), REFUSED, "command_not_finite"),
+    Fault("command: infinite", lambda s: s.command(INF, -INF), REFUSED, "command_not_finite"),
+    Fault("command: 1e6 N m", lambda s: s.command(1e6, -1e6), "cut to the limit", "effort_limit"),
     Fault("command: too short", lambda s: s.command(1.0), REFUSED, "command_wrong_length"),
     Fault("command: too long", lambda s: s.command(1.0, 1.0, 1.0), REFUSED, "command_wrong_length"),
     Fault("command: empty", lambda s: s.command(), REFUSED, "command_wrong_length"),
@@ -623,7 +623,7 @@ GATE_FAULTS = (
     Fault("command: 500 at once", lambda s: s.command(1.0, 0.5, times=500), "the newest one counts"),
     Fault("command: another message type", lambda s: s.other_type("effort_gate/commands"), "does not arrive"),
     Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "zero effort", "stale_command", "with the next command"),
-    Fault("joint state: a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), "not used"),
+    Fault("joint state: a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), "not used", "not_finite"),
     Fault(
         "joint state: 200 random bytes", lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 5)), "not used", "malformed"
     ),

@@ -362,9 +362,19 @@ MORE_CONTROLLER_FAULTS = (
     Fault(STATE + "too many efforts", lambda s: s.say(s.state(effort=[0.0] * 5)), REFUSED, "wrong_length"),
     Fault(STATE + "a position of 1e9", lambda s: s.say(s.state(position=[1e9, 0.0])), REFUSED, "absurd"),
     Fault(STATE + "velocities of 5e-324", lambda s: s.say(s.state(velocity=[5e-324, -5e-324])), "taken"),
-    Fault(STATE + "the stamp is zero", lambda s: s.say(s.stamped(0, 0)), REFUSED, "time_backwards"),
-    Fault(STATE + "the stamp is before 1970", lambda s: s.say(s.stamped(-5, 0)), REFUSED),
-    Fault(STATE + "four billion nanoseconds in the stamp", lambda s: s.say(s.stamped(None, 4_000_000_000)), REFUSED),
+    Fault(STATE + "the stamp is zero", lambda s: s.say(s.stamped(0, 0)), "the time of arrival counts"),
+    Fault(
+        STATE + "the stamp is before 1970",
+        lambda s: s.say(s.stamped(-5, 0)),
+        "the arm holds its position",
+        "time_backwards",
+    ),
+    Fault(
+        STATE + "four billion nanoseconds in the stamp",
+        lambda s: s.say(s.stamped(None, 4_000_000_000)),
+        "the arm holds its position",
+        "time_backwards",
+    ),
     Fault(
         STATE + "the stamp is in the year 2038",
         lambda s: s.say(s.stamped(2**31 - 1, 0)),

@@ -137,10 +137,9 @@ class Stack:
 
     def other_type(self, topic: str, seconds: float = 1.0) -> None:
         """A publisher of another message type on a topic."""
-        publisher = self.peer.publisher(String, topic)
-        publisher.publish(String(data="?"))
-        self.peer.spin_for(seconds)
-        self.peer.node.destroy_publisher(publisher)
+        with Peer(int(self._domain)) as other:  # one participant cannot have a topic with two types
+            other.publisher(String, topic).publish(String(data="?"))
+            self.peer.spin_for(seconds)
 
     def crowd(self, kind: type, topic: str, count: int = 30) -> None:
         """Many subscriptions to a topic come and go."""

@@ -21,17 +21,20 @@ __all__ = [
     "whole",
 ]
 
+SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
 
 
 def finite(text: str) -> float:
-    """A finite number."""
+    """A finite number of a size that can be computed with."""
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a finite number, got {_shown(text)}")
+    if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
+        raise argparse.ArgumentTypeError(f"expected 0 or a size from {SMALLEST:g} to {LARGEST:g}, got {_shown(text)}")
     return value
 
 

@@ -19,6 +19,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["add_arguments", "run"]
 
+_MOST_WAYPOINTS = 1e6
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
@@ -81,6 +83,11 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     start = _start(model, options.start)
+    count = options.period * options.rate * options.periods
+    if not 2.0 <= count <= _MOST_WAYPOINTS:
+        raise ArgumentError(
+            f"{count:.3g} waypoints", where="--period, --periods, --rate", got=count, remedy="Give 2 to 1000000 in all."
+        )
     with Progress("designing", 1.0) as bar:
         motion = design_excitation(
             model,

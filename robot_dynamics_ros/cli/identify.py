@@ -138,9 +138,9 @@ def run(options: argparse.Namespace) -> int:
     """Read, identify, write, and tell what came out."""
     words = [word for word in options.terms.split(",") if word]
     unknown = [word for word in words if word not in TERMS]
-    if unknown:
+    if unknown or not words:
         raise ArgumentError(
-            f"unknown term {unknown[0]!r}",
+            f"unknown term {unknown[0]!r}" if unknown else "no term is named",
             where="--terms",
             got=options.terms,
             remedy=f"Choose among {', '.join(TERMS)}.",

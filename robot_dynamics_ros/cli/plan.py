@@ -19,6 +19,7 @@ __all__ = ["Motion", "bearable_start", "configuration_at", "motion_through", "pl
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end
+_MOTION = (0.01, 3600.0)  # s that a motion may be asked to take
 _LONGEST = 14.0  # s; a slow joint makes smaller movements
 _SHARES = (0.5, 0.8)  # of the velocity and effort limits that may be used; the second if the first is too little
 _DRAWS = 40  # tours of one joint that are tried until one stays within its limits
@@ -71,10 +72,17 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
         seed: of the waypoints.
 
     Raises:
-        ArgumentError: the robot cannot hold itself against gravity with the efforts it has.
+        ArgumentError: the robot cannot hold itself against gravity with the efforts it has, or the duration is absurd.
     """
     base, away = _tour(model, start, waypoints, np.random.default_rng(seed))
     if duration > 0.0:
+        if not _MOTION[0] <= duration <= _MOTION[1]:
+            raise ArgumentError(
+                f"a motion of {duration:g} s",
+                where="--duration",
+                got=duration,
+                remedy=f"Give {_MOTION[0]:g} to {_MOTION[1]:g} s, or 0 for a duration that suits the limits.",
+            )
         return _motion(model, base + away, duration)
     for share in _SHARES:
         motion = _within_limits(model, base, away, 1.0 * (waypoints + 1), share)

@@ -12,10 +12,16 @@ import numpy as np
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.checks import checked_joint
+from robot_dynamics_ros.model.checks import check_numbers, checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
 from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
-from robot_dynamics_ros.model.regularity import doubtful_joints, singular_error, singular_motion
+from robot_dynamics_ros.model.regularity import (
+    digits_may_be_lost,
+    doubtful_joints,
+    lost_digits_error,
+    singular_error,
+    singular_motion,
+)
 from robot_dynamics_ros.model.tree import resolve_mimics, walk
 
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ __all__ = ["assemble"]
 def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
     g = _checked_gravity(gravity)
+    check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
     description = _checked_description(description)
     order, fixed, link_order, placement = walk(description)
     nb = len(order)
@@ -43,7 +50,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         placement,
         lambda merged: (
             singular_motion(order, parent, placements, merged, master, multiplier, offset)
-            if doubtful_joints(order, merged)
+            if doubtful_joints(order, merged) or digits_may_be_lost(merged, placements)
             else {}
         ),
         order,
@@ -126,6 +133,8 @@ def _with_regular_inertia(
         if not motion:
             break
         lacking = joint_named[next(iter(motion))].child
+        if any(lacking == link for _, link in stuck):  # nothing that could be added to it would be seen
+            raise lost_digits_error(description.links)
         stuck.append((motion, lacking))
         description = _with_ball(description, lacking)
     if stuck and policy != "repair":
@@ -212,4 +221,5 @@ def _checked_gravity(gravity: Sequence[float]) -> Array:
             got=gravity,
             remedy="Earth, with z up, is (0, 0, -9.81).",
         )
+    check_numbers(g, "gravity", "acceleration", ArgumentError)
     return frozen_array(g, (3,))

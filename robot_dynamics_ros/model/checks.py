@@ -10,16 +10,21 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.errors import ModelError
+from robot_dynamics_ros.errors import ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Joint, JointLimits, JointType
 
-__all__ = ["AXIS_TOLERANCE", "check_limits", "checked_axis", "checked_joint"]
+__all__ = ["AXIS_TOLERANCE", "LARGEST", "check_limits", "check_numbers", "checked_axis", "checked_joint"]
 
 AXIS_TOLERANCE = 1e-3
 
 _EYE = np.eye(3)
+LARGEST = 1e12
+"""Numbers of a robot beyond this, in SI units, are refused: products of them lose all digits or leave the range of
+floating-point numbers."""
 ErrorType = Callable[..., ModelError]
+AnyError = Callable[..., RobotDynamicsError]
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
@@ -45,6 +50,21 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
 
 
+def check_numbers(numbers: ArrayLike, where: str, what: str, error: AnyError = ModelError) -> None:
+    """Refuse numbers beyond :data:`LARGEST`.
+
+    Raises:
+        ModelError: naming ``what`` they are.
+    """
+    if not (np.abs(numbers) <= LARGEST).all():
+        raise error(
+            f"its {what} is too large to compute with (beyond {LARGEST:g})",
+            where=where,
+            got=numbers,
+            remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.",
+        )
+
+
 def checked_joint(joint: Joint) -> Joint:
     """The joint with a unit axis, or an error if any of its numbers cannot be used.
 
@@ -67,6 +87,7 @@ def checked_joint(joint: Joint) -> Joint:
             where=where,
             remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
         )
+    check_numbers(joint.origin.position, where, "origin")
     if joint.type is JointType.FIXED:
         return joint
     check_limits(joint.limits, where)
@@ -76,8 +97,11 @@ def checked_joint(joint: Joint) -> Joint:
             raise ModelError(
                 f"{name} is {value!r}", where=where, got=value, remedy="Give a finite number that is zero or more."
             )
+        check_numbers(value, where, name)
     if joint.mimic is not None and not (math.isfinite(joint.mimic.multiplier) and math.isfinite(joint.mimic.offset)):
         raise ModelError("its mimic multiplier or offset is not finite", where=where, remedy="Give finite numbers.")
+    if joint.mimic is not None:
+        check_numbers([joint.mimic.multiplier, joint.mimic.offset], where, "mimic")
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, where)

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.model.checks import check_numbers
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
 __all__ = [
@@ -50,7 +51,6 @@ TRIANGLE_TOLERANCE = 1e-3
 NEGATIVE_TOLERANCE = 1e-6
 ROUND_OFF = 1e-12
 NO_SIZE = 1e-6  # m
-LARGEST = 1e30  # kg, m, kg m²
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
@@ -230,14 +230,7 @@ def check_bodies(
 
 def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
     """Raise ModelError if a number is so large that its products leave the range of floating-point numbers."""
-    numbers = (inertia.mass, *inertia.com, *inertia.rotational.flat)
-    if not all(abs(x) <= LARGEST for x in numbers):
-        raise error(
-            f"its mass properties are too large to compute with (beyond {LARGEST:g})",
-            where=where,
-            got=inertia.mass,
-            remedy="Give masses in kg, lengths in m, moments of inertia in kg m².",
-        )
+    check_numbers([inertia.mass, *inertia.com, *inertia.rotational.flat], where, "mass, center or inertia", error)
 
 
 def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:

@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ModelError
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Pose
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
 
-__all__ = ["doubtful_joints", "singular_error", "singular_motion"]
+__all__ = ["digits_may_be_lost", "doubtful_joints", "lost_digits_error", "singular_error", "singular_motion"]
 
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off
 _SAFE = 1e-6  # of a body's largest moment: far from any doubt
+_SPREAD = 1e12  # between numbers of two bodies: sums of both keep hardly a digit of the smaller
 
 
 def singular_error(found: Sequence[tuple[Mapping[str, float], str]], joints: Mapping[str, Joint]) -> ModelError:
@@ -67,6 +68,27 @@ def doubtful_joints(order: Sequence[Joint], bodies: Sequence[Inertia]) -> list[i
         for i, joint in enumerate(order)
         if joint.armature + joint.rotor_inertia <= 0.0 and not _moves_inertia(joint, bodies[i])
     ]
+
+
+def digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -> bool:
+    """Whether a body is so large, or so far away, that sums over bodies may have no digit of the smallest one."""
+    sizes = [x for body in bodies for x in (body.mass, float(np.trace(body.about_origin()))) if x > 0.0]
+    reach = sum(float(np.abs(place.position).max()) for place in placements)
+    total = sum(body.mass for body in bodies)
+    return bool(sizes) and max(*sizes, total * reach * reach) > _SPREAD * min(sizes)
+
+
+def lost_digits_error(links: Sequence[Link]) -> ModelError:
+    """The error for a robot that is singular because one link is far too large or far too far away."""
+    largest = max(links, key=lambda link: max(link.inertia.mass, float(np.trace(link.inertia.about_origin()))))
+    body = largest.inertia
+    return ModelError(
+        f"its mass of {body.mass:.3g} kg, its moments of inertia of {np.trace(body.about_origin()):.3g} kg m², or the origin "
+        "of a joint, leave no digits for smaller links: the mass matrix is singular in floating-point numbers",
+        where=f"link {largest.name!r}",
+        got=body.mass,
+        remedy="Check the units: kg, m and kg m².",
+    )
 
 
 def _moves_inertia(joint: Joint, body: Inertia) -> bool:

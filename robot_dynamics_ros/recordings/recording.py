@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
@@ -26,6 +27,8 @@ CHOICES = ("skip", "refuse")
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _UNITS = {"s": (1.0, ""), "ms": (1e-3, "milliseconds"), "us": (1e-6, "microseconds"), "ns": (1e-9, "nanoseconds")}
 _MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
+_LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
+_SHORTEST = 1e-9  # s between two rows
 _FEWEST = 20  # rows from which the step tells the unit of the times
 
 
@@ -253,15 +256,15 @@ class RowCollector:
             [float(values[place[name]]) for name in wanted] if len(values) else []
             for values in (position, velocity, effort)
         ]
-        if not math.isfinite(t):
+        if not abs(t) <= _LATEST:
             return f"the time is {t}"
         for name, value in zip(wanted, rows[0], strict=True):
-            if not math.isfinite(value):
+            if not abs(value) <= LARGEST:
                 return f"the position of joint {name!r} is {value}"
         if rows[1] and any(map(math.isnan, rows[1])) and not all(map(math.isnan, rows[1])):
             return "some of the velocities are missing"
-        if any(map(math.isinf, (*rows[1], *rows[2]))):
-            return "a velocity or effort is infinite"
+        if any(abs(x) > LARGEST for x in (*rows[1], *rows[2])):
+            return f"a velocity or effort is infinite, or beyond {LARGEST:g}"
         if t < self._last or (t == self._last and not self.repairs):
             return _not_after(t, self._last)
         self._last = t
@@ -312,6 +315,12 @@ class RowCollector:
         notes: list[str] = []
         t, unit = in_seconds(t, self.time_unit)
         notes += [f"times taken as {unit}"] if unit else []
+        if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST * len(t):
+            raise ArgumentError(
+                f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart",
+                where=self.source,
+                remedy="Times are in seconds; --time-unit names another unit.",
+            )
         found = Recording(
             self.source,
             self.model.joint_names,

@@ -2,15 +2,18 @@
 
 import os
 import random
+import re
 import string
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, ModelError, RobotDynamicsError, UrdfError
+from robot_dynamics_ros.model.library import robot_path
 
 INERTIA = '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/>'
 INERTIAL = f'<inertial><origin xyz="0 0 0"/><mass value="2"/>{INERTIA}</inertial>'
@@ -336,3 +339,25 @@ def test_many_comments_before_what_is_no_element_are_no_burden():
     for text in (comments + "\x07<robot/>", comments + "<!-- not closed", "<?xml " * 5000):
         with pytest.raises(rd.UrdfError):
             rd.load_urdf(text)
+
+
+@pytest.mark.parametrize("value", ["1e6", "1e11", "1e30", "1e160", "1e-30", "5e-324"])
+@pytest.mark.parametrize("name", ["two_link", "six_axis"])
+def test_any_number_may_be_absurd(name, value):
+    """Loading ends, and what is computed with a robot that is loaded is finite."""
+    text = robot_path(name).read_text()
+    numbers = [m.span() for m in re.finditer(r'(?<=["\s])-?\d+\.?\d*(?=["\s])', text)]
+    taken = 0
+    for k, (begin, end) in enumerate(numbers[:: 2 if name == "two_link" else 20]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                spoilt = text[:begin] + value + text[end:]
+                model = rd.load_urdf(spoilt, inertia_check=("warn", "repair")[k % 2]).with_backend("numpy")
+            except ModelError:
+                continue
+        taken += 1
+        q, v = np.zeros(model.nq), np.ones(model.nv)
+        assert np.isfinite(rd.inverse_dynamics(model, q, v, v)).all()
+        assert np.isfinite(rd.forward_dynamics(model, q, v, v)).all()
+    assert taken

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import contextlib
+import os
+import resource
 import signal
 import time
 from collections import Counter
@@ -17,12 +19,16 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rclpy.duration import Duration
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.processes import NodeProcess
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 from support.peer import CONTROLLER, SIMULATOR, Peer
 
 ROBOT = "two_link"
@@ -32,7 +38,7 @@ Q = np.array([0.3, -0.4])
 class Stack:
     """A node under test, started when needed, and started again if a fault has ended it."""
 
-    node = ""
+    node = name = ""
     arguments: ClassVar[dict[str, str]] = {}
 
     def __init__(self, domain: int, folder: Path) -> None:
@@ -111,6 +117,64 @@ class Stack:
         self.peer.spin_for(seconds)
         self.signal(signal.SIGCONT)
 
+    def end(self, number: int) -> None:
+        """End the node's process by a signal that it can catch, see what it leaves behind, and start another."""
+        self.signal(number)
+        assert self.process is not None
+        self.peer.wait(lambda: self.process.exit_code is not None, "the end of the process")
+        assert self.process.exit_code == 0, self.process.output()[-2000:]
+        self.peer.wait(self.at_the_end, "what the process leaves behind")
+        self.start()
+
+    def at_the_end(self) -> bool:
+        """Whether the newest message is what a process that ends in order leaves behind."""
+        return True
+
+    def ignores(self, number: int) -> None:
+        """Send a signal that is to have no effect."""
+        self.signal(number)
+        self.peer.spin_for(0.3)
+
+    def other_type(self, topic: str, seconds: float = 1.0) -> None:
+        """A publisher of another message type on a topic."""
+        with Peer(int(self._domain)) as other:  # one participant cannot have a topic with two types
+            other.publisher(String, topic).publish(String(data="?"))
+            self.peer.spin_for(seconds)
+
+    def crowd(self, kind: type, topic: str, count: int = 30) -> None:
+        """Many subscriptions to a topic come and go."""
+        everybody = [self.peer.node.create_subscription(kind, topic, lambda _: None, 1) for _ in range(count)]
+        self.peer.spin_for(0.5)
+        for one in everybody:
+            self.peer.node.destroy_subscription(one)
+
+    def without_handles(self, seconds: float) -> None:
+        """The process may open no further file for a while; somebody new appears meanwhile."""
+        assert self.process is not None
+        before = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        try:
+            self.crowd(String, "nothing", 3)
+            self.peer.spin_for(seconds)
+        finally:
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, before)
+
+    def halting(self, seconds: float, times: int) -> None:
+        """The process stops and goes on, again and again."""
+        for _ in range(times):
+            self.freeze(seconds)
+            self.peer.spin_for(seconds)
+
+    def requests(self, service: type, name: str, request: Any, count: int) -> None:
+        """Many requests at once; each is answered."""
+        client = self.peer.node.create_client(service, f"{self.name}/{name}", qos_profile=MANY_REQUESTS)
+        self.peer.wait(client.service_is_ready, name)
+        first = client.call_async(request)
+        self.peer.wait(first.done, "a first answer")
+        asked = [client.call_async(request) for _ in range(count)]
+        self.peer.wait(lambda: all(future.done() for future in asked), "all answers")
+        self.peer.node.destroy_client(client)
+
     def kill(self) -> None:
         """Kill the node's process, and start another."""
         self.signal(signal.SIGKILL)
@@ -121,8 +185,7 @@ class Stack:
     def set_parameter(self, name: str, value: ParameterValue) -> Any:
         """The answer of the node's parameter service."""
         request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
-        name_of_node = CONTROLLER if self.node == "controller" else SIMULATOR
-        return self.peer.call(SetParameters, f"{name_of_node}/set_parameters", request).results[0]
+        return self.peer.call(SetParameters, f"{self.name}/set_parameters", request).results[0]
 
     def refused_parameter(self, name: str, value: Any) -> None:
         """Set a parameter that must be refused with a reason."""
@@ -136,7 +199,7 @@ class Stack:
 class ControllerStack(Stack):
     """The controller; this process is its robot, standing still at ``Q``, and whoever commands it."""
 
-    node = "controller"
+    node, name = "controller", CONTROLLER
     arguments: ClassVar[dict[str, str]] = {"state_timeout": "0.2", "cmd_timeout": "0.2", "wrench_timeout": "0.2"}
 
     def __init__(self, domain: int, folder: Path) -> None:
@@ -165,6 +228,30 @@ class ControllerStack(Stack):
         message = self.state()
         message.header.stamp.sec += int(seconds)
         return message
+
+    def stamped(self, seconds: int | None, nanoseconds: int) -> JointState:
+        """A good state with this stamp; ``None``: the right second."""
+        message = self.state()
+        if seconds is not None:
+            message.header.stamp.sec = seconds
+        message.header.stamp.nanosec = nanoseconds
+        return message
+
+    def late(self, seconds: float) -> JointState:
+        """A good state that was stamped some time ago."""
+        message = self.state()
+        message.header.stamp = (self.peer.node.get_clock().now() - Duration(nanoseconds=int(seconds * 1e9))).to_msg()
+        return message
+
+    def framed(self, frame: str) -> JointState:
+        """A good state with this frame."""
+        message = self.state()
+        message.header.frame_id = frame
+        return message
+
+    def bytes(self) -> bytes:
+        """A good state, serialized."""
+        return serialize_message(self.state())
 
     def silence(self, seconds: float) -> None:
         """No joint states for a while."""
@@ -199,6 +286,51 @@ class ControllerStack(Stack):
     def follow(self, trajectory: Any) -> None:
         """Publish a trajectory (or bytes)."""
         self.publish(trajectory, f"{CONTROLLER}/joint_trajectory", JointTrajectory)
+
+    def follow_all(self, *trajectories: JointTrajectory) -> None:
+        """Publish trajectories without a pause."""
+        self.follow(trajectories[0])
+        for trajectory in trajectories[1:]:
+            self._publishers[JointTrajectory, f"{CONTROLLER}/joint_trajectory"].publish(trajectory)
+
+    def dated(self, seconds: int) -> JointTrajectory:
+        """A good trajectory that begins so long from now."""
+        message = self.trajectory(point(Q))
+        message.header.stamp = self.peer.node.get_clock().now().to_msg()
+        message.header.stamp.sec += seconds
+        return message
+
+    def late_point(self) -> JointTrajectoryPoint:
+        """A point whose nanoseconds are more than a second."""
+        late = point(Q)
+        late.time_from_start.nanosec = 4_000_000_000
+        return late
+
+    def hold(self) -> None:
+        """Call the service that stops whatever is followed."""
+        assert self.peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request()).success
+
+    def twist(self, moment: float) -> None:
+        """Publish an external moment."""
+        message = WrenchStamped()
+        message.header.frame_id, message.wrench.torque.z = self.model.link_names[-1], moment
+        self.publish(message, f"{CONTROLLER}/external_wrench", times=3)
+
+    def sim_time(self) -> None:
+        """Have the node take its time from a clock that nobody publishes, and back."""
+        for flag in (True, False):
+            value = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=flag)
+            assert self.set_parameter("use_sim_time", value).successful
+            self.peer.spin_for(0.4)
+
+    def lowest(self) -> None:
+        """The process has one processor, and the lowest priority there is, for a while; the priority stays."""
+        assert self.process is not None
+        before = os.sched_getaffinity(self.process.pid)
+        os.sched_setaffinity(self.process.pid, {min(before)})
+        os.setpriority(os.PRIO_PROCESS, self.process.pid, 19)
+        self.peer.spin_for(1.0)
+        os.sched_setaffinity(self.process.pid, before)
 
     def trajectory(self, *points: JointTrajectoryPoint, **changes: Any) -> JointTrajectory:
         """A trajectory of both joints with changes."""
@@ -239,6 +371,15 @@ class ControllerStack(Stack):
         """Whether the newest command is what holds the arm."""
         return bool(self.heard) and np.allclose(self.heard[-1].data, self.holding, atol=1e-6)
 
+    def at_the_end(self) -> bool:
+        """See :meth:`Stack.at_the_end`."""
+        return not any(self.heard[-1].data)
+
+    def several(self, *messages: Any) -> None:
+        """Publish joint states, one after the other, between the good ones."""
+        for message in messages:
+            self.say(message, 1)
+
     def bounded(self) -> None:
         """Every command since :meth:`settle` was finite, complete and within the limits."""
         limit = self.model.effort_limit + 1e-9
@@ -250,7 +391,7 @@ class ControllerStack(Stack):
 class SimulatorStack(Stack):
     """The simulator; this process commands it."""
 
-    node = "simulator"
+    node, name = "simulator", SIMULATOR
     arguments: ClassVar[dict[str, str]] = {"update_rate": "200.0", "command_timeout": "0.2", "wrench_timeout": "0.2"}
 
     def __init__(self, domain: int, folder: Path) -> None:
@@ -305,6 +446,85 @@ class SimulatorStack(Stack):
             now = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
             assert now >= last, message
             last = now
+
+
+class GateStack(Stack):
+    """The effort gate; this process is the controller before it, the robot, and the driver that it protects."""
+
+    node, name = "effort_gate", "effort_gate"
+    arguments: ClassVar[dict[str, str]] = {"command_timeout": "0.2", "state_timeout": "0.2"}
+
+    def __init__(self, domain: int, folder: Path) -> None:
+        super().__init__(domain, folder)
+        self.heard = self.peer.listen(Float64MultiArray, "effort_controller/commands", 100)
+        self._commands = self.peer.publisher(Float64MultiArray, "effort_gate/commands", 1)
+        self._states = self.peer.publisher(JointState, "joint_states", 1)
+        self._effort = [1.0, 0.5]
+        self._timer = self.peer.node.create_timer(0.02, self._tick)
+
+    def _tick(self) -> None:
+        self._commands.publish(Float64MultiArray(data=self._effort))
+        self._states.publish(self.state())
+
+    def state(self, **changes: Any) -> JointState:
+        """A good joint state with changes."""
+        message = JointState(name=list(self.joints), position=Q.tolist(), velocity=[0.0, 0.0], effort=[0.0, 0.0])
+        for field, value in changes.items():
+            setattr(message, field, array.array("d", value) if field != "name" else value)
+        return message
+
+    def say(self, message: Any, times: int = 3) -> None:
+        """Publish joint states (or their bytes) between the good ones."""
+        for _ in range(times):
+            self._states.publish(message)
+            self.peer.spin_for(0.005)
+
+    def command(self, *efforts: float, times: int = 3) -> None:
+        """Publish commands between the good ones."""
+        self.raw_command(Float64MultiArray(data=[float(x) for x in efforts]), times)
+
+    def raw_command(self, message: Any, times: int = 3) -> None:
+        """The same for a message, or for bytes."""
+        for _ in range(times):
+            self._commands.publish(message)
+            self.peer.spin_for(0.005)
+
+    def silence(self, seconds: float) -> None:
+        """Neither commands nor states for a while; the driver gets zero effort."""
+        self._timer.cancel()
+        self.peer.spin_for(seconds)
+        assert not any(self.heard[-1].data)
+        self._timer.reset()
+
+    def stopped(self, inject: Any) -> None:
+        """Something that stops the gate, until it is reset by hand."""
+        inject()
+        self.peer.wait(lambda: not any(self.heard[-1].data), "a stopped gate")
+        self.peer.spin_for(0.2)
+        assert not any(self.heard[-1].data)
+        assert self.peer.call(Trigger, "effort_gate/reset", Trigger.Request()).success
+
+    def rival(self) -> None:
+        """Another publisher of commands, for a while."""
+        publisher = self.peer.publisher(Float64MultiArray, "effort_gate/commands", 1)
+        self.peer.spin_for(0.5)
+        self.peer.node.destroy_publisher(publisher)
+        self.peer.spin_for(0.3)
+
+    def good(self) -> bool:
+        """Whether the driver gets the effort that is commanded."""
+        return bool(self.heard) and list(self.heard[-1].data) == self._effort
+
+    def at_the_end(self) -> bool:
+        """See :meth:`Stack.at_the_end`."""
+        return not any(self.heard[-1].data)
+
+    def bounded(self) -> None:
+        """Every effort that passed since :meth:`settle` was finite, complete and within the limits."""
+        limit = self.model.effort_limit + 1e-9
+        for message in self.heard:
+            assert len(message.data) == len(limit) and np.isfinite(message.data).all(), message
+            assert (np.abs(message.data) <= limit).all(), message
 
 
 def point(positions: Any, seconds: float = 1.0, velocities: Any = (), accelerations: Any = ()) -> JointTrajectoryPoint:

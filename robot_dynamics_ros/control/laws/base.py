@@ -24,9 +24,16 @@ Gain = Any
 FRICTION_AT = ("measured", "reference")
 
 
-def gain(default: Any = dataclasses.MISSING, *, size: int | None = None, optional: bool = False) -> Any:
-    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them)."""
-    return field(default=default, metadata={"gain": True, "size": size, "optional": optional})
+def gain(
+    default: Any = dataclasses.MISSING, *, size: int | None = None, optional: bool = False, parameter: str = ""
+) -> Any:
+    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them).
+
+    Args:
+        parameter: "p", "i" or "d": the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``.
+    """
+    metadata = {"gain": True, "size": size, "optional": optional, "parameter": parameter}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,7 @@ class Law:
     for what it is given.
 
     Attributes:
+        name: set in a class that :data:`~robot_dynamics_ros.control.laws.registry.LAWS` lists: its name in parameters.
         integrates: whether it uses the integral of the error.
         inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and nothing else: the arm
             then gets the acceleration ``a``, and the same pass gives the joint wrenches.
@@ -46,6 +54,7 @@ class Law:
         tracks: whether the law drives the arm to its reference; if not, the arm can be moved by hand.
     """
 
+    name: ClassVar[str] = ""
     inverts_dynamics: ClassVar[bool] = False
     straight_line: ClassVar[bool] = False
     tracks: ClassVar[bool] = True

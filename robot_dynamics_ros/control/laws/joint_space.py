@@ -38,12 +38,13 @@ class ComputedTorque(Law):
     Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics control).
     """
 
+    name: ClassVar[str] = "computed_torque"
     inverts_dynamics: ClassVar[bool] = True
     straight_line: ClassVar[bool] = True
 
-    kp: Gain = gain(100.0)
-    kd: Gain = gain(20.0)
-    ki: Gain = gain(0.0)
+    kp: Gain = gain(100.0, parameter="p")
+    kd: Gain = gain(20.0, parameter="d")
+    ki: Gain = gain(0.0, parameter="i")
     i_clamp: Gain = gain(float("inf"))
     friction: Friction | None = None
     friction_at: str = "reference"
@@ -70,11 +71,12 @@ class PDGravity(Law):
     Source: Takegaki and Arimoto, J. Dyn. Syst. Meas. Control 103 (1981).
     """
 
+    name: ClassVar[str] = "pd_gravity"
     straight_line: ClassVar[bool] = True
 
-    kp: Gain = gain()
-    kd: Gain = gain()
-    ki: Gain = gain(0.0)
+    kp: Gain = gain(parameter="p")
+    kd: Gain = gain(parameter="d")
+    ki: Gain = gain(0.0, parameter="i")
     i_clamp: Gain = gain(float("inf"))
     friction: Friction | None = None
     friction_at: str = "reference"
@@ -96,12 +98,13 @@ class GravityCompensation(Law):
         friction: compensated at the measured speed.
     """
 
+    name: ClassVar[str] = "gravity_compensation"
     straight_line: ClassVar[bool] = True
     tracks: ClassVar[bool] = False
 
     friction_at: ClassVar[str] = "measured"
 
-    damping: Gain = gain(0.0)
+    damping: Gain = gain(0.0, parameter="d")
     friction: Friction | None = None
 
     def effort(self, x: Workspace) -> Array:
@@ -120,11 +123,12 @@ class FeedforwardPD(Law):
         friction: compensated at the reference speed if given.
     """
 
+    name: ClassVar[str] = "feedforward_pd"
     straight_line: ClassVar[bool] = True
 
-    kp: Gain = gain()
-    kd: Gain = gain()
-    ki: Gain = gain(0.0)
+    kp: Gain = gain(parameter="p")
+    kd: Gain = gain(parameter="d")
+    ki: Gain = gain(0.0, parameter="i")
     i_clamp: Gain = gain(float("inf"))
     friction: Friction | None = None
 
@@ -149,10 +153,11 @@ class JointImpedance(Law):
     Source: Hogan, J. Dyn. Syst. Meas. Control 107 (1985).
     """
 
+    name: ClassVar[str] = "joint_impedance"
     straight_line: ClassVar[bool] = True
 
-    stiffness: Gain = gain()
-    damping: Gain = gain(None, optional=True)
+    stiffness: Gain = gain(parameter="p")
+    damping: Gain = gain(None, optional=True, parameter="d")
     damping_ratio: Gain = gain(0.7)
     friction: Friction | None = None
     friction_at: str = "reference"

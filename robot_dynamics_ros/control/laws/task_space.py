@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # ruff: noqa: RUF009  gain() is a dataclass field
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,12 +42,14 @@ class CartesianImpedance(Law):
     Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control (2008), chapter 4.
     """
 
+    name: ClassVar[str] = "cartesian_impedance"
+
     link: str = ""
     stiffness: Gain = gain((30.0, 30.0, 30.0, 600.0, 600.0, 600.0), size=6)
     damping: Gain = gain(None, size=6, optional=True)
     damping_ratio: Gain = gain(0.7, size=6)
-    posture_stiffness: Gain = gain(5.0)
-    posture_damping: Gain = gain(2.0)
+    posture_stiffness: Gain = gain(5.0, parameter="p")
+    posture_damping: Gain = gain(2.0, parameter="d")
     target: Any = None
     friction: Friction | None = None
     friction_at: str = "reference"

@@ -13,14 +13,8 @@ from robot_dynamics_ros.control.cycle.cycle import cycle
 from robot_dynamics_ros.control.cycle.law_code import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.laws import (
-    ComputedTorque,
-    FeedforwardPD,
-    GravityCompensation,
-    JointImpedance,
-    Law,
-    PDGravity,
-)
+from robot_dynamics_ros.control.laws import Law
+from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.observer import ObserverMemory, observe
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
@@ -30,14 +24,12 @@ from robot_dynamics_ros.export.plan import Plan
 
 __all__ = ["FRICTION", "LAW_NAMES", "cycle_header", "cycle_source"]
 
-#: law → its name, and its fields for the gains p, i, d
-LAW_NAMES: dict[type[Law], tuple[str, str, str, str]] = {
-    ComputedTorque: ("computed_torque", "kp", "ki", "kd"),
-    PDGravity: ("pd_gravity", "kp", "ki", "kd"),
-    FeedforwardPD: ("feedforward_pd", "kp", "ki", "kd"),
-    JointImpedance: ("joint_impedance", "stiffness", "", "damping"),
-    GravityCompensation: ("gravity_compensation", "", "", "damping"),
+LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
+    law: (name, *(gain_fields(law).get(parameter, "") for parameter in "pid"))
+    for name, law in LAWS.items()
+    if law.straight_line
 }
+"""Law → its name, and its fields for the gains p, i, d."""
 FRICTION = ("none", "reference", "measured")
 """Ways to compensate friction."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,15 +10,8 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.friction_file import FrictionFile
-from robot_dynamics_ros.control.laws import (
-    CartesianImpedance,
-    ComputedTorque,
-    FeedforwardPD,
-    GravityCompensation,
-    JointImpedance,
-    Law,
-    PDGravity,
-)
+from robot_dynamics_ros.control.laws import CartesianImpedance, Law
+from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -25,19 +19,10 @@ from robot_dynamics_ros.ros.transport.parameters import Param
 
 __all__ = ["LAWS", "LAW_PARAMETERS", "joint_friction", "make_law"]
 
-LAWS = (
-    "computed_torque",
-    "pd_gravity",
-    "feedforward_pd",
-    "joint_impedance",
-    "cartesian_impedance",
-    "gravity_compensation",
-)
-
 _ROBUST = Robustness()
 
 LAW_PARAMETERS = (
-    Param("law", "computed_torque", "Control law.", choices=LAWS),
+    Param("law", "computed_torque", "Control law.", choices=tuple(LAWS)),
     Param(
         "robustness.enabled",
         True,
@@ -129,33 +114,28 @@ def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
     def gains(which: str) -> np.ndarray:
         return np.array([values.get(f"gains.{name}.{which}", 0.0) for name in model.joint_names])
 
-    name, compensated_at = values["law"], values["friction_compensation"]
-    friction = joint_friction(values, model)
-    at = compensated_at if friction is not None else "reference"
-    if name == "pd_gravity":
-        return PDGravity(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction, friction_at=at)
-    if name == "feedforward_pd":
-        return FeedforwardPD(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction)
-    if name == "joint_impedance":
-        return JointImpedance(stiffness=gains("p"), damping=gains("d"), friction=friction, friction_at=at)
-    if name == "cartesian_impedance":
-        link = values["cartesian.link"]
-        if not link:
-            raise ArgumentError(
-                "is empty",
-                where="parameter 'cartesian.link'",
-                remedy="Name the link that cartesian_impedance controls.",
-            )
-        model.link(link)
-        return CartesianImpedance(
-            link=link,
-            stiffness=values["cartesian.stiffness"] or 0.0,
-            damping_ratio=values["cartesian.damping_ratio"],
-            posture_stiffness=gains("p"),
-            posture_damping=gains("d"),
-            friction=friction,
-            friction_at=at,
+    law, friction = LAWS[values["law"]], joint_friction(values, model)
+    settings: dict[str, Any] = {field: gains(parameter) for parameter, field in gain_fields(law).items()}
+    fields = {f.name for f in dataclasses.fields(law)}
+    settings["friction"] = friction
+    if "friction_at" in fields and friction is not None:
+        settings["friction_at"] = values["friction_compensation"]
+    if law is CartesianImpedance:
+        settings |= _cartesian_settings(values, model)
+    return law(**settings)
+
+
+def _cartesian_settings(values: Mapping[str, Any], model: RobotModel) -> dict[str, Any]:
+    link = values["cartesian.link"]
+    if not link:
+        raise ArgumentError(
+            "is empty",
+            where="parameter 'cartesian.link'",
+            remedy="Name the link that cartesian_impedance controls.",
         )
-    if name == "gravity_compensation":
-        return GravityCompensation(damping=gains("d"), friction=friction)
-    return ComputedTorque(kp=gains("p"), kd=gains("d"), ki=gains("i"), friction=friction, friction_at=at)
+    model.link(link)
+    return {
+        "link": link,
+        "stiffness": values["cartesian.stiffness"] or 0.0,
+        "damping_ratio": values["cartesian.damping_ratio"],
+    }

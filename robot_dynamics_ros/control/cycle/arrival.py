@@ -108,7 +108,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
             p.fast[i] = p.fast[i] + 1
         else:
             p.fast[i] = 0
-        if p.fast[i] >= 2:
+        if p.fast[i] >= 2 and p.tracks[0] == 1:  # an arm that floats may be pushed that fast
             p.bad_joint[0] = i
             return TOO_FAST
     return DONE

@@ -60,10 +60,9 @@ class SymbolicQuantities(EquationTerms):
             UnknownNameError: no such joint, link or frame.
             TooLargeToExpand: too many terms; derive the equations with ``expand=False``.
         """
-        model = self.model
         options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
         loads, variables = self._external(external, options, inputs)
-        options["joints_of"] = chosen_links(model, (joint,))
+        options["joints_of"] = chosen_links(self.model, (joint,))
         return self.derivation.formulas(
             "joint_wrenches",
             options,
@@ -305,13 +304,12 @@ class SymbolicQuantities(EquationTerms):
     def _axes_and_point(
         self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str]
     ) -> tuple[dict[str, Any], dict[str, Given], str]:
-        options, more = axes_and_point(self.model, expressed_in, reduced_at, words)
-        chosen_options = dict(options)
-        rest = list(more)
+        chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words)
+        options, rest = dict(chosen), list(more)
         inputs: dict[str, Given] = {}
-        if chosen_options.get("own_axes"):
+        if options.get("own_axes"):
             inputs["axes"] = rotation(rest.pop(0), "expressed_in")
-        if chosen_options.get("own_point"):
+        if options.get("own_point"):
             point = np.asarray(rest.pop(0))
             if point.shape != (1, 3):
                 raise ArgumentError(f"expected one point, got shape {point.shape}", where="reduced_at", got=point.shape)
@@ -319,7 +317,7 @@ class SymbolicQuantities(EquationTerms):
         axes = expressed_in if isinstance(expressed_in, str) else "the given"
         at = reduced_at if isinstance(reduced_at, str) else "the given point"
         where = "the joint's origin" if at == "joint" else at
-        return chosen_options, inputs, f", about {where}, in {axes} axes"
+        return options, inputs, f", about {where}, in {axes} axes"
 
     def _observer(self, observer: Observer, inputs: dict[str, Given]) -> dict[str, Any]:
         if isinstance(observer, tuple):

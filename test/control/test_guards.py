@@ -139,7 +139,7 @@ def test_a_speed_above_the_limit_is_braked(arm):
     p, _ = limited(arm, rd.GuardSettings(velocity_scale=0.25))
     q, v, dt, top, hits = np.zeros(2), np.array([0.0, 1.0]), 1e-3, 0.0, 0
     for _ in range(600):
-        assert limit(put(p, q=q, v=v, effort=[*rd.bias_forces(arm, q, v), 0.0, 1.0])) == DONE
+        assert limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
         hits += p.hits[LIMITS.index("velocity_limit")]
         v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
         q = q + dt * v

@@ -344,7 +344,7 @@ MORE_CONTROLLER_FAULTS = (
         "taken by name",
     ),
     Fault(
-        STATE + "a name with a space behind it",
+        STATE + "a name that ends with a space",
         lambda s: s.say(s.state(name=[s.joints[0] + " ", s.joints[1]])),
         REFUSED,
         "missing_joint",
@@ -388,7 +388,7 @@ MORE_CONTROLLER_FAULTS = (
         "time_late",
     ),
     Fault(STATE + "half of a message", lambda s: s.say(s.bytes()[: len(s.bytes()) // 2]), REFUSED, "malformed"),
-    Fault(STATE + "a message with 1000 bytes behind it", lambda s: s.say(s.bytes() + bytes(1000)), "taken"),
+    Fault(STATE + "a message followed by 1000 bytes", lambda s: s.say(s.bytes() + bytes(1000)), "taken"),
     Fault(STATE + "a frame of 100 000 letters", lambda s: s.say(s.framed("x" * 100_000)), "taken"),
     Fault(STATE + "another message type on the topic", lambda s: s.other_type("joint_states"), "does not arrive"),
     Fault(

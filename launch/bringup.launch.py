@@ -259,7 +259,7 @@ def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) ->
 
 
 def _joints(files: Sequence[str]) -> list[str]:
-    """What the controller's parameter files say about ``joints``: the gate's array has the same order."""
+    """The ``joints`` in the controller's parameter files: the gate's array has the same order."""
     joints: list[str] = []
 
     def look(tree: object, name: str) -> None:

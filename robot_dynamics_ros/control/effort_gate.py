@@ -215,6 +215,7 @@ class EffortGate:
         apart = 0.0 if self._called is None else (t - self._called) / NANOSECONDS
         self._called = t
         if apart > self.settings.command_timeout and self.state is GateState.OPEN:
+            self.counts["stale_command"] += 1
             self.state, self.reason = GateState.STALE, f"the gate itself was held up for {apart:.3g} s"
             self._distrust_until = t + int(self.settings.state_timeout * NANOSECONDS)
             self._safe(t)

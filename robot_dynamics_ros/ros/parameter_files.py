@@ -59,6 +59,6 @@ def _addresses(tree: object, path: str = "") -> Iterator[str]:
 
 
 def _pattern(address: str) -> re.Pattern[str]:
-    """What ``**`` (any namespaces) and ``*`` (one word) stand for."""
+    """The names of nodes that an address reaches: ``**`` is any namespaces, ``*`` one word."""
     words = {"**": "(/[^/]+)*", "*": "/[^/]+"}
     return re.compile("".join(words.get(word, "/" + re.escape(word)) for word in address.split("/")[1:]))

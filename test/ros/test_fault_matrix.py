@@ -344,7 +344,7 @@ MORE_CONTROLLER_FAULTS = (
         "taken by name",
     ),
     Fault(
-        STATE + "a name with a space behind it",
+        STATE + "a name that ends with a space",
         lambda s: s.say(s.state(name=[s.joints[0] + " ", s.joints[1]])),
         REFUSED,
         "missing_joint",
@@ -388,7 +388,7 @@ MORE_CONTROLLER_FAULTS = (
         "time_late",
     ),
     Fault(STATE + "half of a message", lambda s: s.say(s.bytes()[: len(s.bytes()) // 2]), REFUSED, "malformed"),
-    Fault(STATE + "a message with 1000 bytes behind it", lambda s: s.say(s.bytes() + bytes(1000)), "taken"),
+    Fault(STATE + "a message followed by 1000 bytes", lambda s: s.say(s.bytes() + bytes(1000)), "taken"),
     Fault(STATE + "a frame of 100 000 letters", lambda s: s.say(s.framed("x" * 100_000)), "taken"),
     Fault(STATE + "another message type on the topic", lambda s: s.other_type("joint_states"), "does not arrive"),
     Fault(
@@ -399,7 +399,8 @@ MORE_CONTROLLER_FAULTS = (
     Fault(
         TRAJECTORY + "300 of them at once",
         lambda s: s.follow_all(*[s.trajectory(point(Q))] * 300),
-        "the newest one counts",
+        "the newest ones count",
+        "trajectory_flood",
     ),
     Fault(
         TRAJECTORY + "5000 points",
@@ -447,6 +448,20 @@ MORE_CONTROLLER_FAULTS = (
         lambda s: [s.follow(s.dated(3600)), s.hold()],
         "waits; the arm holds",
         recovery="~/hold",
+    ),
+    Fault(
+        STATE + "velocities with the wrong sign",
+        lambda s: s.swing(0.8, -1.0),
+        "safe command, deactivates itself",
+        "velocity_sign",
+        "activate",
+    ),
+    Fault(
+        STATE + "a speed far above the limit",
+        lambda s: s.swing(2.0 * float(s.model.velocity_limit.max())),
+        "safe command, deactivates itself",
+        "overspeed",
+        "activate",
     ),
     Fault(
         "set-point: an acceleration is NaN",
@@ -631,7 +646,13 @@ GATE_FAULTS = (
         "dropped by the middleware",
     ),
     Fault("command: 500 at once", lambda s: s.command(1.0, 0.5, times=500), "the newest one counts"),
-    Fault("command: another message type", lambda s: s.other_type("effort_gate/commands"), "does not arrive"),
+    Fault(
+        "command: another message type",
+        lambda s: s.stopped(lambda: s.other_type("effort_gate/commands")),
+        "stopped, as by any second controller",
+        "second_publisher",
+        "~/reset",
+    ),
     Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "zero effort", "stale_command", "with the next command"),
     Fault("joint state: a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), "not used", "not_finite"),
     Fault(

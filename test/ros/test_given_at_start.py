@@ -112,15 +112,16 @@ def test_a_parameter_file_for_another_node_is_named(start, tmp_path):
         *(("/arm/**", "/arm/b/controller", True), ("/arm/controller", "/arm/controller", True)),
     ],
 )
-def test_addresses_are_understood_as_the_middleware_does(tmp_path, address, node, reached):
+def test_addresses_are_understood_as_the_middleware_does(domain, tmp_path, address, node, reached):
     import rclpy
     from rclpy.context import Context
+    from rclpy.node import Node
 
     file = written(tmp_path, {"known": 5}, address)
     context = Context()
     rclpy.init(args=["--ros-args", "--params-file", str(file)], context=context)
     namespace, _, name = node.rpartition("/")
-    real = rclpy.node.Node(name, namespace=namespace or None, context=context, enable_rosout=False)
+    real = Node(name, namespace=namespace or None, context=context, enable_rosout=False)
     try:
         assert ("known" in real._parameter_overrides) is reached
     finally:

@@ -375,10 +375,22 @@ class ControllerStack(Stack):
         """See :meth:`Stack.at_the_end`."""
         return not any(self.heard[-1].data)
 
-    def several(self, *messages: Any) -> None:
-        """Publish joint states, one after the other, between the good ones."""
-        for message in messages:
-            self.say(message, 1)
+    def swing(self, speed: float, sign: float = 1.0) -> None:
+        """The arm swings once about ``Q``, as nobody asked it to; its velocities have this sign.  Ends with an activation."""
+        self._timer.cancel()
+        begin, rate = time.monotonic(), speed / 0.3
+
+        def state() -> JointState:
+            phase = rate * (time.monotonic() - begin)
+            return self.state(position=Q + 0.3 * np.sin(phase), velocity=[sign * speed * np.cos(phase)] * 2)
+
+        timer = self.peer.node.create_timer(0.005, lambda: self._states.publish(state()))
+        self.peer.spin_for(2.0 * np.pi / rate)
+        self.peer.node.destroy_timer(timer)
+        self._timer.reset()
+        self.peer.spin_for(0.5)
+        assert self.at_the_end(), "the safe command stands"
+        assert self.change(Transition.TRANSITION_ACTIVATE)
 
     def bounded(self) -> None:
         """Every command since :meth:`settle` was finite, complete and within the limits."""

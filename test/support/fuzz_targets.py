@@ -64,6 +64,8 @@ NUMBERS = (
     b"-0.0",
     b"-1",
     b"1e300",
+    b"1e30",
+    b"1e11",
     b"0x10",
     b"1_0",
     b"",
@@ -98,9 +100,13 @@ def ours() -> Iterator[None]:
 
 
 def urdf(data: bytes, _folder: Path) -> None:
-    """A robot's description: a model of finite numbers that can be written and read again, or an error of ours."""
+    """A robot's description: finite efforts, and a model that can be written and read again; or an error of ours."""
     with ours():
         model = rd.load_urdf(data)
+        ones = np.ones(model.nv)
+        plain = model.with_backend("interpreted")
+        assert np.isfinite(rd.inverse_dynamics(plain, model.initial_configuration(), ones, ones)).all()
+        assert np.isfinite(rd.forward_dynamics(plain, model.initial_configuration(), ones, ones)).all()
         assert math.isfinite(model.total_mass)
         assert not np.isnan(np.concatenate([model.lower, model.upper, model.effort_limit, model.velocity_limit])).any()
         again = rd.load_urdf(rd.to_urdf(model))

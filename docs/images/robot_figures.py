@@ -37,8 +37,8 @@ with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as b
     for row in range(rows):
         some = robots[row * COLUMNS : (row + 1) * COLUMNS]
         sources = [PoseSource(model) for _, model in some]
-        for source, (name, _) in zip(sources, some, strict=True):
-            source.name = name
+        for number, source in enumerate(sources):
+            source.name = f"robot {number}"
         with Viewer(sources, port=0) as viewer:
             shown = list(viewer.robots)
             for column, robot in enumerate(shown):

@@ -437,8 +437,8 @@ class RobotNodes:
                 )
                 hand = np.array([[0.0 * side, 0.8 * length * side]])
                 handles.append(self._lines(f"{self.root}/links/{child}/hand", hand, (20, 20, 20)))
-            mark = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
-            handles.append(self._lines(mark, limits @ R.T + p, (90, 160, 60)))
+            node = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
+            handles.append(self._lines(node, limits @ R.T + p, (90, 160, 60)))
         return handles
 
     def _lines(self, name: str, segments: Array, colour: Any) -> Any:

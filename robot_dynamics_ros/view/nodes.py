@@ -93,6 +93,7 @@ class RobotNodes:
         self._clear = False
         self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
+        self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
         self._frame = scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -284,6 +285,8 @@ class RobotNodes:
 
     def balance(self, arrows: Arrows | None, scale: ArrowScale, what: str = "forces") -> None:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
+        if arrows is None and not any(name.startswith("part_") for name in self._vectors):
+            return
         for k, (name, colour) in enumerate(PARTS.items()):
             part = None
             if arrows is not None and name in arrows.names:
@@ -345,6 +348,9 @@ class RobotNodes:
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
+        if (scale, forces, moments) == self._legend_of:
+            return
+        self._legend_of = (scale, forces, moments)
         z = float(self.poses[:, 2, 3].min())
         self._legend = []
         for k, (what, unit, shown, length, colour) in enumerate(

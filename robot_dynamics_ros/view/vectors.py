@@ -171,7 +171,7 @@ class Vectors:
             bones = self._bones[:0]
         if len(bones) > len(self._bones):
             self._make(len(bones))
-        if self._handle is None:
+        if self._handle is None or not (len(bones) or self._bones.any()):
             return
         present = np.zeros_like(self._bones)  # without extent: nothing is drawn
         present[: len(bones)] = bones

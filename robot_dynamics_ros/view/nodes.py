@@ -342,7 +342,8 @@ class RobotNodes:
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
             if mark.text != text:
                 mark.text = text
-            mark.visible = True
+            if not mark.visible:
+                mark.visible = True
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             mark.position = arrows.points[k] + along * length * tip
 
@@ -397,7 +398,8 @@ class RobotNodes:
             whole = ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)
             self._marks["centres"].append(whole)
         for handle in self._marks["centres"]:
-            handle.visible = shown
+            if handle.visible != shown:
+                handle.visible = shown
         if shown:
             points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
             self._marks["centres"][-1].position = masses[heavy] @ points / masses[heavy].sum()

@@ -45,7 +45,8 @@ with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as b
                 for other in shown:
                     other.nodes.visible(other is robot)
                 viewer.robots[:] = [robot]  # the camera sees those in the list
-                file = write_picture(viewer, Path(folder) / "robot.png", 2 * WIDTH, 2 * HEIGHT, browser)
+                eye = viewer.view_point(WIDTH / HEIGHT)
+                file = write_picture(viewer.window, eye, Path(folder) / "robot.png", 2 * WIDTH, 2 * HEIGHT, browser)
                 with Image.open(file) as picture:
                     small = picture.convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
                 x, y = column * WIDTH, row * (HEIGHT + 14)

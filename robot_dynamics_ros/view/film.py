@@ -134,6 +134,7 @@ def write_video(
         nodes.ground()
         if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
+        nodes.legend(scale)
         camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
 
         def draw(k: int) -> Any:

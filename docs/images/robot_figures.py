@@ -37,15 +37,16 @@ with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as b
     for row in range(rows):
         some = robots[row * COLUMNS : (row + 1) * COLUMNS]
         sources = [PoseSource(model) for _, model in some]
-        for source, (name, _) in zip(sources, some, strict=True):
-            source.name = name
+        for number, source in enumerate(sources):
+            source.name = f"robot {number}"
         with Viewer(sources, port=0) as viewer:
             shown = list(viewer.robots)
             for column, robot in enumerate(shown):
                 for other in shown:
                     other.nodes.visible(other is robot)
                 viewer.robots[:] = [robot]  # the camera sees those in the list
-                file = write_picture(viewer, Path(folder) / "robot.png", 2 * WIDTH, 2 * HEIGHT, browser)
+                eye = viewer.view_point(WIDTH / HEIGHT)
+                file = write_picture(viewer.window, eye, Path(folder) / "robot.png", 2 * WIDTH, 2 * HEIGHT, browser)
                 with Image.open(file) as picture:
                     small = picture.convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
                 x, y = column * WIDTH, row * (HEIGHT + 14)

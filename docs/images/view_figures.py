@@ -26,4 +26,4 @@ def swing(t: float) -> np.ndarray:
 
 t = np.linspace(0.0, 4.0, 401)[:320]
 motion = Motion.of(arm, (t, np.array([swing(x) for x in t])))
-write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=416, height=288, paths=False)
+write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=720, height=432, paths=False)

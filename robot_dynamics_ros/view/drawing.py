@@ -41,8 +41,8 @@ def draw(
     Args:
         model: the robot.
         q, v, a: one configuration (nq,), velocity and acceleration (nv,); the initial one, and zero, if not given.
-        wrenches: draw forces (red) and moments (blue) in the moving joints.
-        external: link name → (6,) wrench on it, [moment; force] in link axes; drawn in purple.
+        wrenches: draw forces (magenta) and moments (green) in the moving joints.
+        external: link name → (6,) wrench on it, [moment; force] in link axes; drawn in dark violet.
         names: write the joints' names.
         frames: draw the links' frames, x red, y green, z blue.
         axes: three-dimensional axes to draw into, e.g. ``figure.add_subplot(projection="3d")``; new ones if not given.

@@ -52,13 +52,13 @@ def _client(window: Window, browser: Browser) -> Any:
     return next(iter(clients().values()))
 
 
-def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
-    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike."""
+def _settle(client: Any, browser: Browser, camera: dict[str, Any], times: int = 3) -> None:
+    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike some times."""
     alike, before = 0, b""
     for _ in range(30):
         picture = np.asarray(client.get_render(height=150, width=200, timeout=_PATIENCE, **camera)).tobytes()
         alike = alike + 1 if picture == before else 0
-        if alike == 3:
+        if alike == times:
             return
         before = picture
         browser.rest(0.3)
@@ -84,9 +84,10 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160, pause=0.05) as browser:
+        known = bool(window.server.get_clients())
         client = _client(window, browser)
         camera = _camera(*view_point)
-        _settle(client, browser, camera)
+        _settle(client, browser, camera, 1 if known else 3)
         image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
@@ -133,6 +134,7 @@ def write_video(
         nodes.ground()
         if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
+        nodes.legend(scale)
         camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
 
         def draw(k: int) -> Any:

@@ -12,6 +12,7 @@ from robot_dynamics_ros.figures import SERIES
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
 from robot_dynamics_ros.view.arrows import robot_size, sensible_scale
+from robot_dynamics_ros.view.colours import FORCE, MOMENT, rgb255
 
 __all__ = ["foxglove_layout", "plotjuggler_layout", "rviz_config", "write_layouts"]
 
@@ -53,8 +54,8 @@ def rviz_config(model: RobotModel, namespace: str = "") -> str:
     for number, (name, address) in enumerate(_wrench_topics(model, namespace).items()):
         display(
             "Wrench", f"Wrench of {name}", number == 0, *topic(address), f"Force Arrow Scale: {scale.force:g}",
-            f"Torque Arrow Scale: {scale.moment:g}", f"Arrow Width: {0.02 * size:.3g}", "Force Color: 204; 51; 51",
-            "Torque Color: 51; 51; 204", "History Length: 1",
+            f"Torque Arrow Scale: {scale.moment:g}", f"Arrow Width: {0.02 * size:.3g}", f"Force Color: {_rviz(FORCE)}",
+            f"Torque Color: {_rviz(MOMENT)}", "History Length: 1",
         )  # fmt: skip
     return (
         "Panels:\n  - Class: rviz_common/Displays\n    Name: Displays\n"
@@ -151,6 +152,10 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "playbackConfig": {"speed": 1},
         "layout": {"first": left, "second": right, "direction": "row", "splitPercentage": 55},
     }
+
+
+def _rviz(colour: tuple[float, float, float]) -> str:
+    return "; ".join(map(str, rgb255(colour)))
 
 
 def _by_row(topic: str, field: str, names: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -167,7 +167,7 @@ class LoadPanel:
             lines.append(f"joint {joint}, in its axes x, y, z:")
             for what, unit, row in (("force", "N", wrench[3:]), ("moment", "N m", wrench[:3])):
                 lines.append(
-                    f"{what} {', '.join(map(number, row))} {unit}; |{what}| {number(np.linalg.norm(row), unit)}"
+                    f"{what} {', '.join(map(number, row))} {unit}; |{what}| {number(float(np.linalg.norm(row)), unit)}"
                 )
         elif joint:
             lines.append(f"joint {joint} ({model.joint(joint).type.name.lower()})")

@@ -93,6 +93,7 @@ class RobotNodes:
         self._clear = False
         self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
+        self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
         self._frame = scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -284,6 +285,8 @@ class RobotNodes:
 
     def balance(self, arrows: Arrows | None, scale: ArrowScale, what: str = "forces") -> None:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
+        if arrows is None and not any(name.startswith("part_") for name in self._vectors):
+            return
         for k, (name, colour) in enumerate(PARTS.items()):
             part = None
             if arrows is not None and name in arrows.names:
@@ -339,12 +342,16 @@ class RobotNodes:
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
             if mark.text != text:
                 mark.text = text
-            mark.visible = True
+            if not mark.visible:
+                mark.visible = True
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             mark.position = arrows.points[k] + along * length * tip
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
+        if (scale, forces, moments) == self._legend_of:
+            return
+        self._legend_of = (scale, forces, moments)
         z = float(self.poses[:, 2, 3].min())
         self._legend = []
         for k, (what, unit, shown, length, colour) in enumerate(
@@ -391,7 +398,8 @@ class RobotNodes:
             whole = ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)
             self._marks["centres"].append(whole)
         for handle in self._marks["centres"]:
-            handle.visible = shown
+            if handle.visible != shown:
+                handle.visible = shown
         if shown:
             points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
             self._marks["centres"][-1].position = masses[heavy] @ points / masses[heavy].sum()
@@ -437,8 +445,8 @@ class RobotNodes:
                 )
                 hand = np.array([[0.0 * side, 0.8 * length * side]])
                 handles.append(self._lines(f"{self.root}/links/{child}/hand", hand, (20, 20, 20)))
-            mark = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
-            handles.append(self._lines(mark, limits @ R.T + p, (90, 160, 60)))
+            node = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
+            handles.append(self._lines(node, limits @ R.T + p, (90, 160, 60)))
         return handles
 
     def _lines(self, name: str, segments: Array, colour: Any) -> Any:

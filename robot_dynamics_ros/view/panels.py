@@ -37,11 +37,8 @@ class _Axis:
         lower = lower if math.isfinite(lower) else -widest
         upper = upper if math.isfinite(upper) else widest
         # tenths of a degree or mm, within the limits
-        self.low, self.high = (
-            math.ceil(10.0 * lower * self.factor - 1e-6),
-            math.floor(10.0 * upper * self.factor + 1e-6),
-        )
-        self.low, self.high = self.low / 10.0, max(self.high, self.low + 1) / 10.0
+        lowest = math.ceil(10.0 * lower * self.factor - 1e-6)
+        self.low, self.high = lowest / 10.0, max(math.floor(10.0 * upper * self.factor + 1e-6), lowest + 1) / 10.0
 
     def slider(self, gui: Any, value: float) -> Any:
         return gui.add_slider(f"{self.name} [{self.unit}]", self.low, self.high, 0.1, self._shown(value))

@@ -171,15 +171,18 @@ class Vectors:
             bones = self._bones[:0]
         if len(bones) > len(self._bones):
             self._make(len(bones))
-        if self._handle is None:
+        if self._handle is None or not (len(bones) or self._bones.any()):
             return
         present = np.zeros_like(self._bones)  # without extent: nothing is drawn
         present[: len(bones)] = bones
         moved = np.flatnonzero((np.abs(present - self._bones) > _SAME).any(axis=2))
         self._bones.reshape(-1, 3)[moved] = rows = present.reshape(-1, 3)[moved]
-        handles = self._handle.bones
+        from viser import _messages as messages
+
+        # a bone's handle compares with what was before, which is known here: that would take most of the time
+        name, queue = self._handle.name, self._scene._queue_scene_message
         for k, row in zip(moved.tolist(), rows.tolist(), strict=True):
-            handles[k].position = row
+            queue(messages.SetBonePositionMessage(name, k, tuple(row)))
 
     def _make(self, count: int) -> None:
         weights, faces = self._template.weights, self._template.faces

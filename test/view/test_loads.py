@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -179,22 +180,14 @@ class Scene:
     def __init__(self) -> None:
         self.made = 0
 
-    def add_mesh_skinned(self, _name, vertices, _faces, *, bone_positions, skin_weights, **_options):
+    def add_mesh_skinned(self, name, vertices, _faces, *, skin_weights, **_options):
         self.made += 1
         assert not vertices.any()
         self.weights, self.sent = skin_weights, []
-        scene = self
+        return SimpleNamespace(name=name)
 
-        class Bone:
-            def __init__(self, k: int) -> None:
-                self.k = k
-
-            def __setattr__(self, name, value) -> None:
-                object.__setattr__(self, name, value)
-                if name == "position":
-                    scene.sent.append((self.k, value))
-
-        return type("Mesh", (), {"bones": [Bone(k) for k in range(len(bone_positions))]})()
+    def _queue_scene_message(self, message) -> None:
+        self.sent.append((message.bone_index, message.position))
 
 
 def test_vectors_that_do_not_move_are_not_sent_again_and_those_left_out_vanish():

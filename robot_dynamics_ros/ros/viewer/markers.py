@@ -19,7 +19,7 @@ __all__ = ["wrench_markers"]
 def wrench_markers(
     model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
 ) -> MarkerArray:
-    """Arrows for forces (red) and moments (blue) in every joint, and for forces from outside (purple).
+    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet).
 
     Args:
         arrows: in the coordinates of ``frame``.

@@ -10,7 +10,10 @@ from support.random_trees import random_model
 from support.routines_in_c import RoutinesInC
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.cycle.cycle import cycle
+from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory, cycle_memory, law_input_shapes
 from robot_dynamics_ros.control.observer import ObserverMemory, observe
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import annotation_name, fields
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import plain_text, routines_in_c
@@ -45,7 +48,8 @@ def arguments(function, memory, rng):
     values = []
     for name, kind in list(words.items())[1:-1]:
         if kind == "int":
-            values.append({"steps": 3, "stride": n, "recorded": 1}.get(name, 1))
+            fixed = {"steps": 3, "stride": n, "recorded": 1}
+            values.append(fixed[name] if name in fixed else int(rng.integers(0, 4)))
         elif kind == "float":
             values.append(float(rng.uniform(1e-3, 2e-3)))
         else:
@@ -145,6 +149,74 @@ def test_routines_of_the_plant(seed, tmp_path):
         memory["external"][...] = rng.standard_normal(memory["external"].shape)
 
     three_ways(timestepping.ROUTINES, python.memory, machine.memory, in_c, fill, np.random.default_rng(seed), 6)
+
+
+def law_half(*arrays):
+    *inputs, out = arrays
+    q, v, reference, error, z, gains, *_ = inputs
+    out[:] = gains[0] * error[0] + gains[1] * error[1] + gains[2] * z + reference[2] - 0.1 * v + np.sin(q)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_control_cycle(seed, tmp_path):
+    """From every step on, in states that are near limits, late, or leap; as written and as C."""
+    model = rd.load_robot("three_link")
+    memory, _ = cycle_memory(model.with_backend("numpy"))
+    shapes = {name: [*law_input_shapes(3).values(), (3,)] for name in ("law_before", "law_after")}
+    robot = {name: evaluator(model, name) for name in ROBOT_FUNCTIONS}
+    robot["efforts_of_wrenches"] = evaluator(model, "external_efforts", (("external", True),))
+    robot["gravity_that_the_robot_adds"] = robot["gravity_forces"]
+    for name in shapes:
+        memory.exchange(name, law_half)
+
+    def fill(memory, rng):
+        for name, array in arrays(memory).items():
+            if fields(CycleMemory)[name].kind == "numbers":
+                array[...] = rng.uniform(-1.5, 1.5, array.shape) * rng.choice([0.1, 1.0, 3.0])
+            else:
+                array[...] = rng.integers(0, 2, array.shape)
+        for name in (
+            "deceleration",
+            "margin",
+            "velocity_limit",
+            "effort_limit",
+            "effort_rate",
+            "zone_rate",
+            "braking_rate",
+        ):
+            memory[name][...] = np.abs(memory[name]) + 0.05
+        for name in (
+            "bandwidth",
+            "period",
+            "whole_delay",
+            "scale",
+            "natural",
+            "effort_size",
+            "rated_speed",
+            "largest_rotor",
+        ):
+            memory[name][...] = np.abs(memory[name]) + 0.5
+        for name in (
+            "low_pass",
+            "actuator_delay",
+            "evidence",
+            "assumed_rotor",
+            "integral_bound",
+            "dry",
+            "viscous",
+            "creep",
+        ):
+            memory[name][...] = np.abs(memory[name])
+        memory["time"][0] = rng.choice([10**9, 10**9 + 2 * 10**6])
+        for name in ("last", "knot", "blend_start", "goal_end"):
+            memory[name][0] = memory["time"][0] - rng.integers(-2, 5) * 10**6
+        memory["timeout"][0], memory["blend_duration"][0], memory["goal_time"][0] = 10**8, 10**7, 10**6
+        memory["due"][0], memory["wrench_due"][0] = (memory["time"][0] + rng.integers(0, 9) for _ in range(2))
+        memory["own_law"][0], memory["blending"][0] = rng.random() < 0.1, rng.integers(0, 3)
+        memory["largest_jump"][0] = rng.choice([0.1, np.inf])
+
+    in_c = RoutinesInC(memory, (cycle,), tmp_path, robot, shapes)
+    three_ways((cycle,), memory, None, in_c, fill, np.random.default_rng(seed), 60)
 
 
 @pytest.mark.parametrize("rubs", [0, 1])

@@ -116,7 +116,7 @@ class Scenario:
                 velocity_scale=float(rng.uniform(0.5, 1.0)),
                 position_margin=float(rng.uniform(0.0, 0.1)),
             ),
-            tolerances=Tolerances.uniform(n, path=0.2 if rng.random() < 0.5 else 0.0, goal=0.1, goal_time=0.02),
+            tolerances=Tolerances.uniform(n, path=0.01 if rng.random() < 0.5 else 0.0, goal=0.005, goal_time=0.02),
             observer=MomentumObserver(model, 50.0, observed),
             collision=CollisionMonitor(model, np.where(watched, rng.uniform(5.0, 50.0, n), np.inf), 0.003)
             if collides

@@ -31,7 +31,9 @@ _FR3 = {
 }
 
 
-def _robot(claim: rd.RobotModel, rotors: float | np.ndarray, dry: float | np.ndarray, viscous: float | np.ndarray) -> rd.RobotModel:
+def _robot(
+    claim: rd.RobotModel, rotors: float | np.ndarray, dry: float | np.ndarray, viscous: float | np.ndarray
+) -> rd.RobotModel:
     n, links = claim.nv, len(claim.description.links)
     truth = changed(claim, np.ones(links), np.zeros((links, 3)), np.zeros(n) + rotors)
     return claiming(truth, np.zeros(n) + dry, np.zeros(n) + viscous)
@@ -55,7 +57,12 @@ def rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
         path = folder / f"{name}.urdf"
         if path.is_file():
             claim = load_arm(Arm(str(path), FLANGES[name], 0.0))
-            yield f"{name}: {title}", exact(claim, _robot(claim, **numbers), rate=RATE), _move(name, claim), FLANGES[name]
+            yield (
+                f"{name}: {title}",
+                exact(claim, _robot(claim, **numbers), rate=RATE),
+                _move(name, claim),
+                FLANGES[name],
+            )
 
 
 def known_rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:

@@ -20,18 +20,22 @@ from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
 __all__ = ["reject_disturbances"]
 
 TURN = 6.283185307179586
-MARGIN = 0.3
-"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.6 rad (34°) of the phase."""
+MARGIN = 0.28
+"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
 LOW_PASS = 100.0
 """Hz, highest corner of v̂, or two fifths of the rate if that is less."""
 INTEGRAL = 0.3
-"""Integral gain over ω³; the loop is stable below 2."""
-HIGH_PASS = 1.0
+"""Integral gain over ω³; below 2 the loop without delay is stable."""
+HIGH_PASS = 0.7
 """Corner times the whole delay, of what the rotor inertia is found from."""
-KNOWN = 5e-5
+KNOWN = 2e-5
 """(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
 RINGING = 0.04
 """rad/s, of high-passed velocity that counts as measured."""
+DOUBT = 0.2
+"""Share of the rotor inertia that counts there, as it may not be."""
+PUSHED = 0.3
+"""Share of its inertia by which a joint may seem too light; one that seems lighter is pushed by something else."""
 FORGET = 4.0
 """1/s, while the joint rings."""
 BAND = 3e-3
@@ -43,7 +47,7 @@ YIELDING = 0.02
 SLOW = 0.02
 """rad/s, below which a joint may be stuck."""
 NEAR = 2e-3
-"""rad behind, from which on friction is raised at full rate."""
+"""rad that a joint lags, from which on friction is raised at full rate."""
 AHEAD = 5e-3
 """rad ahead, from which on friction is lowered at full rate."""
 RAISE = 0.6
@@ -191,10 +195,11 @@ def find_rotors(p: CycleMemory, dt: float) -> None:
             rest = p.passed[4, i]
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
-            square = beyond * beyond / (p.scale[i] * p.scale[i])
-            forgotten = FORGET * dt * square / (square + 0.01)
-            p.evidence[0, i] = p.evidence[0, i] + p.ringing[i] * beyond * dt - forgotten * p.evidence[0, i]
-            p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
+            if rest * beyond > -PUSHED * (p.inertia[i, i] + DOUBT * p.rotor[i]) * p.ringing[i] * beyond:
+                square = beyond * beyond / (p.scale[i] * p.scale[i])
+                forgotten = FORGET * dt * square / (square + 0.01)
+                p.evidence[0, i] = p.evidence[0, i] + p.ringing[i] * beyond * dt - forgotten * p.evidence[0, i]
+                p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]
         found = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
         p.rotor[i] = min(max(found, 0.0), p.largest_rotor[i])

@@ -27,7 +27,7 @@ LOW_PASS = 100.0
 INTEGRAL = 0.3
 """Integral gain over ω³; below 2 the loop without delay is stable."""
 HIGH_PASS = 0.7
-"""Corner times the whole delay, of what the rotor inertia is found from."""
+"""Corner times the whole delay, of the signals that the rotor inertia is estimated from."""
 KNOWN = 2e-5
 """(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
 RINGING = 0.04
@@ -53,7 +53,7 @@ AHEAD = 5e-3
 RAISE = 0.6
 """1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free."""
 MOST_FRICTION = 0.15
-"""Largest friction found, as a share of the effort limit."""
+"""Largest friction by evidence, as a share of the effort limit."""
 TURN_TIME = 0.03
 """s, in which friction changes its side."""
 FALL = 0.25
@@ -77,7 +77,7 @@ def reject_disturbances(p: CycleMemory) -> None:
     if dt > 0.0:
         choose_gains(p, dt)
         estimate_velocity(p, dt)
-        find_rotors(p, dt)
+        estimate_rotors(p, dt)
     for i in range(p.nv):
         error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
         p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
@@ -166,7 +166,7 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
         p.position_before[i] = p.q[i]
 
 
-def find_rotors(p: CycleMemory, dt: float) -> None:
+def estimate_rotors(p: CycleMemory, dt: float) -> None:
     """J from how velocity and effort ring together; a joint that does not ring keeps its rotor.
 
     The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
@@ -201,8 +201,8 @@ def find_rotors(p: CycleMemory, dt: float) -> None:
                 p.evidence[0, i] = p.evidence[0, i] + p.ringing[i] * beyond * dt - forgotten * p.evidence[0, i]
                 p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]
-        found = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
-        p.rotor[i] = min(max(found, 0.0), p.largest_rotor[i])
+        estimate = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
+        p.rotor[i] = min(max(estimate, 0.0), p.largest_rotor[i])
 
 
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
@@ -219,16 +219,16 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     if desired < 0.0:
         along = -1.0
     p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
-    speed, behind = p.velocity[i] * along, p.error[0, i] * along
-    lead = behind + (abs(desired) - speed) / p.natural[0]
+    speed, lag = p.velocity[i] * along, p.error[0, i] * along
+    lead = lag + (abs(desired) - speed) / p.natural[0]
     least = 0.0
     if desired * p.reference[2, i] <= 0.0:  # it slows down: a joint that is stuck close by may stay
         least = BAND * scale
     if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
         p.stuck[i] = p.stuck[i] + dt
-        if p.stuck[i] < p.whole_delay[0] or behind <= least or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
+        if p.stuck[i] < p.whole_delay[0] or lag <= least or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
             return
-        degree = min((behind - least) / (NEAR * scale), 1.0)
+        degree = min((lag - least) / (NEAR * scale), 1.0)
         step = RAISE * p.effort_size[i] * degree * dt
         level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
         p.taken[i] = min(p.taken[i] + step, FALL * level)

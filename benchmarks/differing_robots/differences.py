@@ -184,7 +184,7 @@ def _with_payload(model: rd.RobotModel, arm: Arm, mass: float, offset: np.ndarra
     if mass <= 0.0:
         return model
     radius = 0.06  # of a ball of that mass
-    body = Inertia(mass, offset + [0.0, 0.0, 0.06], 0.4 * mass * radius**2 * np.eye(3))
+    body = Inertia(mass, offset + np.array([0.0, 0.0, 0.06]), 0.4 * mass * radius**2 * np.eye(3))
     return model.attach(arm.flange, body, name="unmentioned_payload")
 
 

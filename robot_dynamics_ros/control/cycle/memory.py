@@ -63,7 +63,7 @@ class PathPiece(Declared):
 
 
 class RejectionMemory(Declared):
-    """What a robot has that its description does not say, and how it is rejected; see the step ``disturbance``."""
+    """Rejection of what a robot has and its description does not say; see the step ``disturbance``."""
 
     nv: int
     robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")

@@ -113,7 +113,7 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
         "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
         "driver": {"compensates": _COMPENSATES[efforts.gravity, efforts.coriolis][0]},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
-        "holding_brakes": driver.brakes or driver.on_silence == "stop",
+        "holding_brakes": driver.brakes or driver.on_silence != "zero",  # until the first command it is held
         "limits": _per_joint(profile, effort_rate="effort_rate"),
         "initial_positions": profile.known("start"),
     }

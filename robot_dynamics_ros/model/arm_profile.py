@@ -69,7 +69,8 @@ class Driver:
         command_interface: name of the joints' command interface that takes efforts; ``""``: none.
         controller: ros2_control controller that passes efforts on; ``""``: none.
         rate: Hz, of states and commands.
-        delay: s from a measurement to its joint state.
+        delay: s from a measurement to its joint state and from a command to its effort, together; one cycle of the driver where
+            nothing else is known.
         on_silence: what the arm does when the controller's commands stop and the driver runs on: it goes on with the last effort
             (``"hold"``), with ``"zero"`` effort, or it comes to a ``"stop"`` by drive and brakes.
         silence_timeout: s without a command after which it does so; ``None`` for ``"hold"``.

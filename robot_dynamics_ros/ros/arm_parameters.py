@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ __all__ = [
 
 FOR_EVER = 3600.0
 """s; the longest time-out that the simulator has."""
+ASSUMED_ARMATURE = 0.08
+"""kg m², of a joint of 100 N m; others by the root of their effort limit."""
+SMALL_JOINT = 10.0
+"""N m, where no limit is published."""
 _COMPENSATES = {
     ("robot", "robot"): ("gravity_and_coriolis", "robot_with_coriolis"),
     ("robot", "controller"): ("gravity", "robot"),
@@ -92,6 +97,7 @@ def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
     return {
         **_robot(profile),
         "gravity_compensated_by": _COMPENSATES[efforts.gravity, efforts.coriolis][1],
+        "robot_delay": profile.driver.delay,
         "safe_command": "zero" if efforts.gravity == "robot" else "gravity",
         "limits": _per_joint(profile, effort="effort", effort_rate="effort_rate"),
     }
@@ -102,11 +108,12 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
     driver, efforts = profile.driver, profile.efforts
     return {
         **_robot(profile),
+        "armature": {joint.name: _simulated_armature(joint) for joint in profile.joints},
         "update_rate": driver.rate,
         "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
         "driver": {"compensates": _COMPENSATES[efforts.gravity, efforts.coriolis][0]},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
-        "holding_brakes": driver.brakes or driver.on_silence == "stop",
+        "holding_brakes": driver.brakes or driver.on_silence != "zero",  # until the first command it is held
         "limits": _per_joint(profile, effort_rate="effort_rate"),
         "initial_positions": profile.known("start"),
     }
@@ -140,6 +147,13 @@ def _robot(profile: ArmProfile) -> dict[str, Any]:
         "measured_effort": _meaning(profile),
         "measured_effort_factor": profile.known("measured_factor"),
     }
+
+
+def _simulated_armature(joint: JointFacts) -> float:
+    """kg m² or kg; where none is published, of the size that such gears have: the controller does not know it then."""
+    if joint.armature is not None:
+        return joint.armature
+    return ASSUMED_ARMATURE * math.sqrt(min(joint.effort or SMALL_JOINT, 100.0) / 100.0)
 
 
 def _meaning(profile: ArmProfile) -> str:

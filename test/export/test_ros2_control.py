@@ -91,7 +91,7 @@ class Scenario:
         options = ControllerOptions(
             joints=None if rng.random() < 0.7 else model.joint_names[1:],
             allow_partial_joints_goal=bool(rng.random() < 0.7),
-            gravity_compensated_by=rng.choice(["controller", "robot"]),
+            gravity_compensated_by=rng.choice(["controller", "robot" if self.blend_time else "robot_with_coriolis"]),
             safe_command=rng.choice(["zero", "gravity"]),
             state_timeout=0.02,
             stream_timeout=0.03,

@@ -128,6 +128,7 @@ def test_parameters_of_the_nodes_say_what_the_profile_says():
     controller, simulator = controller_parameters(profile), simulator_parameters(profile)
     assert controller["gravity_compensated_by"] == "robot"
     assert controller["safe_command"] == "zero"
+    assert controller["robot_delay"] == simulator["sensors"]["delay"] == 0.001
     assert controller["limits"]["fr3_joint7"] == {"effort": 12.0, "effort_rate": 1000.0}
     assert simulator["driver"] == {"compensates": "gravity"}
     assert simulator["update_rate"] == 1000.0

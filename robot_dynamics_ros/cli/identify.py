@@ -28,6 +28,7 @@ from robot_dynamics_ros.identification import (
     Identification,
     IdentificationSettings,
     compare,
+    findings,
     friction_file,
     identify_each,
     identify_recordings,
@@ -36,6 +37,7 @@ from robot_dynamics_ros.identification import (
     report_text,
 )
 from robot_dynamics_ros.identification.identify import FRICTION
+from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
@@ -195,10 +197,9 @@ def run(options: argparse.Namespace) -> int:
         said = [*recording.notes, *bad_row_lines(recording.bad)]
         if said:
             print("\n" + "\n".join([f"{recording.source}:", *said]))
-    for note in found.notes:
-        print(f"\n{note}")
-    if found.base.unseen:
-        print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
+    for level, text in findings(found):
+        if level != "good":
+            print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
     return 0
 
@@ -249,10 +250,10 @@ def _write(
         models: the robot as given, and with joints locked.
     """
     whole, model = models
-    text = report_text(found, recordings)
+    checks = [compare(found, other, block=options.block) for other in unseen]
+    text = report_text(found, recordings, checks)
     if unseen:
         text += "\n## Validation\n"
-    checks = [compare(found, other, block=options.block) for other in unseen]
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
         rows = [
@@ -265,10 +266,12 @@ def _write(
         checked = f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
         text += f"\n```\n{checked}\n```\n"
         print(checked + "\n")
+        if options.plausibility == "refuse":
+            check_prediction(model.joint_names, check.identified, check.prior, check.effort, other.source)
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(found)), strict=True):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
     friction_file(found).write(directory / "friction.json")
     page = directory / "report.html"

@@ -4,6 +4,7 @@ from robot_dynamics_ros.identification.comparison import Comparison, compare
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.excitation import Excitation
+from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import (
     Identification,
     IdentificationSettings,
@@ -12,7 +13,7 @@ from robot_dynamics_ros.identification.identify import (
     identify_recordings,
 )
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
-from robot_dynamics_ros.identification.page import findings, report_html
+from robot_dynamics_ros.identification.page import report_html
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,
     estimate_payload,

@@ -16,13 +16,15 @@ from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.causes import diagnose
+from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters, cross_validated
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.plausibility import (
+    Implausible,
     check_positions,
-    check_recording,
+    check_prediction,
     check_result,
     one_way_joints,
 )
@@ -39,6 +41,7 @@ __all__ = ["Identification", "IdentificationSettings", "identify", "identify_eac
 
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
+_NEEDLESS = 1.1  # times the error without effects of a joint
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 #: forms of friction that are tried
 FRICTION = ("presliding", *EFFECTS)
@@ -136,8 +139,8 @@ class Identification:
         rms: (nv,) root mean square of the unexplained part of the block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
-        prediction_rms: (nv,) error of prediction: each twelfth of the recording is predicted from the others.
-        simple_rms: (nv,) the same with Coulomb and viscous friction alone.
+        prediction_rms: (nv,) error of prediction: each third of the recording is predicted from the others.
+        simple_rms: (nv,) error of prediction of each twelfth from the others, with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
         notes: remarks for the reader, in sentences.
@@ -301,18 +304,22 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
-    if s.plausibility == "refuse":
-        check_recording(model, motion, s.block)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
+    diagnosis = diagnose(model, motion, slow, s.delay)
+    motion, remarks = diagnosis.motion, diagnosis.notes
+    if diagnosis.cause is not None:
+        text, remedy = diagnosis.cause.text, diagnosis.cause.remedy
+        if s.plausibility == "refuse":
+            raise Implausible(text, where="recording", got=diagnosis.cause.joints, remedy=remedy)
+        remarks = (f"{text}, as it seems. {remedy}", *remarks)
 
     def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
         prior = known.base.values(known.parameters.values(model))
         return weighted_least_squares(known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
 
-    delay = s.delay if s.delay is not None else 0.0
-    rate = motion.mean(motion.effort_rate(), s.block)
+    rate = motion.mean(motion.smoothed(motion.effort)[1], s.block)
 
     def aligned(
         known: Identifiable, delay: float, unseen: str, times: int
@@ -326,7 +333,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
                 delay += _late(base, rate)
         return delay, shifted, data, base
 
-    delay, shifted, data, base = aligned(known, delay, s.unseen, 2)
+    delay, shifted, data, base = aligned(known, diagnosis.delay, s.unseen, 2)
     prior = parameters.values(model)
     selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
     if s.forms:
@@ -340,7 +347,24 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         known = identifiable_parameters(parameters)
         delay, shifted, data, base = aligned(known, delay, "keep", 2)
         prior = parameters.values(model)
-    full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+    noise = _honest(base, selection, data)
+    full = consistent_parameters(known, data, noise, prior, spread=s.spread)
+    error = cross_validated(known, data, noise, prior, full)
+    needless = [
+        len(e.effects) > 0 and x > _NEEDLESS * y
+        for e, x, y in zip(parameters.effects, error, selection.simple_error, strict=True)
+    ]
+    if any(needless):  # effects that the final estimate predicts worse with are left out
+        plain = tuple(
+            JointEffects(e.smoothing, e.presliding) if bad else e
+            for e, bad in zip(parameters.effects, needless, strict=True)
+        )
+        parameters = EffortParameters(model, s.terms, plain, parameters.loaded)
+        known = identifiable_parameters(parameters)
+        delay, shifted, data, base = aligned(known, delay, "keep", 0)
+        prior = parameters.values(model)
+        full = consistent_parameters(known, data, noise, prior, spread=s.spread)
+        error = cross_validated(known, data, noise, prior, full)
     found = with_parameters(parameters, full.values)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
     for _ in range(_AGAIN if any("crosstalk" in form.effects for form in parameters.effects) else 0):
@@ -360,6 +384,8 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
     if s.plausibility == "refuse":
         power = _friction_power(known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
         check_result(model, data, base.noise, rms(data.effort - data.Y @ values), power)
+        if _few(base, data) < 0.3:
+            check_prediction(model.joint_names, error, rms(data.effort - data.Y @ prior), rms(data.effort))
     return Identification(
         model,
         found,
@@ -374,11 +400,12 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         rms(data.effort - data.Y @ values),
         rms(data.effort - data.Y @ prior),
         rms(data.effort),
-        selection.error,
+        error,
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,
-        motion.notes
+        remarks
+        + motion.notes
         + tuple(
             f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
             for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())

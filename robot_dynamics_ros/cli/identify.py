@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from robot_dynamics_ros.identification import (
     FrictionTerms,
     Identification,
     IdentificationSettings,
+    KnownLoad,
     compare,
     findings,
     friction_file,
@@ -122,6 +124,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "found from the URDF's masses, but for the joints whose constant is given",
     )
     add(
+        "--known-load",
+        nargs="+",
+        default=None,
+        metavar="LINK=MASS FILE",
+        help="with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
+        "all torque constants",
+    )
+    add(
         "--unseen",
         choices=("refuse", "keep"),
         default="refuse",
@@ -173,6 +183,8 @@ def run(options: argparse.Namespace) -> int:
     whole = load_model(options)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
+    if options.known_load is not None:
+        settings = dataclasses.replace(settings, known_load=_known_load(options, model))
     recordings = [_read(path, bag, model, options) for path, bag in given]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
@@ -298,6 +310,12 @@ def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict
         except ValueError:
             raise ArgumentError(f"expected {form}, got {text!r}", where=where, got=text) from None
     return out
+
+
+def _known_load(options: argparse.Namespace, model: RobotModel) -> KnownLoad:
+    ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
+    files = [input_path(path) for path in options.known_load[1:]]
+    return KnownLoad(link, mass, tuple(_read(path, is_bag(path), model, options) for path in files))
 
 
 def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:

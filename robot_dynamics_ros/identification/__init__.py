@@ -23,7 +23,7 @@ from robot_dynamics_ros.identification.payload import (
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
-from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.identification.validate import Validation, validate
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Identification",
     "IdentificationSettings",
     "Implausible",
+    "KnownLoad",
     "PayloadEstimate",
     "PoorExcitation",
     "TorqueConstants",

@@ -36,7 +36,9 @@ _WEAK = 3.0  # times what the model expects: efforts beyond that tell nothing ab
 _FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyond the prior
 _CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
 _BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
-_TIMES = (0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1000.0)  # scales of efforts that are tried
+_TIMES = (0.1, 0.3, 3.0, 10.0)  # scales of one joint's efforts that are tried, and of all
+_TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
+_LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
 _NAMED = 0.012  # s: less delay is usual
 _STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least
 _DIFFERS, _PUSH = 5.0, 0.15  # times the usual misfit, share of the usual efforts
@@ -201,12 +203,15 @@ class _Problem:
         return out
 
 
-def diagnose(model: RobotModel, motion: Motion, slow: Array, delay: float | None = None) -> Diagnosis:
+def diagnose(
+    model: RobotModel, motion: Motion, slow: Array, delay: float | None = None, currents: bool = False
+) -> Diagnosis:
     """Compare hypotheses about a recording.
 
     Args:
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
+        currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
     """
     n = len(motion.t)
     at = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
@@ -234,7 +239,7 @@ def diagnose(model: RobotModel, motion: Motion, slow: Array, delay: float | None
         )
     problem.rows = rows
     plain = problem.fit(Y, rows)
-    causes = [_of_rows(problem, plain, *hypothesis) for hypothesis in _hypotheses(model, rows)]
+    causes = [_of_rows(problem, plain, *hypothesis) for hypothesis in _hypotheses(model, rows, currents)]
     causes += [cause for f in (_of_gravity, _of_zeros, _of_lengths) if (cause := f(problem, plain, Y)) is not None]
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
@@ -286,7 +291,7 @@ def _delay(
     return best, rows(best)
 
 
-def _hypotheses(model: RobotModel, rows: _Rows) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:
+def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:
     """Recordings as they would be without a fault: rows, joints, the fault and the remedy."""
     names, nv = model.joint_names, model.nv
     motion = ("q", "v", "a")
@@ -319,8 +324,10 @@ def _hypotheses(model: RobotModel, rows: _Rows) -> Iterator[tuple[_Rows, tuple[s
             ("positions", motion),
             ("positions and efforts", (*motion, "effort")),
         ):
+            if currents and "effort" in columns:
+                continue
             yield rows.times(columns, factor), joints, f"the {what} of {whose} have the opposite sign", remedy
-        for times in _TIMES:
+        for times in () if currents else _TIMES_ALL if j is None else _TIMES:
             yield (
                 rows.times(("effort",), np.where(factor < 0.0, 1.0 / times, 1.0)),
                 joints,
@@ -332,7 +339,9 @@ def _hypotheses(model: RobotModel, rows: _Rows) -> Iterator[tuple[_Rows, tuple[s
 
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
     fit = problem.fit(problem.regressor(rows), rows)
-    return Cause(text, remedy, joints, plain.score - fit.score)
+    # bodies that weigh next to nothing are farther from the prior than the distance says that the scores are made of
+    lighter = max(math.log(float(np.min(_usual(rows) / _usual(problem.rows)))), 0.0)
+    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (lighter / _LIGHTER) ** 2)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

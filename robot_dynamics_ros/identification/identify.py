@@ -31,7 +31,7 @@ from robot_dynamics_ros.identification.plausibility import (
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
-from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
@@ -72,6 +72,7 @@ class IdentificationSettings:
         currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents in any unit and sign, and
             this is joint → torque constant (N m or N at the joint for one unit), of the joints whose constant is known;
             the others are estimated, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
+        known_load: recordings of currents with a load of known mass, which show the size of the torque constants.
         plausibility: "refuse" recordings that do not fit the robot and impossible results, or "accept" them.
     """
 
@@ -86,6 +87,7 @@ class IdentificationSettings:
     unseen: str = "refuse"
     spread: float | None = None
     currents: Mapping[str, float] | None = None
+    known_load: KnownLoad | None = None
     plausibility: str = "refuse"
 
     def __post_init__(self) -> None:
@@ -110,6 +112,13 @@ class IdentificationSettings:
         for name in self.forms:
             if name not in FRICTION:
                 raise UnknownNameError("form of friction", name, (*FRICTION, "auto", "simple"), where="friction")
+        if self.known_load is not None and self.currents is None:
+            raise ArgumentError(
+                "a known load shows torque constants, and efforts are no currents",
+                where="known_load",
+                got=self.known_load.link,
+                remedy="Give currents, too: {} or --currents.",
+            )
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
 
@@ -300,14 +309,14 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> Identification:
     constants = None
     if s.currents is not None:
-        constants = find_torque_constants(model, motion, s.currents, block=s.block)
+        constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
-    diagnosis = diagnose(model, motion, slow, s.delay)
+    diagnosis = diagnose(model, motion, slow, s.delay, constants is not None)
     motion, remarks = diagnosis.motion, diagnosis.notes
     if diagnosis.cause is not None:
         text, remedy = diagnosis.cause.text, diagnosis.cause.remedy

@@ -63,8 +63,10 @@ def report_text(found: Identification, recordings: Sequence[Recording] = (), che
         lines += _table(
             ["joint", "torque constant", "± (standard error)"],
             [
-                [n, f"{k:.5g}", "given" if g else f"{e:.1%}"]
-                for n, k, e, g in zip(names, constants.values, constants.error, constants.given, strict=True)
+                [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if known else "unknown"]
+                for n, k, e, g, known in zip(
+                    names, constants.values, constants.error, constants.given, constants.known, strict=True
+                )
             ],
         )
     lines += ["", "## Friction", ""]
@@ -191,12 +193,13 @@ def report_json(found: Identification, recordings: Sequence[Recording] = (), che
         "torque_constants": None
         if found.torque_constants is None
         else {
-            name: {"value": float(k), "relative_error": float(e), "given": bool(g)}
-            for name, k, e, g in zip(
+            name: {"value": float(k), "relative_error": _finite(e), "given": bool(g), "known": bool(known)}
+            for name, k, e, g, known in zip(
                 names,
                 found.torque_constants.values,
                 found.torque_constants.error,
                 found.torque_constants.given,
+                found.torque_constants.known,
                 strict=True,
             )
         },

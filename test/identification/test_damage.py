@@ -16,7 +16,7 @@ from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.recordings import Recording
 from robot_dynamics_ros.recordings.times import repair_times
 
-ARMS = ("six_axis", "seven_axis", "iiwa14.urdf")
+ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
 MISSED_AT_MOST = 2
 
 

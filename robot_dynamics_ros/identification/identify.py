@@ -316,13 +316,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
-    diagnosis = diagnose(model, motion, slow, s.delay, constants is not None)
-    motion, remarks = diagnosis.motion, diagnosis.notes
-    if diagnosis.cause is not None:
-        text, remedy = diagnosis.cause.text, diagnosis.cause.remedy
-        if s.plausibility == "refuse":
-            raise Implausible(text, where="recording", got=diagnosis.cause.joints, remedy=remedy)
-        remarks = (f"{text}, as it seems. {remedy}", *remarks)
+    motion, first_delay, remarks = _diagnosed(model, motion, slow, s)
 
     def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
         prior = known.base.values(known.parameters.values(model))
@@ -342,7 +336,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
                 delay += _late(base, rate)
         return delay, shifted, data, base
 
-    delay, shifted, data, base = aligned(known, diagnosis.delay, s.unseen, 2)
+    delay, shifted, data, base = aligned(known, first_delay, s.unseen, 2)
     prior = parameters.values(model)
     selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
     if s.forms:
@@ -413,20 +407,39 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,
-        remarks
-        + motion.notes
-        + tuple(
-            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-        )
-        + tuple(
-            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
-            "controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "crosstalk" in form.effects
-        )
-        + (() if constants is None else constants.notes),
+        remarks + motion.notes + _notes(parameters, data, dry) + (() if constants is None else constants.notes),
         constants,
+    )
+
+
+def _diagnosed(
+    model: RobotModel, motion: Motion, slow: Array, s: IdentificationSettings
+) -> tuple[Motion, float, tuple[str, ...]]:
+    """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both.
+
+    Raises:
+        Implausible: another cause explains the recording, and such recordings are refused.
+    """
+    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None)
+    cause = diagnosis.cause
+    if cause is None:
+        return diagnosis.motion, diagnosis.delay, diagnosis.notes
+    if s.plausibility == "refuse":
+        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
+    return diagnosis.motion, diagnosis.delay, (f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes)
+
+
+def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
+    """Sentences about joints whose result has a limit."""
+    model = parameters.model
+    return tuple(
+        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+        for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
+    ) + tuple(
+        f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
+        "controllers and the simulator do not"
+        for name, form in zip(model.joint_names, parameters.effects, strict=True)
+        if "crosstalk" in form.effects
     )
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a recording, or with the model that it is compared with: the cause that explains efforts best.
+"""Faults of a recording, or of the model that it is compared with: the cause that explains efforts best.
 
 Each hypothesis changes the recording or the model: two columns exchanged, a sign, gravity, zeros of the joints, lengths of
 links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes only.  Hypotheses are
@@ -52,7 +52,7 @@ _TILT = math.radians(4.0)
 
 @dataclass(frozen=True)
 class Cause:
-    """What is likely to be wrong.
+    """A likely fault.
 
     Attributes:
         text: a sentence that names it.
@@ -69,7 +69,7 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What a recording tells about itself before anything is estimated from it.
+    """Faults, delay and unusable stretches of a recording.
 
     Attributes:
         delay: s, by which efforts are late.
@@ -190,7 +190,7 @@ class _Problem:
             y = np.append(x, -1.0)
             squares = np.array([max(float(y @ G @ y), 0.0) for G in grams])
             sigma = np.sqrt(squares / counts + floor)
-        return x, N, sigma
+        return np.asarray(x, np.float64), N, sigma
 
     def left(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
         """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count."""
@@ -220,7 +220,8 @@ def diagnose(
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
-    rows = _Rows(*motion.smoothed(motion.q, _WINDOW, 2)[:, at], effort[at], use)
+    q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
+    rows = _Rows(q[at], v[at], a[at], effort[at], use)
     problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(at)))
     Y = problem.regressor(rows)
     late, rows = _delay(problem, Y, motion.t, effort, at, delay)
@@ -367,7 +368,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         own,
         *(np.asarray(joint_torque_regressor(model.replace(gravity=tuple(g * d)), rows.q, zero, zero)) for d in across),
     ]
-    best = None
+    ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
         x, fit = start, plain
         for _ in range(_STEPS):
@@ -377,9 +378,8 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             x = x + step.extra
             x = x / max(float(np.linalg.norm(x)), 1e-9)
             fit = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, np.stack(G)), rows)
-        if best is None or fit.score < best[1].score:
-            best = (x, fit)
-    x, fit = best
+        ends.append((x, fit))
+    x, fit = min(ends, key=lambda end: end[1].score)
     tilt = math.acos(float(np.clip(x[0], -1.0, 1.0)))
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)

@@ -146,18 +146,19 @@ def find_torque_constants(
         loaded = Motion.of_recordings(model, load.recordings)
         experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
     free = np.flatnonzero(fixed == 0.0)
-    c, x, covariance = fixed.copy(), np.zeros(len(prior) + extra), np.zeros((len(fixed), len(fixed)))
+    c, x = fixed.copy(), np.zeros(len(prior) + extra)
+    covariance: Array = np.zeros((len(fixed), len(fixed)))
     for j in free:
         c[j] = experiments[-1].first[j]
     before, begun = c.copy(), c.copy()
     for _ in range(_STEPS):
-        N, b = _normal(experiments, c, x)
+        N, right = _normal(experiments, c, x)
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
         inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
-        step = inverse @ b[kept]
+        change = inverse @ right[kept]
         before = c.copy()
-        c[free] += np.clip(step[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))
-        x = x + step[len(free) :]
+        c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))
+        x = x + change[len(free) :]
         covariance[np.ix_(free, free)] = inverse[: len(free), : len(free)]
         if np.abs(c - before).max() <= _SETTLED * np.abs(c).max():
             break
@@ -240,7 +241,9 @@ class _Experiment:
             efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
             columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
         self.worth = min(1.0, block / _APART)
-        self.rigid, self.columns, self.target = [], [], []
+        self.rigid: list[Array] = []
+        self.columns: list[Array] = []
+        self.target: list[Array] = []
         self.first = np.zeros(model.nv)
         for j in range(model.nv):
             friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]])[use[:, j]]

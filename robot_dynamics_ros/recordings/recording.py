@@ -105,7 +105,7 @@ class Recording:
         increase are bad."""
         recorded, notes = self._without_spikes()
         frozen = frozen_positions(recorded.t, recorded.q)
-        keep = ~frozen.any(axis=1)
+        keep = np.asarray(~frozen.any(axis=1))
         notes += [
             f"the position of joint {name} is frozen for {share:.0%} of the rows while the joint moves: these are left out; "
             "check its encoder, or the logger"

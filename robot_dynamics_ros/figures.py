@@ -98,14 +98,15 @@ def thinned(n: int) -> slice:
     return slice(None, None, max(1, n // _MOST_POINTS))
 
 
-def legend(figure: Any, axes: Sequence[Any]) -> None:
-    """One legend for all axes, beside them, where it covers no curve."""
+def legend(figure: Any, axes: Sequence[Any], below: bool = False) -> None:
+    """One legend for all axes, beside or ``below`` them, where it covers no curve."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
-        figure.legend(found.values(), found.keys(), loc="outside right upper", frameon=False)
+        where = {"loc": "outside lower center", "ncols": len(found)} if below else {"loc": "outside right upper"}
+        figure.legend(found.values(), found.keys(), frameon=False, **where)
 
 
 def save(figure: Any, path: str | Path | None, dpi: int = 120) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,9 @@ from robot_dynamics_ros.identification import (
     FrictionTerms,
     Identification,
     IdentificationSettings,
+    KnownLoad,
     compare,
+    findings,
     friction_file,
     identify_each,
     identify_recordings,
@@ -36,6 +39,7 @@ from robot_dynamics_ros.identification import (
     report_text,
 )
 from robot_dynamics_ros.identification.identify import FRICTION
+from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
@@ -120,6 +124,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "found from the URDF's masses, but for the joints whose constant is given",
     )
     add(
+        "--known-load",
+        nargs="+",
+        default=None,
+        metavar="LINK=MASS FILE",
+        help="with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
+        "all torque constants",
+    )
+    add(
         "--unseen",
         choices=("refuse", "keep"),
         default="refuse",
@@ -171,6 +183,8 @@ def run(options: argparse.Namespace) -> int:
     whole = load_model(options)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
+    if options.known_load is not None:
+        settings = dataclasses.replace(settings, known_load=_known_load(options, model))
     recordings = [_read(path, bag, model, options) for path, bag in given]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
@@ -195,10 +209,9 @@ def run(options: argparse.Namespace) -> int:
         said = [*recording.notes, *bad_row_lines(recording.bad)]
         if said:
             print("\n" + "\n".join([f"{recording.source}:", *said]))
-    for note in found.notes:
-        print(f"\n{note}")
-    if found.base.unseen:
-        print(f"\nnot shown by this motion, kept from the URDF: {', '.join(found.base.unseen)}")
+    for level, text in findings(found):
+        if level != "good":
+            print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
     return 0
 
@@ -249,10 +262,10 @@ def _write(
         models: the robot as given, and with joints locked.
     """
     whole, model = models
-    text = report_text(found, recordings)
+    checks = [compare(found, other, block=options.block) for other in unseen]
+    text = report_text(found, recordings, checks)
     if unseen:
         text += "\n## Validation\n"
-    checks = [compare(found, other, block=options.block) for other in unseen]
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
         rows = [
@@ -265,10 +278,12 @@ def _write(
         checked = f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
         text += f"\n```\n{checked}\n```\n"
         print(checked + "\n")
+        if options.plausibility == "refuse":
+            check_prediction(model.joint_names, check.identified, check.prior, check.effort, other.source)
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(found)), strict=True):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
     friction_file(found).write(directory / "friction.json")
     page = directory / "report.html"
@@ -295,6 +310,12 @@ def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict
         except ValueError:
             raise ArgumentError(f"expected {form}, got {text!r}", where=where, got=text) from None
     return out
+
+
+def _known_load(options: argparse.Namespace, model: RobotModel) -> KnownLoad:
+    ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
+    files = [input_path(path) for path in options.known_load[1:]]
+    return KnownLoad(link, mass, tuple(_read(path, is_bag(path), model, options) for path in files))
 
 
 def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:

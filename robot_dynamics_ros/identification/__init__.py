@@ -4,6 +4,7 @@ from robot_dynamics_ros.identification.comparison import Comparison, compare
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.excitation import Excitation
+from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import (
     Identification,
     IdentificationSettings,
@@ -12,7 +13,7 @@ from robot_dynamics_ros.identification.identify import (
     identify_recordings,
 )
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
-from robot_dynamics_ros.identification.page import findings, report_html
+from robot_dynamics_ros.identification.page import report_html
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,
     estimate_payload,
@@ -22,7 +23,7 @@ from robot_dynamics_ros.identification.payload import (
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
-from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.identification.validate import Validation, validate
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Identification",
     "IdentificationSettings",
     "Implausible",
+    "KnownLoad",
     "PayloadEstimate",
     "PoorExcitation",
     "TorqueConstants",

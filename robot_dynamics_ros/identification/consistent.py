@@ -10,6 +10,7 @@ Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -20,12 +21,13 @@ from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ConsistentEstimate", "consistent_parameters"]
+__all__ = ["ConsistentEstimate", "consistent_parameters", "cross_validated"]
 
 _MASS_SHARE = 1e-4
 _SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
 _HOLD = 2.0  # observations that these beginnings are worth
 _ROUNDS = 6
+_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +72,9 @@ class _Problem:
         least = _MASS_SHARE * max(float(masses.sum()) / max(self.nb, 1), 1e-3)
         self.shapes = [BodyShape(prior[10 * k : 10 * k + 10], least) for k in range(self.nb)]
         self.start = np.concatenate([np.zeros(self.split), prior[self.split :]])
-        self.low = np.where(parameters.not_negative(), 0.0, -np.inf)
+        self.low, self.high = parameters.bounds()
         self.low[: self.split] = -np.inf
-        self.start = np.maximum(self.start, self.low)
+        self.start = np.clip(self.start, self.low, self.high)
         # a joint's usual efforts: of fast motion, or those recorded where they are more
         usual = np.array([known.effort_scale[j] for j in parameters.joint_of()])
         recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
@@ -122,13 +124,13 @@ class _Problem:
         for _ in range(evaluations):
             H = J.T @ J
             gradient = J.T @ misfit + scale**2 * (x - self.start)
-            free = (x > self.low) | (gradient < 0.0)
+            free = ((x > self.low) | (gradient < 0.0)) & ((x < self.high) | (gradient > 0.0))
             K = (H + np.diag(scale**2))[np.ix_(free, free)]
             K[np.diag_indices_from(K)] *= 1.0 + damping
             K[np.diag_indices_from(K)] += 1e-300
             step = np.zeros_like(x)
             step[free] = -np.linalg.solve(K, gradient[free])
-            new = np.maximum(x + step, self.low)
+            new = np.clip(x + step, self.low, self.high)
             left = self.A @ self.full(new) - self.b
             now = left @ left + np.sum((hold * self.away(new)) ** 2)
             if now <= cost:
@@ -152,6 +154,7 @@ def consistent_parameters(
     prior: Array,
     *,
     spread: float | None = None,
+    share: float | None = None,
     evaluations: int = 200,
 ) -> ConsistentEstimate:
     """Maximum a posteriori estimate of all parameters.
@@ -160,14 +163,15 @@ def consistent_parameters(
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) what was known.
         spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
+        share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
     """
     problem = _Problem(known, data, noise, prior)
     bodies = np.arange(len(prior)) < problem.split
-    size, share = spread or _SPREAD, _SHARE
+    size, usual = spread or _SPREAD, share or _SHARE
     x, determined, converged = problem.start, 0.0, False
-    settled = False
+    settled = spread is not None and share is not None
     for k in range(_ROUNDS):
-        hold = np.where(bodies, 1.0 / size, 1.0 / share)
+        hold = np.where(bodies, 1.0 / size, 1.0 / usual)
         last = k == _ROUNDS - 1 or settled
         x, H, converged = problem.minimise(x, hold, evaluations if last else 15, 1e-7 if last else 1e-4)
         if last:
@@ -178,16 +182,36 @@ def consistent_parameters(
         by_data = np.clip(by_data, 0.0, 1.0)
         determined = float(by_data.sum())
         away = problem.away(x) ** 2
-        before = (size, share)
+        before = (size, usual)
         if spread is None:
             size = math.sqrt((away[bodies].sum() + _HOLD * _SPREAD**2) / (by_data[bodies].sum() + _HOLD))
-        if not bodies.all():
-            share = math.sqrt((away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD))
-        settled = max(abs(size / before[0] - 1.0), abs(share / before[1] - 1.0)) < 0.05
+        if share is None and not bodies.all():
+            usual = math.sqrt((away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD))
+        settled = max(abs(size / before[0] - 1.0), abs(usual / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
     covariance: Array = np.asarray(
         np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64
     )
     error = problem.standard_error(x, covariance)
-    return ConsistentEstimate(problem.full(x), error, distance, converged, size, share, determined)
+    return ConsistentEstimate(problem.full(x), error, distance, converged, size, usual, determined)
+
+
+def cross_validated(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:
+    """(nv,) root mean square error of prediction, N m or N: each of three stretches is predicted from the others.
+
+    Args:
+        noise, prior: see :func:`consistent_parameters`.
+        full: the estimate from all of them, for how far bodies and joints may be from the prior.
+    """
+    m = len(data.effort)
+    fold = np.arange(m) * _FOLDS // max(m, 1)
+    squares = np.zeros(data.effort.shape[1])
+    for f in range(_FOLDS):
+        others = dataclasses.replace(data, use=data.use & (fold != f)[:, None])
+        x = consistent_parameters(
+            known, others, noise, prior, spread=full.spread, share=full.share, evaluations=40
+        ).values
+        test = data.use & (fold == f)[:, None]
+        squares += (np.where(test, data.effort - data.Y @ x, 0.0) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt(squares / np.maximum(data.use.sum(axis=0), 1)))

@@ -23,6 +23,8 @@ KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
 #: parameters of friction, which cannot be negative
 NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "sigmoid", "rotor")
+#: shares: a gear that loses more than this of its load would not turn, a sensor that reads more across its axis is broken
+AT_MOST = {"load": 0.5, "crosstalk1": 0.2, "crosstalk2": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,11 @@ class EffortParameters:
         out[self.of("coulomb")] = model.friction if "coulomb" in self.kinds else 0.0
         return out
 
-    def not_negative(self) -> np.ndarray:
-        """(p,) bool: parameters of friction and rotors, which cannot be negative."""
-        return np.array([name.rpartition(".")[2] in NOT_NEGATIVE for name in self.names])
+    def bounds(self) -> tuple[Array, Array]:
+        """(p,) each, between which parameters of joints can be: friction and rotors are not negative, shares are small."""
+        words = [name.rpartition(".")[2] for name in self.names]
+        high = np.array([AT_MOST.get(word, np.inf) for word in words])
+        return np.where([word in NOT_NEGATIVE for word in words], 0.0, -high), high
 
     def joint_columns(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; see :meth:`regressor`."""

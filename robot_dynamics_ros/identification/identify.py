@@ -16,20 +16,22 @@ from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.causes import diagnose
+from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters, cross_validated
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.plausibility import (
+    Implausible,
     check_positions,
-    check_recording,
+    check_prediction,
     check_result,
     one_way_joints,
 )
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
-from robot_dynamics_ros.identification.torque_constants import TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
@@ -39,6 +41,7 @@ __all__ = ["Identification", "IdentificationSettings", "identify", "identify_eac
 
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
+_NEEDLESS = 1.1  # times the error without effects of a joint
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 #: forms of friction that are tried
 FRICTION = ("presliding", *EFFECTS)
@@ -69,6 +72,7 @@ class IdentificationSettings:
         currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents in any unit and sign, and
             this is joint → torque constant (N m or N at the joint for one unit), of the joints whose constant is known;
             the others are estimated, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
+        known_load: recordings of currents with a load of known mass, which show the size of the torque constants.
         plausibility: "refuse" recordings that do not fit the robot and impossible results, or "accept" them.
     """
 
@@ -83,6 +87,7 @@ class IdentificationSettings:
     unseen: str = "refuse"
     spread: float | None = None
     currents: Mapping[str, float] | None = None
+    known_load: KnownLoad | None = None
     plausibility: str = "refuse"
 
     def __post_init__(self) -> None:
@@ -107,6 +112,13 @@ class IdentificationSettings:
         for name in self.forms:
             if name not in FRICTION:
                 raise UnknownNameError("form of friction", name, (*FRICTION, "auto", "simple"), where="friction")
+        if self.known_load is not None and self.currents is None:
+            raise ArgumentError(
+                "a known load shows torque constants, and efforts are no currents",
+                where="known_load",
+                got=self.known_load.link,
+                remedy="Give currents, too: {} or --currents.",
+            )
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
 
@@ -136,8 +148,8 @@ class Identification:
         rms: (nv,) root mean square of the unexplained part of the block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
-        prediction_rms: (nv,) error of prediction: each twelfth of the recording is predicted from the others.
-        simple_rms: (nv,) the same with Coulomb and viscous friction alone.
+        prediction_rms: (nv,) error of prediction: each third of the recording is predicted from the others.
+        simple_rms: (nv,) error of prediction of each twelfth from the others, with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
         notes: remarks for the reader, in sentences.
@@ -297,22 +309,20 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> Identification:
     constants = None
     if s.currents is not None:
-        constants = find_torque_constants(model, motion, s.currents, block=s.block)
+        constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     known = identifiable_parameters(parameters)
-    if s.plausibility == "refuse":
-        check_recording(model, motion, s.block)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
+    motion, first_delay, remarks = _diagnosed(model, motion, slow, s)
 
     def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
         prior = known.base.values(known.parameters.values(model))
         return weighted_least_squares(known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
 
-    delay = s.delay if s.delay is not None else 0.0
-    rate = motion.mean(motion.effort_rate(), s.block)
+    rate = motion.mean(motion.smoothed(motion.effort)[1], s.block)
 
     def aligned(
         known: Identifiable, delay: float, unseen: str, times: int
@@ -326,7 +336,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
                 delay += _late(base, rate)
         return delay, shifted, data, base
 
-    delay, shifted, data, base = aligned(known, delay, s.unseen, 2)
+    delay, shifted, data, base = aligned(known, first_delay, s.unseen, 2)
     prior = parameters.values(model)
     selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
     if s.forms:
@@ -340,7 +350,24 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         known = identifiable_parameters(parameters)
         delay, shifted, data, base = aligned(known, delay, "keep", 2)
         prior = parameters.values(model)
-    full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
+    noise = _honest(base, selection, data)
+    full = consistent_parameters(known, data, noise, prior, spread=s.spread)
+    error = cross_validated(known, data, noise, prior, full)
+    needless = [
+        len(e.effects) > 0 and x > _NEEDLESS * y
+        for e, x, y in zip(parameters.effects, error, selection.simple_error, strict=True)
+    ]
+    if any(needless):  # effects that the final estimate predicts worse with are left out
+        plain = tuple(
+            JointEffects(e.smoothing, e.presliding) if bad else e
+            for e, bad in zip(parameters.effects, needless, strict=True)
+        )
+        parameters = EffortParameters(model, s.terms, plain, parameters.loaded)
+        known = identifiable_parameters(parameters)
+        delay, shifted, data, base = aligned(known, delay, "keep", 0)
+        prior = parameters.values(model)
+        full = consistent_parameters(known, data, noise, prior, spread=s.spread)
+        error = cross_validated(known, data, noise, prior, full)
     found = with_parameters(parameters, full.values)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
     for _ in range(_AGAIN if any("crosstalk" in form.effects for form in parameters.effects) else 0):
@@ -360,6 +387,8 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
     if s.plausibility == "refuse":
         power = _friction_power(known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
         check_result(model, data, base.noise, rms(data.effort - data.Y @ values), power)
+        if _few(base, data) < 0.3:
+            check_prediction(model.joint_names, error, rms(data.effort - data.Y @ prior), rms(data.effort))
     return Identification(
         model,
         found,
@@ -374,23 +403,43 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         rms(data.effort - data.Y @ values),
         rms(data.effort - data.Y @ prior),
         rms(data.effort),
-        selection.error,
+        error,
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,
-        motion.notes
-        + tuple(
-            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-        )
-        + tuple(
-            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
-            "controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "crosstalk" in form.effects
-        )
-        + (() if constants is None else constants.notes),
+        remarks + motion.notes + _notes(parameters, data, dry) + (() if constants is None else constants.notes),
         constants,
+    )
+
+
+def _diagnosed(
+    model: RobotModel, motion: Motion, slow: Array, s: IdentificationSettings
+) -> tuple[Motion, float, tuple[str, ...]]:
+    """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both.
+
+    Raises:
+        Implausible: another cause explains the recording, and such recordings are refused.
+    """
+    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None)
+    cause = diagnosis.cause
+    if cause is None:
+        return diagnosis.motion, diagnosis.delay, diagnosis.notes
+    if s.plausibility == "refuse":
+        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
+    return diagnosis.motion, diagnosis.delay, (f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes)
+
+
+def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
+    """Sentences about joints whose result has a limit."""
+    model = parameters.model
+    return tuple(
+        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+        for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
+    ) + tuple(
+        f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
+        "controllers and the simulator do not"
+        for name, form in zip(model.joint_names, parameters.effects, strict=True)
+        if "crosstalk" in form.effects
     )
 
 

@@ -1,7 +1,7 @@
-"""Checks for impossible recordings and results: wrong units, wrong signs, efforts that no bodies explain.
+"""Checks for impossible recordings and results: positions in other units, efforts that no bodies explain.
 
-Before the estimate the recording is compared with the limits and the efforts of the robot as it is known; after it,
-the bodies found with the base parameters, which need not belong to any body.
+Before the estimate positions are compared with the limits of the robot as it is known; after it, the bodies found with
+the base parameters, which need not belong to any body.
 """
 
 from __future__ import annotations
@@ -10,70 +10,23 @@ import math
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.identification.samples import Blocks, Motion
+from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Implausible", "check_positions", "check_recording", "check_result", "one_way_joints"]
+__all__ = ["Implausible", "check_positions", "check_prediction", "check_result", "one_way_joints"]
 
 _OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
 _SHARE = 0.05  # of the rows
-_ALIKE = 0.8  # correlation of recorded and expected efforts from which their ratio means something
-_FACTOR = 5.0
-_FEWEST = 10  # blocks from which a correlation means something
 _OVER = 10  # rows over which speed is taken
 _WORSE, _UNEXPLAINED = 4.0, 0.15
 _ONE_WAY = 0.01
+_USELESS = 1.2  # times the error of the URDF, or of no model
 
 
 class Implausible(ArgumentError):
     """A recording that does not fit the robot, or a result that is physically impossible."""
-
-
-def check_recording(model: RobotModel, motion: Motion, block: float) -> None:
-    """Compare the efforts of a recording with those of the robot as it is known.
-
-    Raises:
-        Implausible: efforts with the wrong sign or unit.
-    """
-    expected = np.asarray(inverse_dynamics(model, motion.q, motion.v, motion.a))
-    expected, recorded = motion.mean(expected, block), motion.mean(motion.effort, block)
-    v = motion.mean(motion.v, block)
-    if len(v) < _FEWEST:
-        return
-    width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-    negated, scaled = [], []
-    for j, name in enumerate(model.joint_names):
-        friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v))])
-        # what friction does not explain of either
-        x, y = (z - friction @ np.linalg.lstsq(friction, z, rcond=None)[0] for z in (expected[:, j], recorded[:, j]))
-        power = float(x @ x)
-        if power <= (1e-3 * np.linalg.norm(expected[:, j])) ** 2 or not y.any():
-            continue
-        correlation = float(x @ y) / math.sqrt(power * float(y @ y))
-        ratio = float(y @ y) ** 0.5 / power**0.5
-        if correlation < -_ALIKE:
-            negated.append(name)
-        elif correlation > _ALIKE and not 1.0 / _FACTOR < ratio < _FACTOR:
-            scaled.append(f"{name} ({ratio:.3g} times)")
-    if negated:
-        raise Implausible(
-            f"efforts of {_list(negated)} have the opposite sign of what the robot needs",
-            where="effort",
-            got=tuple(negated),
-            remedy="Change their sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of "
-            "the load. If the URDF's masses are meaningless: plausibility='accept'.",
-        )
-    if scaled:
-        raise Implausible(
-            f"efforts have another scale than the robot's: {_list(scaled)}",
-            where="effort",
-            got=tuple(scaled),
-            remedy="Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by "
-            "1000. If the URDF's masses are meaningless: plausibility='accept'.",
-        )
 
 
 def check_positions(model: RobotModel, t: Array, q: Array) -> None:
@@ -103,6 +56,17 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             cause = "They look like degrees: convert them to radians."
         elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
             cause = "They look like mm: convert them to m."
+        others = [
+            other
+            for k, other in enumerate(model.joint_names)
+            if k != j
+            and _within(model, k, q).mean() > 1.0 - _SHARE
+            and _within(model, j, all_q[:, k]).mean() > 1.0 - _SHARE
+        ]
+        if others and not cause:
+            cause = (
+                f"They fit the limits of {' and '.join(others)}: are the columns exchanged? Check also units and zeros."
+            )
         raise Implausible(
             f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
             f"{q.min():.4g} to {q.max():.4g}",
@@ -122,6 +86,11 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             got=float(speed[:, j].max()),
             remedy="Check the units of positions (rad, m) and times (s).",
         )
+
+
+def _within(model: RobotModel, j: int, q: Array) -> Array:
+    """Which positions (n,) joint ``j`` can have."""
+    return np.asarray((q >= model.lower[j]) & (q <= model.upper[j]))
 
 
 def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, friction_power: Array) -> None:
@@ -149,6 +118,36 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, fri
                 remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
                 "URDF and gravity's direction.",
             )
+
+
+def check_prediction(
+    names: tuple[str, ...], error: Array, prior: Array, effort: Array, source: str = "recording"
+) -> None:
+    """Compare errors of prediction with those of the robot as it was known, and with no model at all.
+
+    Args:
+        names: (nv,) of the joints.
+        error, prior, effort: (nv,) root mean squares of what the identified robot leaves of efforts that it was not
+            identified from, of what the robot as it was known leaves, and of the efforts; N m or N.
+        source: the recording.
+
+    Raises:
+        Implausible: the identified robot is worse than either, for some joint.
+    """
+    worse = [
+        f"{name} ({e:.3g} against {min(p, y):.3g})"
+        for name, e, p, y in zip(names, error, prior, effort, strict=True)
+        if e > _USELESS * min(p, y)
+    ]
+    if worse:
+        raise Implausible(
+            "the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: "
+            + ", ".join(worse),
+            where=source,
+            got=tuple(worse),
+            remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
+            "carry what they did not carry before. --plausibility accept writes it all the same.",
+        )
 
 
 def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:

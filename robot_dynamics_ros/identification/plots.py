@@ -53,7 +53,7 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
         axis = figure.add_subplot(grid[:, 1])
         _parameters(axis, found, shown)
         axes.append(axis)
-        legend(figure, axes)
+        legend(figure, axes, below=True)  # long titles would run into it beside them
         return save(figure, path)
 
 

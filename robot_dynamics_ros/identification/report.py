@@ -13,17 +13,20 @@ import numpy as np
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.identification.comparison import Comparison
+from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.recordings.recording import Recording
 
 __all__ = ["friction_file", "report_json", "report_text"]
 
 
-def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> str:
-    """A report in plain text (Markdown tables): fit, friction, base parameters with intervals, bodies.
+def report_text(found: Identification, recordings: Sequence[Recording] = (), checks: Sequence[Comparison] = ()) -> str:
+    """A report in plain text (Markdown tables): findings, fit, friction, base parameters with intervals, bodies.
 
     Args:
         recordings: those it was identified from, to report the changes made to them.
+        checks: comparisons with recordings that it was not identified from.
     """
     base = found.base
     seen = np.isfinite(base.standard_error)
@@ -33,6 +36,10 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
         f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; "
         f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
         f"{found.window:.3g} s; bodies may well be {found.full.spread:.2g} from what was known.",
+        "",
+        "## Findings",
+        "",
+        *(f"- {level}: {text}" for level, text in findings(found, checks)),
         "",
         *_recordings(recordings),
         "## What remains unexplained",
@@ -56,14 +63,16 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
         lines += _table(
             ["joint", "torque constant", "± (standard error)"],
             [
-                [n, f"{k:.5g}", "given" if g else f"{e:.1%}"]
-                for n, k, e, g in zip(names, constants.values, constants.error, constants.given, strict=True)
+                [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if known else "unknown"]
+                for n, k, e, g, known in zip(
+                    names, constants.values, constants.error, constants.given, constants.known, strict=True
+                )
             ],
         )
     lines += ["", "## Friction", ""]
     lines += [
-        'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square '
-        'of that prediction, "simple": with Coulomb and viscous friction alone.',
+        'In each joint\'s form that best predicts each twelfth of the recording from the others; "simple": root mean square of '
+        'the error with Coulomb and viscous friction alone; "error": of the final model, each third predicted from the others.',
         "",
     ]
     rows = []
@@ -126,10 +135,6 @@ def report_text(found: Identification, recordings: Sequence[Recording] = ()) -> 
         "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters. The intervals "
         "of masses include what the efforts do not tell, as far as bodies may well be from what was known.",
     ]
-    if found.notes:
-        lines += ["", "## Notes", "", *(f"- {note}." for note in found.notes)]
-    if not found.full.converged:
-        lines += ["", "The search for the bodies did not converge."]
     return "\n".join(lines) + "\n"
 
 
@@ -143,7 +148,7 @@ def _recordings(recordings: Sequence[Recording]) -> list[str]:
     return [*lines, ""]
 
 
-def report_json(found: Identification) -> str:
+def report_json(found: Identification, recordings: Sequence[Recording] = (), checks: Sequence[Comparison] = ()) -> str:
     """The same as JSON; what is infinite (an interval of something not seen) is null."""
     base, names = found.base, found.prior.joint_names
     friction = friction_file(found).joints
@@ -181,17 +186,20 @@ def report_json(found: Identification) -> str:
         ],
         "unseen": list(base.unseen),
         "notes": list(found.notes),
+        "findings": [{"level": level, "text": text} for level, text in findings(found, checks)],
+        "recordings": [{"source": r.source, "rows": len(r), "notes": list(r.notes)} for r in recordings],
         "parameters": dict(zip(found.parameters.names, found.full.values.tolist(), strict=True)),
         "standard_errors": dict(zip(found.parameters.names, found.full.standard_error.tolist(), strict=True)),
         "torque_constants": None
         if found.torque_constants is None
         else {
-            name: {"value": float(k), "relative_error": float(e), "given": bool(g)}
-            for name, k, e, g in zip(
+            name: {"value": float(k), "relative_error": _finite(e), "given": bool(g), "known": bool(known)}
+            for name, k, e, g, known in zip(
                 names,
                 found.torque_constants.values,
                 found.torque_constants.error,
                 found.torque_constants.given,
+                found.torque_constants.known,
                 strict=True,
             )
         },

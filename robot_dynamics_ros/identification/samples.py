@@ -20,6 +20,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.damage import runs, unusable_efforts
 from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
@@ -41,6 +42,7 @@ class Motion:
         parts: stretches without gaps.
         window: s, length of the local polynomials.
         notes: what was done to the recording, in sentences.
+        unusable: (n, nv) bool: efforts that were not measured, as frozen and clipped ones.
     """
 
     t: Array
@@ -49,8 +51,9 @@ class Motion:
     a: Array
     effort: Array
     parts: tuple[slice, ...]
-    window: float = 0.0
-    notes: tuple[str, ...] = ()
+    window: float
+    notes: tuple[str, ...]
+    unusable: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -104,15 +107,23 @@ class Motion:
         require_increasing(t)
         if check is not None:
             check(t, q)
+        unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
+        if constant:
+            raise ArgumentError(
+                f"the effort of {', '.join(constant)} is constant while the joint moves",
+                where="effort",
+                got=tuple(constant),
+                remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
+            )
         smooth = smooth_motion(model, t, q, given, effort, window=window, order=order)
-        kept = [part for stretch in smooth.parts for part in _runs(smooth.good, stretch)]
+        kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (order + 2)]
         if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
         ends = np.cumsum([p.stop - p.start for p in long])
         parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
-        notes = list(smooth.notes)
+        notes = [*damaged, *smooth.notes]
         if smooth.bridged or len(smooth.parts) > 1:
             notes.append(f"{smooth.bridged} short gaps bridged, {len(smooth.parts) - 1} longer ones left open")
         return cls(
@@ -124,6 +135,7 @@ class Motion:
             parts,
             smooth.window,
             tuple(notes),
+            unusable[rows],
         )
 
     @classmethod
@@ -160,7 +172,9 @@ class Motion:
             return motions[0]
         starts = np.cumsum([0, *(len(m.t) for m in motions)])
         many = [f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes]
-        t, q, v, a, effort = (np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort"))
+        t, q, v, a, effort, unusable = (
+            np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")
+        )
         return cls(
             t,
             q,
@@ -170,6 +184,7 @@ class Motion:
             tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts),
             max(motions, key=lambda m: len(m.t)).window,
             tuple(many),
+            unusable,
         )
 
     @property
@@ -177,15 +192,17 @@ class Motion:
         """s in all stretches."""
         return float(sum(self.t[p.stop - 1] - self.t[p.start] for p in self.parts))
 
-    def effort_rate(self) -> Array:
-        """(n, nv) how fast efforts change, by local polynomials of the same length."""
-        out = np.full(self.effort.shape, np.nan)
+    def smoothed(self, x: Array, window: float = 0.0, up_to: int = 1) -> Array:
+        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by local polynomials.
+
+        Args:
+            window: s, of the polynomials; those that the motion was smoothed by if it is less.
+        """
+        out, window = np.full((up_to + 1, *x.shape), np.nan), max(window, self.window)
         for part in self.parts:
             n, step = part.stop - part.start, self._step(part)
-            samples = min(max(round(self.window / step), ORDER + 2) | 1, (n - 1) | 1)
-            out[part] = derivatives(
-                self.t[part], self.effort[part], window=samples, order=ORDER, up_to=1, bridge=self.window
-            )[1]
+            samples = min(max(round(window / step), ORDER + 2) | 1, (n - 1) | 1)
+            out[:, part] = derivatives(self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window)
         return out
 
     def _step(self, part: slice) -> float:
@@ -243,12 +260,6 @@ def _motion_of(task: tuple[RobotModel, Recording, float | None, Callable[[Array,
     return Motion.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 
-def _runs(good: NDArray[np.bool_], part: slice) -> list[slice]:
-    """Runs of good rows within a stretch."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], good[part], [False]]).astype(np.int8)))
-    return [slice(part.start + int(a), part.start + int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """Rows of the regression, averaged.
@@ -287,7 +298,7 @@ def blocks(parameters: EffortParameters, motion: Motion, *, length: float = 0.05
     return Blocks(
         np.concatenate([bodies, joints], axis=-1),
         motion.mean(motion.effort - parameters.known(motion.v, motion.a), length),
-        still <= 0.5,
+        (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0),
         motion.mean(motion.v, length),
         motion.block_parts(length),
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, joint_loads, presliding
-from robot_dynamics_ros.identification.effort_parameters import NOT_NEGATIVE
+from robot_dynamics_ros.identification.effort_parameters import AT_MOST, NOT_NEGATIVE
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.model.description import Array, JointType
@@ -271,6 +271,9 @@ def _better(new: Array, old: Array, gain: float, least: float) -> bool:
 
 
 def _possible(values: Array, effect: JointEffects) -> bool:
-    """Whether the estimates (folds, ...), of which the last are the effect's, have the sign that the effect has."""
+    """Whether the estimates (folds, ...), of which the last are the effect's, have the sign and size that it can have."""
     means = values[:, values.shape[1] - len(effect.parameters) :].mean(axis=0)
-    return all(x > 0.0 for name, x in zip(effect.parameters, means, strict=True) if name in NOT_NEGATIVE)
+    return all(
+        (x > 0.0 or name not in NOT_NEGATIVE) and abs(x) < AT_MOST.get(name, np.inf)
+        for name, x in zip(effect.parameters, means, strict=True)
+    )

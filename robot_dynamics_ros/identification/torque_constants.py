@@ -1,13 +1,17 @@
 """Motor currents in place of efforts: each joint's torque constant, with its sign, from the weight of what it moves.
 
 The model of a joint's current is i = c·(τ + friction), with the torque constant k = 1/c at the joint, gear included.
-The constants of all joints and the bodies are estimated together.  Joints that move the same bodies show the ratios of
-the constants.  Only the masses of the prior show their absolute size.
+The constants of all joints and the bodies are estimated together: first from gravity alone, then from all of the motion.
+Joints that move the same bodies show the ratios of the constants.  The masses of the prior show their absolute size, or,
+much better, a second recording with a load whose mass is known.
+
+Source: Gautier and Briot, ASME J. Dynamic Systems, Measurement and Control 136(5), 2014 (drive gains by a known load).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,19 +21,46 @@ from robot_dynamics_ros.arrays import real_number
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.plausibility import Implausible
-from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["TorqueConstants", "find_torque_constants"]
+__all__ = ["KnownLoad", "TorqueConstants", "find_torque_constants"]
 
-_SPREAD = 0.25  # Riemannian distance that a body may well be from the prior: masses within a quarter
+_SPREAD, _OFFSET = 0.25, 0.05  # share of a mass, and m of a centre, by which they may well differ from the prior
 _STEPS = 30
-_SETTLED = 1e-8
+_SETTLED, _STEADY = 1e-8, 1e-2  # shares by which constants change in the last step
 _MOST = 0.5  # relative standard error above which a constant is not known
 _SURE = 0.02  # relative standard error of the best known one, below which the masses are known as well
-_CORRELATED = 4.0  # by which residuals alike in successive blocks make variances larger
+_RUNAWAY = 100.0  # times the first value: nothing holds the constant
+_APART = 0.5  # s between blocks that tell something new
+_FLOOR = 0.02  # of a joint's currents: no model is better
+_REACH = 0.15  # m, by which a load's centre of mass and radius of gyration may well be from its link
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLoad:
+    """Recordings of the same arm with a load.
+
+    Attributes:
+        link: that carries it.
+        mass: kg; its centre of mass and inertia are estimated.
+        recordings: with currents as efforts, in the units of the others.
+    """
+
+    link: str
+    mass: float
+    recordings: tuple[Recording, ...]
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
+            raise ArgumentError(
+                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings",
+                where="known load",
+                got=self.mass,
+                remedy="Give the load's mass in kg, and what was recorded with it.",
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +71,17 @@ class TorqueConstants:
         values: (nv,) N m or N at the joint for one unit of the recorded currents; negative where these have the other sign.
         error: (nv,) relative standard errors, 0 where given; most of it is that of the prior's masses, which all joints share.
         given: (nv,) bool: the constant was given, not estimated.
+        known: (nv,) bool: False where the recording does not show it, and ``values`` holds a usual size.
+        joint_names: (nv,).
+        loaded: whether a known load showed their size.
     """
 
     values: Array
     error: Array
     given: np.ndarray
+    known: np.ndarray
+    joint_names: tuple[str, ...]
+    loaded: bool
 
     def applied(self, motion: Motion) -> Motion:
         """The motion with efforts, N m or N, in place of currents."""
@@ -53,33 +90,98 @@ class TorqueConstants:
     @property
     def notes(self) -> tuple[str, ...]:
         """For the reader of the result, in sentences."""
-        found = self.error[~self.given]
-        if not len(found) or found.min() < _SURE:
-            return ()
-        return (
-            f"torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
-            f"{found.min():.0%} (standard error); one torque constant or mass that is known removes this error",
-        )
+        out: tuple[str, ...] = ()
+        unknown = [name for name, known in zip(self.joint_names, self.known, strict=True) if not known]
+        if unknown:
+            out += (
+                f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
+                "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load",
+            )
+        found = self.error[~self.given & self.known]
+        if len(found) and found.min() >= _SURE and not self.loaded:
+            out += (
+                "torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
+                f"{found.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load",
+            )
+        return out
 
 
 def find_torque_constants(
-    model: RobotModel, motion: Motion, given: Mapping[str, float] | None = None, *, block: float = 0.05
+    model: RobotModel,
+    motion: Motion,
+    given: Mapping[str, float] | None = None,
+    *,
+    block: float = 0.05,
+    load: KnownLoad | None = None,
 ) -> TorqueConstants:
     """Find torque constants.
 
     Args:
-        model: the robot; each of its masses must be right within a quarter.
+        model: the robot; each of its masses must be right within a quarter, unless there is a load.
         motion: a motion with currents as efforts, in any unit.
         given: joint → constant, where it is known.
         block: s, over which rows are averaged.
+        load: recordings with a load of known mass.
 
     Raises:
-        UnknownNameError: no such joint.
-        ArgumentError: a given constant that is zero or not finite.
-        Implausible: joints whose constants cannot be identified, because this motion does not load them.
+        UnknownNameError: no such joint or link.
+        ArgumentError: a given constant that is zero or not finite, or a load on a link that does not move.
+        Implausible: no joint's constant can be identified from this motion.
     """
-    nv, names, given = model.nv, model.joint_names, given or {}
-    fixed = np.zeros(nv)
+    names = model.joint_names
+    fixed = _fixed(names, given or {})
+    prior = inertial_parameters(model)
+    shape = np.zeros((len(prior), len(prior)))
+    for b in range(model.nb):
+        part = slice(10 * b, 10 * b + 10)
+        mass = prior[part.start]
+        shape[part, part] = np.diag(mass * np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)])
+        shape[part, part.start] = _SPREAD * prior[part]
+    extra = 0 if load is None else 9
+    experiments = [_Experiment(model, motion, block, prior, shape, extra)]
+    if load is not None:
+        body = int(model.link_body[model.link_index(load.link)])
+        if body < 0:
+            raise ArgumentError(f"link {load.link!r} does not move", where="known load", got=load.link)
+        loaded = Motion.of_recordings(model, load.recordings)
+        experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
+    free = np.flatnonzero(fixed == 0.0)
+    c, x = fixed.copy(), np.zeros(len(prior) + extra)
+    covariance: Array = np.zeros((len(fixed), len(fixed)))
+    for j in free:
+        c[j] = experiments[-1].first[j]
+    before, begun = c.copy(), c.copy()
+    for _ in range(_STEPS):
+        N, right = _normal(experiments, c, x)
+        kept = np.concatenate([free, np.arange(model.nv, len(N))])
+        inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
+        change = inverse @ right[kept]
+        before = c.copy()
+        c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))
+        x = x + change[len(free) :]
+        covariance[np.ix_(free, free)] = inverse[: len(free), : len(free)]
+        if np.abs(c - before).max() <= _SETTLED * np.abs(c).max():
+            break
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(covariance.diagonal()) / np.abs(c)
+    far = np.abs(np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))) > math.log(_RUNAWAY)
+    settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
+    known = (fixed != 0.0) | ((error < _MOST) & settled)
+    if not known.any():
+        raise Implausible(
+            f"the torque constants of {', '.join(names)} cannot be identified from this motion",
+            where="currents",
+            got=names,
+            remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
+        )
+    usual = float(np.exp(np.mean(np.log(np.abs(c[known])))))
+    c = np.where(known, c, np.where(c < 0.0, -usual, usual))
+    return TorqueConstants(1.0 / c, error, fixed != 0.0, known, names, load is not None)
+
+
+def _fixed(names: tuple[str, ...], given: Mapping[str, float]) -> Array:
+    """(nv,) inverse of the constants that are given, 0 for the others."""
+    fixed = np.zeros(len(names))
     for name, value in given.items():
         if name not in names:
             raise UnknownNameError("joint", name, names, where="currents")
@@ -95,61 +197,79 @@ def find_torque_constants(
                 remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
             )
         fixed[names.index(name)] = 1.0 / constant
-    prior = inertial_parameters(model)
-    shapes = [BodyShape(prior[10 * b : 10 * b + 10], 1e-6) for b in range(model.nb)]
-    start = np.concatenate([shape.start for shape in shapes])
-    Y = motion.mean_regressor(model, block)
-    v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
-    width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-    by_shape = np.concatenate(
-        [Y[..., 10 * b : 10 * b + 10] @ shapes[b].derivative(np.zeros(10)) for b in range(model.nb)], axis=-1
-    )
-    scale = np.tile(_SPREAD / np.r_[np.full(4, 2.0), np.full(6, np.sqrt(2.0))], model.nb)
-    efforts = Y @ start + model.armature * a
+    return fixed
 
-    # what friction and offsets explain of each joint does not show its constant
-    rigid: list[Array] = []
-    columns: list[Array] = []
-    target: list[Array] = []
-    for j in range(nv):
-        Q, _ = np.linalg.qr(np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v))]))
-        for rows, x in ((rigid, efforts[:, j]), (columns, by_shape[:, j] * scale), (target, current[:, j])):
-            rows.append(x - Q @ (Q.T @ x))
-    power = np.array([float(x @ x) for x in rigid])
-    c = np.array([float(x @ y) for x, y in zip(rigid, target, strict=True)]) / np.maximum(power, 1e-300)
-    c = np.where(fixed != 0.0, fixed, c)
-    x, covariance = np.zeros(len(start)), np.zeros((nv, nv))
-    free = np.flatnonzero(fixed == 0.0)
-    for _ in range(_STEPS):
-        moved = [rigid[j] + columns[j] @ x for j in range(nv)]
-        left = [target[j] - c[j] * moved[j] for j in range(nv)]
-        noise = np.array([max(float(r @ r), 1e-12 * float(y @ y), 1e-300) for r, y in zip(left, target, strict=True)])
-        weight = np.maximum(len(v) - 4, 1) / noise
-        N, b = np.eye(nv + len(x)), np.concatenate([np.zeros(nv), -x])
-        N[range(nv), range(nv)] = 1e-12
-        for j in range(nv):
-            J = np.column_stack([moved[j], c[j] * columns[j]])
-            own = [j, *range(nv, nv + len(x))]
-            N[np.ix_(own, own)] += weight[j] * (J.T @ J)
-            b[own] += weight[j] * (J.T @ left[j])
-        kept = np.concatenate([free, np.arange(nv, nv + len(x))])
-        inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
-        step = inverse @ b[kept]
-        before = c.copy()
-        c[free] += step[: len(free)]
-        x = x + step[len(free) :]
-        covariance[np.ix_(free, free)] = inverse[: len(free), : len(free)]
-        if np.abs(c - before).max() <= _SETTLED * np.abs(c).max():
-            break
-    alone = _CORRELATED / np.maximum(weight * power, 1e-300)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(covariance.diagonal() + np.where(fixed != 0.0, 0.0, alone)) / np.abs(c)
-    unknown = [n for n, e, g in zip(names, error, fixed, strict=True) if g == 0.0 and not e < _MOST]
-    if unknown:
-        raise Implausible(
-            f"the torque constants of {', '.join(unknown)} cannot be identified from this motion",
-            where="currents",
-            got=tuple(unknown),
-            remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
+
+class _Experiment:
+    """Rows of one motion, without what friction, rotors and offsets explain of them.
+
+    Args:
+        start: (p,) bodies of the prior.  shape: (p, p) how they change by one usual distance.
+        extra: number of parameters of the load, 0 or 9: first moments and inertia, in units of their usual size.
+        body, mass: that carries the load, and its kg.
+
+    Attributes:
+        rigid: (nv,) arrays of efforts of the prior.  columns: (nv,) arrays of their changes.  target: (nv,) currents.
+        first: (nv,) currents for one N m, from gravity alone where it shows.
+        worth: share of the rows that is independent.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        motion: Motion,
+        block: float,
+        start: Array,
+        shape: Array,
+        extra: int,
+        body: int = -1,
+        mass: float = 0.0,
+    ) -> None:
+        Y = motion.mean_regressor(model, block)
+        still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
+        Y_gravity = still.mean_regressor(model, block)
+        v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
+        use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
+        width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
+        efforts, columns, gravity = (
+            Y @ start,
+            np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1),
+            Y_gravity @ start,
         )
-    return TorqueConstants(1.0 / c, error, fixed != 0.0)
+        if body >= 0:
+            own = slice(10 * body, 10 * body + 10)
+            efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
+            columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
+        self.worth = min(1.0, block / _APART)
+        self.rigid: list[Array] = []
+        self.columns: list[Array] = []
+        self.target: list[Array] = []
+        self.first = np.zeros(model.nv)
+        for j in range(model.nv):
+            friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]])[use[:, j]]
+            Q, _ = np.linalg.qr(friction)
+            r, k, y, g = (x - Q @ (Q.T @ x) for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity)))
+            shown = g if g @ g > 0.1 * float(r @ r) else r
+            self.first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
+            for rows, z in ((self.rigid, r), (self.columns, k), (self.target, y)):
+                rows.append(z)
+
+
+def _normal(experiments: list[_Experiment], c: Array, x: Array) -> tuple[Array, Array]:
+    """Normal equations of changes of c (nv,) and of the bodies and load x, at these values."""
+    nv = len(c)
+    N, b = np.eye(nv + len(x)), np.concatenate([np.zeros(nv), -x])
+    N[range(nv), range(nv)] = 1e-12
+    for j in range(nv):
+        moved = [e.rigid[j] + e.columns[j] @ x for e in experiments]
+        left = [e.target[j] - c[j] * m for e, m in zip(experiments, moved, strict=True)]
+        count = sum(len(r) for r in left)
+        squares = sum(float(r @ r) for r in left) / max(count, 1)
+        size = sum(float(e.target[j] @ e.target[j]) for e in experiments) / max(count, 1)
+        weight = experiments[0].worth / max(squares + _FLOOR**2 * size, 1e-300)
+        own = [j, *range(nv, nv + len(x))]
+        for e, m, r in zip(experiments, moved, left, strict=True):
+            J = np.column_stack([m, c[j] * e.columns[j]])
+            N[np.ix_(own, own)] += weight * (J.T @ J)
+            b[own] += weight * (J.T @ r)
+    return N, b

@@ -14,6 +14,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.damage import frozen_positions, spikes
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
 if TYPE_CHECKING:
@@ -99,11 +100,38 @@ class Recording:
         return cls(source, model.joint_names, t, positions, velocities, efforts, rows).repaired()
 
     def repaired(self) -> Recording:
-        """The same without rows that were written twice, and with steady times where those tell better when a row was
-        sampled; ``notes`` say what was done.  Rows whose times still do not increase are bad."""
-        keep = np.ones(len(self.t), dtype=bool)
-        notes = list(self.notes)
-        twice = frozen_rows(self.t, self.q)
+        """The same without spikes, without rows in which a position is frozen or that were written twice, and with steady
+        times where those tell better when a row was sampled; ``notes`` say what was done.  Rows whose times still do not
+        increase are bad."""
+        recorded, notes = self._without_spikes()
+        frozen = frozen_positions(recorded.t, recorded.q)
+        keep = np.asarray(~frozen.any(axis=1))
+        notes += [
+            f"the position of joint {name} is frozen for {share:.0%} of the rows while the joint moves: these are left out; "
+            "check its encoder, or the logger"
+            for name, share in zip(self.joint_names, frozen.mean(axis=0), strict=True)
+            if share > 0.0
+        ]
+        return recorded._steady(keep, notes)
+
+    def _without_spikes(self) -> tuple[Recording, list[str]]:
+        """Positions, velocities and efforts with spikes replaced by what is between the values before and after them."""
+        notes, changes = list(self.notes), {}
+        for word, field_name in (("positions", "q"), ("velocities", "v"), ("efforts", "effort")):
+            x = getattr(self, field_name)
+            bad = np.zeros((0, 0), dtype=bool) if x is None else spikes(x, noisy=field_name != "q")
+            if bad.any():
+                x = x.copy()
+                for j in np.flatnonzero(bad.any(axis=0)):
+                    good, rows = ~bad[:, j], np.arange(len(x))
+                    x[bad[:, j], j] = np.interp(rows[bad[:, j]], rows[good], x[good, j])
+                    notes.append(f"{int(bad[:, j].sum())} spikes in the {word} of joint {self.joint_names[j]} removed")
+                changes[field_name] = x
+        return dataclasses.replace(self, **changes), notes
+
+    def _steady(self, keep: np.ndarray, notes: list[str]) -> Recording:
+        """The rows to ``keep``, without repeated ones, at steady times where these are better."""
+        twice = keep & frozen_rows(self.t, self.q)
         twice[1:] |= (np.diff(self.t) <= 0.0) & (np.diff(self.q, axis=0) == 0.0).all(axis=1)
         if twice.any():
             keep &= ~twice
@@ -114,7 +142,9 @@ class Recording:
                 f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times"
             )
             lost = f", {found.lost} samples were not recorded" if found.lost else ""
-            notes.append(f"{late}, {1e3 * found.step:.4g} ms apart{lost}")
+            notes.append(
+                f"{late}, {1e3 * found.step:.4g} ms apart{lost}: positions are {found.smoother:.3g} times smoother on these"
+            )
         t = self.t.copy()
         t[keep] = found.t
         bad = list(self.bad)

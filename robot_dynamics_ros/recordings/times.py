@@ -4,7 +4,7 @@ A robot is sampled by its own clock, at a steady rate.  A logger on another comp
 late by some of a sample, in bursts after a pause, or in steps of its clock; or it asks for the newest state at a rate of
 its own, and gets some twice and some never.  The steady times are found again from the numbers of the samples, which the
 least late stamps tell, or how far the joints have moved.  They are taken only if the positions are smoother on them than
-on the times as recorded.
+on the times as recorded: those of one half of the joints if the other half tells the times, and the other way round.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class RepairedTimes:
         jitter: s, root mean square difference of given and steady times; 0 where they are as given.
         step: s between two samples.
         lost: rows that are missing between those that are there.
+        smoother: times as rough positions are on the times as given.
     """
 
     t: Array
@@ -52,6 +53,7 @@ class RepairedTimes:
     jitter: float
     step: float
     lost: int
+    smoother: float = 1.0
 
 
 def repair_times(t: Array, q: Array) -> RepairedTimes:
@@ -70,32 +72,51 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
     if len(t) < _FEWEST or not step > 0.0:
         return as_given
     ends = np.flatnonzero(np.diff(t) > max(_PAUSE, 20.0 * step)) + 1
+    parts = [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
     repeated = bool((np.diff(t) <= 0.0).any())
-    best, least, like = as_given, np.inf if repeated else _SMOOTHER * _roughness(t, q), t
+    rough = _roughness(t, q)
+    best, least, like = as_given, np.inf if repeated else _SMOOTHER * rough, t
     for by_motion in (False, True):
-        steady, lost = np.empty(len(t)), 0
-        for a, b in zip([0, *ends], [*ends, len(t)], strict=True):
-            part = slice(int(a), int(b))
-            if b - a < _FEWEST:
-                steady[part] = t[part]
-                continue
-            if by_motion:
-                number = _numbers_by_motion(like[part], q[part], step)
-            else:
-                number = np.arange(b - a) + _lost(t[part], step)
-            steady[part] = _line(number, t[part], step)
-            lost += int(number[-1]) - (b - a - 1)
-        if (np.diff(steady) <= 0.0).any():
+        if by_motion and not _motion_tells(parts, t, like, q, step):
+            continue
+        steady, lost = _steady(parts, t, like, q if by_motion else None, step)
+        if not (np.diff(steady) > 0.0).all():
             continue
         jitter = float(np.sqrt(np.mean((steady - t) ** 2)))
-        rough = _roughness(steady, q)
-        if jitter > _JITTER * step and rough < least:
-            best, least = (
-                RepairedTimes(steady, True, jitter, float(np.median(np.diff(steady))), lost),
-                _SMOOTHER * rough,
-            )
-            like = steady
+        now = _roughness(steady, q)
+        if jitter > _JITTER * step and now < least:
+            spacing = float(np.median(np.diff(steady)))
+            best = RepairedTimes(steady, True, jitter, spacing, lost, rough / now)
+            least, like = _SMOOTHER * now, steady
     return best
+
+
+def _steady(parts: list[slice], t: Array, like: Array, q: Array | None, step: float) -> tuple[Array, int]:
+    """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m) moved, or by stamps."""
+    steady, lost = np.empty(len(t)), 0
+    for part in parts:
+        n = part.stop - part.start
+        if n < _FEWEST:
+            steady[part] = t[part]
+            continue
+        number = np.arange(n) + _lost(t[part], step) if q is None else _numbers_by_motion(like[part], q[part], step)
+        steady[part] = _line(number, t[part], step)
+        lost += int(number[-1]) - (n - 1)
+    return steady, lost
+
+
+def _motion_tells(parts: list[slice], t: Array, like: Array, q: Array, step: float) -> bool:
+    """Cross-validation: whether times by how far one half of the joints moved make the other half smoother, both ways."""
+    moved = np.argsort(-np.ptp(q, axis=0), kind="stable")
+    for some, others in ((moved[::2], moved[1::2]), (moved[1::2], moved[::2])):
+        if not len(some) or not np.ptp(q[:, others], axis=0).any():
+            return False
+        steady, _ = _steady(parts, t, like, q[:, some], step)
+        if not (np.diff(steady) > 0.0).all() or _roughness(steady, q[:, others]) > _SMOOTHER * _roughness(
+            like, q[:, others]
+        ):
+            return False
+    return True
 
 
 def _step(t: Array) -> float:
@@ -180,6 +201,8 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
     out = t
     for _ in range(5):
         out = make_lsq_spline(x, t, knots, k=1, w=weight)(x)
+        if not np.isfinite(out).all():  # a knot without rows
+            return np.asarray(t)
         left = t - out
         scale = max(1.5 * float(np.median(np.abs(left))), 1e-3 * step)
         weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(left) / scale))  # Huber

@@ -1,0 +1,457 @@
+"""Faults of a recording, or of the model that it is compared with: the cause that explains efforts best.
+
+Each hypothesis changes the recording or the model: two columns exchanged, a sign, gravity, zeros of the joints, lengths of
+links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes only.  Hypotheses are
+compared by the profile of their likelihood, penalized by the distance from the prior.  Successive rows count for one in
+every ``_APART`` seconds.
+
+Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics_ros.dynamics import joint_torque_regressor
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.model.description import Array, Pose
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.damage import runs
+
+__all__ = ["Cause", "Diagnosis", "diagnose"]
+
+_ROWS = 400
+_WINDOW = 0.12  # s, of the polynomials that motion and efforts are smoothed by at least
+_APART = 0.15  # s between rows that tell something new
+_FLOOR = 0.004  # of a joint's efforts: no model is better
+_WEAK = 3.0  # times what the model expects: efforts beyond that tell nothing about how far parameters may be from it
+_FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyond the prior
+_CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
+_BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
+_TIMES = (0.1, 0.3, 3.0, 10.0)  # scales of one joint's efforts that are tried, and of all
+_TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
+_LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
+_NAMED = 0.012  # s: less delay is usual
+_STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least
+_DIFFERS, _PUSH = 5.0, 0.15  # times the usual misfit, share of the usual efforts
+_STEPS = 4
+_FEWEST = 50  # rows
+_DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
+_ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
+_LENGTH, _LENGTH_FAR = 0.05, 0.3  # share
+_TILT = math.radians(4.0)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely fault.
+
+    Attributes:
+        text: a sentence that names it.
+        remedy: what to do.
+        joints: that it concerns.
+        gain: logarithm of the likelihood ratio to the recording as it is.
+    """
+
+    text: str
+    remedy: str
+    joints: tuple[str, ...]
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Faults, delay and unusable stretches of a recording.
+
+    Attributes:
+        delay: s, by which efforts are late.
+        cause: the fault that explains efforts clearly better than none, if there is one.
+        motion: the recording, without the efforts of stretches in which something else acted.
+        notes: sentences about delay and these stretches.
+    """
+
+    delay: float
+    cause: Cause | None
+    motion: Motion
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """States and efforts (k, nv) and which of the efforts count."""
+
+    q: Array
+    v: Array
+    a: Array
+    effort: Array
+    use: NDArray[np.bool_]
+
+    def exchanged(self, names: tuple[str, ...], order: NDArray[np.int64]) -> _Rows:
+        return dataclasses.replace(self, **{name: getattr(self, name)[:, order] for name in names})
+
+    def times(self, names: tuple[str, ...], factor: Array) -> _Rows:
+        return dataclasses.replace(self, **{name: getattr(self, name) * factor for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    score: float
+    bodies: Array
+    extra: Array
+    extra_error: Array
+
+
+def _usual(rows: _Rows) -> Array:
+    """(nv,) root mean square of the efforts."""
+    usual = np.sqrt(np.mean(rows.effort**2, axis=0))
+    return np.maximum(usual, 1e-6 * max(float(usual.max()), 1e-12))
+
+
+class _Problem:
+    """Fits of one recording.
+
+    Args:
+        rows: see :class:`_Rows`.
+        worth: how many independent rows there are for one that is used.
+    """
+
+    def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
+        self.model, self.rows, self.worth = model, rows, worth
+        self.prior = inertial_parameters(model)
+        Y = self.regressor(rows)
+        expected = np.sqrt(np.mean((Y @ self.prior) ** 2, axis=0))
+        expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
+        scale = np.clip(_usual(rows), expected, _WEAK * expected)
+        self.hold = np.sqrt(np.mean((Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
+        self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
+        self.width = 0.02 * np.maximum(np.abs(rows.v).max(axis=0), 1e-9)
+
+    def regressor(self, rows: _Rows) -> Array:
+        return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
+
+    def fit(self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None) -> _Fit:
+        """Bodies near the prior, friction and rotors of each joint, and extra columns.
+
+        Args:
+            Y: (k, nv, p) regressor of the bodies.
+            extra: (k, nv, m) columns that may take part, of parameters that are usually as large as ``extra_far`` (m,).
+        """
+        p = Y.shape[2]
+        W = Y if extra is None else np.concatenate([Y, extra], axis=2)
+        hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
+        start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
+        brakes = np.ones(rows.effort.shape[1], dtype=bool)
+        for _ in range(2):
+            joints = [self._products(j, W, start, rows, bool(brakes[j])) for j in range(len(brakes))]
+            x, N, sigma = self._solve([G for G, _, _ in joints], rows, hold)
+            power = np.array([friction @ np.append(-x, 1.0) for _, friction, _ in joints])
+            least = np.array([worth for _, _, worth in joints]) * sigma
+            if not (brakes & (power < -least)).any():
+                break
+            brakes &= power >= -least  # friction that would drive is none
+        misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
+        score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
+        error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
+        return _Fit(score, start[:p] + x[:p], x[p:], error[p:])
+
+    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
+        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
+        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
+        use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
+        own = np.column_stack([a, np.ones(len(v)), *((v, np.tanh(v / self.width[j])) if brakes else ())])[use]
+        Q, R = np.linalg.qr(own)
+        R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
+        both = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
+        parts = Q.T @ both
+        products = both.T @ both - parts.T @ parts
+        if not brakes or len(own) < _FEWEST:
+            return products, np.zeros(both.shape[1]), 0.0
+        speed = np.linalg.solve(R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)])
+        return products, speed @ parts, 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
+
+    def _solve(self, grams: list[Array], rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
+        """Estimates, their information, and the noise of each joint."""
+        counts, usual = np.maximum(rows.use.sum(axis=0), 1), _usual(rows)
+        sigma, floor = 0.1 * usual, (_FLOOR * usual) ** 2
+        for _ in range(6):
+            N, b = np.diag(hold**2), np.zeros(len(hold))
+            for G, noise in zip(grams, sigma, strict=True):
+                N += self.worth / noise**2 * G[:-1, :-1]
+                b += self.worth / noise**2 * G[:-1, -1]
+            x = np.linalg.solve(N, b)
+            y = np.append(x, -1.0)
+            squares = np.array([max(float(y @ G @ y), 0.0) for G in grams])
+            sigma = np.sqrt(squares / counts + floor)
+        return np.asarray(x, np.float64), N, sigma
+
+    def left(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
+        """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count."""
+        out = np.full(rows.effort.shape, np.nan)
+        for j, use in enumerate(rows.use.T):
+            v = rows.v[use, j]
+            Q, _ = np.linalg.qr(np.column_stack([v, np.tanh(v / self.width[j]), rows.a[use, j], np.ones(len(v))]))
+            y = rows.effort[use, j] - Y[use, j] @ fit.bodies
+            out[use, j] = y - Q @ (Q.T @ y)
+        return out
+
+
+def diagnose(
+    model: RobotModel, motion: Motion, slow: Array, delay: float | None = None, currents: bool = False
+) -> Diagnosis:
+    """Compare hypotheses about a recording.
+
+    Args:
+        slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
+        delay: s, by which efforts are late, if it is known.
+        currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
+    """
+    n = len(motion.t)
+    at = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
+    use = (np.abs(motion.v[at]) > slow) & ~motion.unusable[at]
+    if (use.sum(axis=0) < _FEWEST).any():
+        return Diagnosis(delay or 0.0, None, motion, ())
+    # the window of the motion was chosen by efforts that may be wrong
+    effort = motion.smoothed(motion.effort, _WINDOW)[0]
+    q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
+    rows = _Rows(q[at], v[at], a[at], effort[at], use)
+    problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(at)))
+    Y = problem.regressor(rows)
+    late, rows = _delay(problem, Y, motion.t, effort, at, delay)
+    notes = []
+    if delay is None and abs(late) > _NAMED:
+        notes.append(
+            f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account"
+        )
+    unusable = motion.unusable.copy()
+    for j, first, last in _stretches(problem, Y, rows, motion.duration / len(at)):
+        rows.use[first:last, j] = False
+        unusable[at[first] : at[last - 1] + 1, j] = True
+        notes.append(
+            f"from {motion.t[at[first]]:.1f} to {motion.t[at[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
+            "what explains the rest of the recording: contact, a load, or a fault? This stretch is not used for this joint"
+        )
+    problem.rows = rows
+    plain = problem.fit(Y, rows)
+    causes = [_of_rows(problem, plain, *hypothesis) for hypothesis in _hypotheses(model, rows, currents)]
+    causes += [cause for f in (_of_gravity, _of_zeros, _of_lengths) if (cause := f(problem, plain, Y)) is not None]
+    best = max(causes, key=lambda cause: cause.gain)
+    enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
+    motion = dataclasses.replace(motion, unusable=unusable)
+    return Diagnosis(late, best if best.gain > enough else None, motion, tuple(notes))
+
+
+def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+    """Joint, first row and the one after the last of stretches that differ from all others.
+
+    Args:
+        step: s between two rows.
+    """
+    from scipy.ndimage import uniform_filter1d
+
+    left, width = problem.left(Y, rows, problem.fit(Y, rows)), max(3, round(_STRETCH / step))
+    out: list[tuple[int, int, int]] = []
+    for j, (row, usual) in enumerate(zip(left.T, _usual(rows), strict=True)):
+        there = np.isfinite(row)
+        share = uniform_filter1d(there.astype(np.float64), width)
+        power = uniform_filter1d(np.where(there, row**2, 0.0), width) / np.maximum(share, 0.5)
+        far = power > max(_DIFFERS**2 * float(np.median(power[there])), (_PUSH * usual) ** 2)
+        out += [(j, a, b) for a, b in runs(far) if (b - a) * step >= _LASTS and far.mean() < 0.25]
+    return out
+
+
+def _delay(
+    problem: _Problem, Y: Array, t: Array, effort: Array, at: NDArray[np.int64], known: float | None
+) -> tuple[float, _Rows]:
+    """How late efforts are, s, and rows with efforts as early as they should be."""
+
+    def rows(late: float) -> _Rows:
+        earlier = np.stack([np.interp(t[at] + late, t, x) for x in effort.T], axis=1)
+        return dataclasses.replace(problem.rows, effort=earlier)
+
+    if known is not None:
+        return known, rows(known)
+    scores: dict[float, float] = {}
+    best, step = 0.0, _DELAYS[1] - _DELAYS[0]
+    for late in (0.0, *_DELAYS):
+        scores[late] = problem.fit(Y, rows(late)).score
+    while step > _DELAY:
+        best = min(scores, key=lambda late: scores[late])
+        step *= 0.5
+        for late in (best - step, best + step):
+            scores[late] = problem.fit(Y, rows(late)).score
+    best = min(scores, key=lambda late: scores[late])
+    best = best if scores[best] < scores[0.0] - _CLEAR else 0.0
+    return best, rows(best)
+
+
+def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:
+    """Recordings as they would be without a fault: rows, joints, the fault and the remedy."""
+    names, nv = model.joint_names, model.nv
+    motion = ("q", "v", "a")
+    for i, j in combinations(range(nv), 2):
+        order = np.arange(nv)
+        order[[i, j]] = j, i
+        for what, columns in (
+            ("efforts", ("effort",)),
+            ("positions", motion),
+            ("positions and efforts", (*motion, "effort")),
+        ):
+            yield (
+                rows.exchanged(columns, order)
+                if what != "efforts"
+                else dataclasses.replace(rows, effort=rows.effort[:, order], use=rows.use[:, order]),
+                (names[i], names[j]),
+                f"the {what} of joints {names[i]} and {names[j]} are exchanged",
+                "Check the names of the columns, or the order of the joints.",
+            )
+    for j in (*range(nv), None):
+        factor = np.ones(nv)
+        factor[slice(None) if j is None else j] = -1.0
+        joints = names if j is None else (names[j],)
+        whose = "all joints" if j is None else f"joint {names[j]}"
+        remedy = (
+            "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
+        )
+        for what, columns in (
+            ("efforts", ("effort",)),
+            ("positions", motion),
+            ("positions and efforts", (*motion, "effort")),
+        ):
+            if currents and "effort" in columns:
+                continue
+            yield rows.times(columns, factor), joints, f"the {what} of {whose} have the opposite sign", remedy
+        for times in () if currents else _TIMES_ALL if j is None else _TIMES:
+            yield (
+                rows.times(("effort",), np.where(factor < 0.0, 1.0 / times, 1.0)),
+                joints,
+                f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's",
+                "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the "
+                "URDF's masses are meaningless: plausibility='accept'.",
+            )
+
+
+def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
+    fit = problem.fit(problem.regressor(rows), rows)
+    # bodies that weigh next to nothing are farther from the prior than the distance says that the scores are made of
+    lighter = max(math.log(float(np.min(_usual(rows) / _usual(problem.rows)))), 0.0)
+    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (lighter / _LIGHTER) ** 2)
+
+
+def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """Gravity in any direction, or none."""
+    model, rows = problem.model, problem.rows
+    g = float(np.linalg.norm(model.gravity))
+    if g == 0.0:
+        return None
+    zero = 0.0 * rows.q
+    own = np.asarray(joint_torque_regressor(model, rows.q, zero, zero))
+    none = problem.fit(Y - own, rows)
+    causes = [
+        Cause(
+            "the efforts do not hold gravity: they are compensated for it, or the robot is weightless",
+            "Record efforts with gravity, or load the URDF with --gravity 0,0,0.",
+            (),
+            plain.score - none.score,
+        )
+    ]
+    up = model.gravity / g
+    across = np.linalg.svd(up[None])[2][1:]
+    G = [
+        own,
+        *(np.asarray(joint_torque_regressor(model.replace(gravity=tuple(g * d)), rows.q, zero, zero)) for d in across),
+    ]
+    ends = []
+    for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
+        x, fit = start, plain
+        for _ in range(_STEPS):
+            bodies = problem.prior if fit is plain else fit.bodies
+            columns = np.stack([c @ bodies for c in G], axis=-1)
+            step = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, np.stack(G)), rows, columns, np.ones(3))
+            x = x + step.extra
+            x = x / max(float(np.linalg.norm(x)), 1e-9)
+            fit = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, np.stack(G)), rows)
+        ends.append((x, fit))
+    x, fit = min(ends, key=lambda end: end[1].score)
+    tilt = math.acos(float(np.clip(x[0], -1.0, 1.0)))
+    if tilt > _TILT:
+        direction = g * (x[0] * up + x[1:] @ across)
+        text = (
+            "the other way" if tilt > math.radians(170.0) else f"{math.degrees(tilt):.0f}° from where the model has it"
+        )
+        causes.append(
+            Cause(
+                f"gravity points {text}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes",
+                "Check how the robot is mounted: --gravity X,Y,Z.",
+                (),
+                plain.score - fit.score,
+            )
+        )
+    return max(causes, key=lambda cause: cause.gain)
+
+
+def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """The position of one joint has another zero."""
+    rows, nv, h = problem.rows, problem.model.nv, 1e-3
+
+    def moved(by: Array) -> Array:
+        return problem.regressor(dataclasses.replace(rows, q=rows.q + by))
+
+    best: Cause | None = None
+    for j, (name, e) in enumerate(zip(problem.model.joint_names, np.eye(nv), strict=True)):
+        shift, fit, near = 0.0, plain, Y
+        for _ in range(_STEPS):
+            column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
+            step = problem.fit(near, rows, column[..., None], np.array([_ZERO_FAR])).extra[0]
+            shift = float(np.clip(shift + np.clip(step, -0.3, 0.3), -1.0, 1.0))
+            near = moved(shift * e)
+            fit = problem.fit(near, rows)
+            if abs(step) < 0.1 * _ZERO:
+                break
+        gain = plain.score - fit.score - 0.5 * (shift / _ZERO_FAR) ** 2
+        if abs(shift) > _ZERO and (best is None or gain > best.gain):
+            best = Cause(
+                f"the zero of joint {problem.model.joint_names[j]} is off by {-shift:+.3f} (rad or m)",
+                f"Calibrate it, or add {shift:+.3f} to its positions.",
+                (name,),
+                gain,
+            )
+    return best
+
+
+def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """Other lengths of the links: the URDF is of another robot."""
+    model, rows, d = problem.model, problem.rows, problem.model.description
+    moving = [name for name in model.joint_names if np.linalg.norm(model.joint(name).origin.position) > 0.02]
+    columns = []
+    for name in moving[1:]:
+        joints = tuple(
+            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + _LENGTH) * j.origin.position))
+            if j.name == name
+            else j
+            for j in d.joints
+        )
+        longer = model.replace(description=dataclasses.replace(d, joints=joints, source=""))
+        columns.append(
+            (np.asarray(joint_torque_regressor(longer, rows.q, rows.v, rows.a)) - Y) @ plain.bodies / _LENGTH
+        )
+    if not columns:
+        return None
+    fit = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
+    wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
+    if not wrong.any() or (np.abs(fit.extra) > 1.0).any():
+        return None
+    text = ", ".join(f"{moving[1 + k]} ({fit.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
+    return Cause(
+        f"the links before these joints have other lengths than the URDF's: {text}; it is of another robot",
+        "Load the URDF of the robot that was recorded.",
+        tuple(moving[1 + k] for k in np.flatnonzero(wrong)),
+        plain.score - fit.score,
+    )

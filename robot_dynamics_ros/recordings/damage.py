@@ -1,0 +1,120 @@
+"""Damage of single channels of a recording: spikes, values that are frozen, clipped or constant.
+
+Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the running median).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["frozen_positions", "runs", "spikes", "unusable_efforts"]
+
+_WIDTH = 7  # rows of the running median
+_FAR = 12.0  # of the usual distance from the running median
+_OF_RANGE, _OF_EFFORTS = 2e-3, 0.3  # of the range of positions and efforts: less is no spike
+_MOST = 0.05  # of the rows: more are no spikes
+_LONGEST = 2  # rows of a spike
+_FROZEN, _FEWEST = 0.2, 20  # s and rows
+_MOVES = 0.005  # of its range, by which a joint moves while its effort is frozen
+_JUMP = 4.0  # fast steps: by more a position jumps
+_AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
+
+
+def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
+    """(n, m) single values far from those before and after them.
+
+    Args:
+        x: (n, m) channels.
+        noisy: whether steps are usual (efforts), and a spike is one only if it is far beyond the range of the others.
+    """
+    from scipy.ndimage import median_filter
+
+    out = np.zeros(x.shape, dtype=bool)
+    if len(x) < _FEWEST:
+        return out
+    for j, column in enumerate(x.T):
+        away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
+        low, high = np.quantile(column, (0.01, 0.99))
+        usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
+        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), 1e-6)
+        far = away > least
+        if far.any() and far.mean() <= _MOST:
+            for a, b in runs(far):
+                out[a:b, j] = b - a <= _LONGEST
+    return out
+
+
+def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
+    """(n, m) positions that repeat for long although the joint moves: it stops within a row, or jumps afterwards.
+
+    A joint that stands repeats its positions, too; it comes to rest and leaves it slowly.
+    """
+    out = np.zeros(q.shape, dtype=bool)
+    for j, x in enumerate(q.T):
+        steps = np.abs(np.diff(x))
+        moving = steps[steps > 0.0]
+        if not len(moving):
+            continue
+        fast, usual = float(np.quantile(moving, 0.99)), float(np.median(moving))
+        for a, b in runs(np.r_[steps == 0.0, False]):
+            if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN:
+                jumps = b + 1 < len(x) and steps[b] > _JUMP * fast
+                stops = b + 1 >= len(x) and a > 3 and float(np.min(steps[a - 3 : a])) > usual
+                out[a + 1 : b + 1, j] = jumps or stops
+    return out
+
+
+def unusable_efforts(
+    t: Array, q: Array, effort: Array, names: Sequence[str]
+) -> tuple[NDArray[np.bool_], list[str], list[str]]:
+    """Efforts that a sensor or logger did not measure.
+
+    Args:
+        t: (n,) s.  q, effort: (n, nv).
+        names: (nv,) of the joints.
+
+    Returns:
+        (n, nv) those frozen or clipped, sentences about them, and the names of joints whose effort is constant although
+        they move.
+    """
+    out, notes, constant = np.zeros(effort.shape, dtype=bool), [], []
+    for j, name in enumerate(names):
+        x, p = effort[:, j], q[:, j]
+        span = float(np.ptp(p))
+        if np.ptp(x) <= 1e-9 * max(float(np.abs(x).max()), 1e-9):
+            constant += [name] if span > 0.05 else []
+            continue
+        levels = np.unique(x)
+        width = max(_BAND * float(np.ptp(x)), 2.5 * float(np.min(np.diff(levels), initial=np.inf)))
+        moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
+        for bound in (float(levels[-1]), float(levels[0])):
+            at = moves & (x == bound)
+            near = moves & (x != bound) & (np.abs(x - bound) <= width)
+            if at.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(at)) > 1:
+                out[at, j] = True
+                notes.append(
+                    f"the effort of joint {name} is clipped at {bound:.4g} ({at.mean():.0%} of the rows): these are not "
+                    "used; check the range of its sensor or drive"
+                )
+        frozen = np.zeros(len(x), dtype=bool)
+        for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
+            if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN and np.ptp(p[a : b + 1]) > _MOVES * span:
+                frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
+        out[frozen, j] = True
+        if frozen.any():
+            notes.append(
+                f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves: these are "
+                "not used; check its sensor, or the logger"
+            )
+    return out, notes, constant
+
+
+def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First row and the one after the last of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,0 +1,111 @@
+"""Damaged recordings of arms in MuJoCo: the damage is named; healthy ones are not accused."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from support.example_robots import example_urdf
+from support.mujoco_recordings import DAMAGES, mujoco_recording
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.identification.causes import diagnose
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.plausibility import check_positions
+from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.recordings import Recording
+from robot_dynamics_ros.recordings.times import repair_times
+
+ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
+MISSED_AT_MOST = 2
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """(arm, seed) → recording, made once."""
+    made = {}
+
+    def log(arm, seed):
+        if (arm, seed) not in made:
+            model = rd.load_urdf(example_urdf(arm)) if arm.endswith(".urdf") else rd.load_robot(arm)
+            made[arm, seed] = mujoco_recording(model, seed)
+        return made[arm, seed]
+
+    return log
+
+
+def remarks(log):
+    """What is said of a log before anything is estimated, or the error that refuses it."""
+    try:
+        recording = Recording.of(log.model, log.t, log.q, None, log.effort)
+        motion = Motion.of_recordings(log.model, [recording], check=lambda t, q: check_positions(log.model, t, q))
+        result = diagnose(log.model, motion, 0.2 * EffortParameters(log.model).smoothing)
+    except rd.ArgumentError as error:
+        return [str(error)]
+    cause = [] if result.cause is None else [result.cause.text]
+    return [*recording.notes, *motion.notes, *result.notes, *cause]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_damage_is_named(logs):
+    missed = []
+    for k, damage in enumerate(DAMAGES):
+        log = logs(ARMS[k % len(ARMS)], 1 + k % 2)
+        said = " | ".join(remarks(damage.do(log, np.random.default_rng(k))))
+        if not re.search(damage.cause, said):
+            missed.append((ARMS[k % len(ARMS)], damage.name, said))
+    assert len(DAMAGES) >= 30
+    assert len(missed) <= MISSED_AT_MOST, missed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("arm", ARMS)
+def test_healthy_recordings_are_not_accused(arm, logs):
+    accused = {seed: said for seed in range(1, 5) if (said := remarks(logs(arm, seed)))}
+    assert not accused
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A log of an arm with three joints, and a recording of it."""
+    return mujoco_recording(rd.load_robot("three_link"), 1, period=10.0)
+
+
+def test_damage_stands_in_terminal_and_files(small, tmp_path, capsys):
+    from robot_dynamics_ros.cli.main import main
+
+    model, effort = small.model, small.effort.copy()
+    a, b = len(effort) // 3, len(effort) // 2
+    effort[a:b, 1] = effort[a, 1]
+    (tmp_path / "arm.urdf").write_text(model.description.source)
+    names = model.joint_names
+    head = ["t", *(f"{n}.position" for n in names), *(f"{n}.effort" for n in names)]
+    table = np.column_stack([small.t, small.q, effort])
+    np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=",".join(head), comments="")
+    output = tmp_path / "out"
+    command = ["identify", str(tmp_path / "arm.urdf"), "--csv", str(tmp_path / "run.csv"), "--no-page"]
+    assert main([*command, "--output", str(output), "--friction", "simple"]) == 0
+    pattern = f"effort of joint {names[1]} is frozen"
+    assert pattern in capsys.readouterr().out
+    assert pattern in (output / "report.md").read_text()
+    assert any(pattern in entry["text"] for entry in json.loads((output / "report.json").read_text())["findings"])
+
+
+def test_exact_times_are_kept_whatever_the_noise_of_the_positions():
+    rng = np.random.default_rng(0)
+    t = 0.01 * np.arange(2000)
+    for noise in (1e-5, 1e-3, 1e-2):
+        q = np.sin(np.outer(t, [0.7, 1.3, 2.1])) + noise * rng.standard_normal((2000, 3))
+        q = np.round(q / 1e-3) * 1e-3
+        assert not repair_times(t, q).steady
+
+
+def test_times_are_repaired_where_both_halves_of_the_joints_say_so():
+    rng = np.random.default_rng(1)
+    true = np.cumsum(0.002 * (1 + (rng.random(3000) < 0.1)))
+    q = np.sin(np.outer(true, [0.7, 1.3, 2.1, 0.4])) + 1e-6 * rng.standard_normal((3000, 4))
+    found = repair_times(np.sort(true + 3e-4 * rng.standard_normal(3000)), q)
+    assert found.steady and found.smoother > 3.0
+    assert np.std(found.t - true) < 5e-5

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
     loading = _loading_parameters(options, model)
-    start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    start, elsewhere = bearable_start(model, model.initial_configuration())
     standing_at = _initial_positions(model, start, options.output / "start.yaml") if elsewhere else []
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))

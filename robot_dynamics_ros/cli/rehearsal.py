@@ -17,6 +17,7 @@ from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = ["LAWS", "Rehearsal", "make_law", "rehearse"]
@@ -92,10 +93,10 @@ def rehearse(
     motion: Motion,
     *,
     law: str = "computed_torque",
-    dt: float = 2e-3,
+    dt: float = DEFAULT_STEP,
     tolerance: float = 0.01,
     duration: float | None = None,
-    integrator: str = "moreau",
+    integrator: str = DEFAULT_INTEGRATOR,
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
 

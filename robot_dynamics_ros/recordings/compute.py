@@ -221,6 +221,8 @@ def compute(
         efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
     elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
+    else:
+        notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
     return WrenchHistory(
         model,
         joints,
@@ -244,6 +246,20 @@ def compute(
         more[0],
         more[1],
     )
+
+
+def _friction_left_out(model: RobotModel, efforts: Array, recorded: Array | None) -> tuple[str, ...]:
+    """A note, where the description has friction and the efforts are without."""
+    rubs = (model.friction > 0.0) | (model.damping > 0.0)
+    if not rubs.any():
+        return ()
+    note = "efforts are without friction, of which the description has some: friction=True or --friction adds it"
+    if recorded is not None and np.isfinite(recorded[:, rubs]).any():
+        ours, theirs = (np.nan_to_num(np.abs(x)).max(axis=0) * rubs for x in (efforts, recorded))
+        i = int(np.argmax(theirs - ours))
+        if theirs[i] > 1.05 * ours[i]:
+            note += f"; recorded efforts of {model.joint_names[i]!r} reach {theirs[i]:.4g}, computed ones {ours[i]:.4g}"
+    return (note,)
 
 
 def of_run(run: SimulationResult) -> WrenchHistory:

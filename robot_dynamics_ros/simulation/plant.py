@@ -31,7 +31,13 @@ from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
 from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler, make_integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import (
+    DEFAULT_INTEGRATOR,
+    DEFAULT_STEP,
+    Integrator,
+    SemiImplicitEuler,
+    make_integrator,
+)
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
@@ -90,9 +96,9 @@ class Plant:
     def __init__(
         self,
         model: RobotModel,
-        dt: float = 1e-3,
+        dt: float = DEFAULT_STEP,
         *,
-        integrator: str | Integrator = "moreau",
+        integrator: str | Integrator = DEFAULT_INTEGRATOR,
         substeps: int | None = None,
         friction: JointFriction | bool | None = True,
         stops: RigidStops | CompliantStops | str | None = "rigid",

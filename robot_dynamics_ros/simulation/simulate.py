@@ -14,7 +14,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, Integrator
 from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = ["SimulationResult", "simulate"]
@@ -80,10 +80,10 @@ def simulate(
     q0: Any = None,
     v0: Any = None,
     duration: float = 1.0,
-    dt: float = 1e-3,
+    dt: float = DEFAULT_STEP,
     *,
     constraints: Constraints | None = None,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = DEFAULT_INTEGRATOR,
     record_wrenches: bool = False,
     external: External = None,
     external_world: External = None,
@@ -98,8 +98,7 @@ def simulate(
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
         constraints: closed loops of the robot; see :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
-        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; ``None``: ``"rk4"``, or ``"moreau"`` with
-            constraints, which no other keeps.
+        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; constraints need the default.
         record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
             function of time giving that.
@@ -161,10 +160,10 @@ def simulate(
 
 
 def _plant(
-    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator | None, **options: Any
+    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator, **options: Any
 ) -> Plant:
     if constraints is None:
-        return Plant(model, dt, integrator="rk4" if integrator is None else integrator, **options)
+        return Plant(model, dt, integrator=integrator, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
         raise ArgumentError(
             "expected Constraints of this robot",
@@ -172,7 +171,7 @@ def _plant(
             got=constraints,
             remedy="rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated.",
         )
-    if integrator not in (None, "moreau"):
+    if integrator != DEFAULT_INTEGRATOR:
         raise ArgumentError(
             "a robot with closed loops is simulated by Moreau's midpoint step",
             where="integrator",

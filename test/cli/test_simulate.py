@@ -33,7 +33,7 @@ def test_a_fall_is_the_librarys_own(tmp_path, capsys):
     ]
     assert main([*line, "--no-friction", "--csv", str(out), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, dt=1e-3, friction=False)
+    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, integrator="rk4", friction=False)
     rows = list(csv.DictReader(out.open()))
     assert len(rows) == 501 and data["arrived"] is None
     np.testing.assert_allclose([float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12)
@@ -54,7 +54,7 @@ def test_closed_loops_from_a_file(tmp_path, capsys):
     q = [float(last[f"{name}.position"]) for name in loop.model.joint_names]
     assert np.abs(loop.residual(q)).max() < 1e-10
     model = rd.load_urdf(robot)
-    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, dt=2e-3, constraints=rd.load_constraints(model, loops))
+    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, constraints=rd.load_constraints(model, loops))
     np.testing.assert_allclose(q, run.q[-1], rtol=1e-12)
     assert main([*line, "--to", "0.1", "0.2", "0.3"]) == 2 and "--constraints" in capsys.readouterr().err
     assert main([*line, "--integrator", "rk4"]) == 2 and "midpoint" in capsys.readouterr().err

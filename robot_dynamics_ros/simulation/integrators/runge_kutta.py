@@ -191,3 +191,5 @@ def _registry() -> dict[str, Any]:
 
 INTEGRATORS: dict[str, Any] = _registry()
 """Name → factory of every integrator."""
+DEFAULT_INTEGRATOR, DEFAULT_STEP = "moreau", 1e-3
+"""Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a step; s."""

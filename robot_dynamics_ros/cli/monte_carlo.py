@@ -8,8 +8,6 @@ import dataclasses
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_file, positive, seed
 from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
@@ -57,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=not_negative, default=0.0, help="of the motion, s; 0: as the limits ask for")
     parser.add_argument("--dt", type=positive, default=DEFAULT_STEP, help="control period, s (default: %(default)s)")
     parser.add_argument(
-        "--integrator", choices=tuple(INTEGRATORS), default=DEFAULT_INTEGRATOR, help="integration method (default: %(default)s)"
+        "--integrator",
+        choices=tuple(INTEGRATORS),
+        default=DEFAULT_INTEGRATOR,
+        help="integration method (default: %(default)s)",
     )
     add_workers(parser, "robots")
     parser.add_argument("--csv", type=output_file, default=None, help="write the figures of every run there")

@@ -14,7 +14,15 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Motion", "bearable_start", "check_within_limits", "configuration_at", "motion_through", "plan_motion", "standing_joints"]
+__all__ = [
+    "Motion",
+    "bearable_start",
+    "check_within_limits",
+    "configuration_at",
+    "motion_through",
+    "plan_motion",
+    "standing_joints",
+]
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
@@ -289,7 +297,9 @@ def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float
     return None
 
 
-def _too_weak(model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]) -> ArgumentError:
+def _too_weak(
+    model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
+) -> ArgumentError:
     """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
     i, need = _most_burdened(model, q)
     name = model.joint_names[i]

@@ -74,7 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
     add("--dt", type=positive, default=DEFAULT_STEP, help="control period and step, s (default: %(default)s)")
-    add("--integrator", choices=tuple(INTEGRATORS), default=DEFAULT_INTEGRATOR, help="integration method (default: %(default)s)")
+    add(
+        "--integrator",
+        choices=tuple(INTEGRATORS),
+        default=DEFAULT_INTEGRATOR,
+        help="integration method (default: %(default)s)",
+    )
     add(
         "--constraints",
         type=input_path,

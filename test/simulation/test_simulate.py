@@ -73,7 +73,9 @@ def test_power_is_the_rate_of_energy():
 def test_same_law_may_be_continuous():
     model = slider(mass=1.0)
     held = rd.simulate(model, lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4")
-    smooth = rd.simulate(model, user_effort=lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4")
+    smooth = rd.simulate(
+        model, user_effort=lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4"
+    )
     exact = np.cos(5.0)
     assert abs(smooth.q[-1, 0] - exact) < 1e-6 < abs(held.q[-1, 0] - exact)
 

@@ -17,7 +17,7 @@ from robot_dynamics_ros.cli.arguments import (
     positive,
     seed,
 )
-from robot_dynamics_ros.cli.output import remark, result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
 from robot_dynamics_ros.cli.plan import (
     Motion,
     bearable_start,
@@ -226,11 +226,11 @@ def _report(
     for name in model.joint_names:
         kind = model.joint(name).type
         i, k = model.q_slice(name).start, model.v_slice(name)
-        row = [name, *(f"{x:.4f}" if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
-        row += [f"{np.abs(x[:, k]).max():.4g}" for x in (done.v, done.tau)]
+        row = [name, *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
+        row += [Figure.of(np.abs(x[:, k]).max(), ".4g") for x in (done.v, done.tau)]
         if reference is not None:
             error = reference[:, i] - done.q[:, i]
-            row += [f"{math.sqrt((error**2).mean()):.3g}", f"{np.abs(error).max():.3g}"]
+            row += [Figure.of(math.sqrt((error**2).mean()), ".3g"), Figure.of(np.abs(error).max(), ".3g")]
         rows.append(row)
     span = float(done.t[-1] - done.t[0])
     text = (

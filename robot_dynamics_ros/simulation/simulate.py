@@ -117,8 +117,8 @@ def simulate(
     >>> bool(abs(run.energy - run.energy[0]).max() < 1e-6)
     True
     """
-    if not (np.isfinite(duration) and duration >= 0.0):
-        raise ArgumentError("must be finite and not negative", where="duration", got=duration)
+    if not (isinstance(duration, (int, float, np.number)) and np.isfinite(duration) and duration >= 0.0):
+        raise ArgumentError("must be a finite number of seconds, not negative", where="duration", got=duration)
     plant = _plant(model, dt, constraints, integrator, q0=q0, v0=v0, **plant_options)
     steps = round(duration / dt)
     n = steps + 1

@@ -104,7 +104,10 @@ def run(options: argparse.Namespace) -> int:
     rows = [
         [
             name,
-            *(Figure.of(x, ".3f") for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())),
+            *(
+                Figure.of(x, ".3f")
+                for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())
+            ),
             Figure.of(effort[j], ".1f"),
             Figure.of(q[0, j], ".4f"),
         ]

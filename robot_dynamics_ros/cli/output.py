@@ -16,7 +16,18 @@ from typing import Any, TextIO
 from robot_dynamics_ros.cli import progress
 from robot_dynamics_ros.cli.table import table
 
-__all__ = ["Figure", "add_arguments", "error", "failure", "print_table", "remark", "result", "rows_as_data", "settings", "warning"]
+__all__ = [
+    "Figure",
+    "add_arguments",
+    "error",
+    "failure",
+    "print_table",
+    "remark",
+    "result",
+    "rows_as_data",
+    "settings",
+    "warning",
+]
 
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -80,7 +91,10 @@ class Figure(str):
 
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading left out."""
-    keys = [re.sub(r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")).strip("_") for word in head]
+    keys = [
+        re.sub(r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")).strip("_")
+        for word in head
+    ]
     return [{key: _number(cell) for key, cell in zip(keys, row, strict=True) if key} for row in rows]
 
 

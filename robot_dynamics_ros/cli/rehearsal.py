@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +98,7 @@ def rehearse(
     tolerance: float = 0.01,
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
+    progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
 
@@ -108,6 +110,7 @@ def rehearse(
         tolerance: rad or m.
         duration: s; the motion's and a second for settling if not given.
         integrator: of the plant.
+        progress: called now and then with the share that is done.
 
     Raises:
         ArgumentError: a motion that the controller refuses.
@@ -140,5 +143,5 @@ def rehearse(
     def control(t: float, q: Array, v: Array) -> Array:
         return controller.control(t + dt, q, v)  # the state at activation was the first
 
-    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator)
+    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
     return Rehearsal(run, motion.at(run.t), tolerance, controller.counts)

@@ -26,6 +26,7 @@ from robot_dynamics_ros.cli.plan import (
     motion_through,
     plan_motion,
 )
+from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -133,17 +134,19 @@ def run(options: argparse.Namespace) -> int:
     arrived, reason, reference = True, "", None
     if motion is None:
         loops = None if options.constraints is None else load_constraints(model, options.constraints)
-        done = simulate(
-            model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
-            friction=not options.no_friction, constraints=loops,
-        )  # fmt: skip
+        with Progress("simulating", 1.0) as bar:
+            done = simulate(
+                model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
+                friction=not options.no_friction, constraints=loops, progress=bar.update,
+            )  # fmt: skip
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
-        rehearsed = rehearse(
-            model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
-            integrator=options.integrator,
-        )  # fmt: skip
+        with Progress("simulating", 1.0) as bar:
+            rehearsed = rehearse(
+                model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
+                integrator=options.integrator, progress=bar.update,
+            )  # fmt: skip
         done, reference = rehearsed.run, rehearsed.reference
         if length >= motion.duration:
             arrived, reason = rehearsed.arrived, rehearsed.reason()

@@ -114,6 +114,13 @@ class Plant:
         compiled: bool = True,
         constraints: Constraints | None = None,
     ) -> None:
+        if not isinstance(model, RobotModel):
+            raise ArgumentError(
+                f"expected a RobotModel, got {type(model).__name__}",
+                where="model",
+                got=model,
+                remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
+            )
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
         if substeps is not None and (int(substeps) != substeps or substeps < 1):

@@ -87,6 +87,7 @@ def simulate(
     record_wrenches: bool = False,
     external: External = None,
     external_world: External = None,
+    progress: Callable[[float], None] | None = None,
     **plant_options: Any,
 ) -> SimulationResult:
     """Run ``duration`` seconds and record every step.
@@ -102,6 +103,7 @@ def simulate(
         record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
             function of time giving that.
+        progress: called now and then with the share that is done.
         plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes: ``friction``,
             ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``substeps`` …
 
@@ -131,6 +133,8 @@ def simulate(
     idle = np.zeros(model.nv)
     command: Any = idle
     for k in range(n):
+        if progress is not None and k % 64 == 0:
+            progress(k / n)
         now = plant.t
         t[k], q[k], v[k] = now, plant.q, plant.v
         kinetic[k], potential[k] = plant.energy()
@@ -155,6 +159,8 @@ def simulate(
                 loops[name][k] = both
         if k < steps:
             plant.advance()
+    if progress is not None:
+        progress(1.0)
     by_motor = {name: currents[:, k] for k, name in enumerate(motors)}
     return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, by_motor, loops)
 

@@ -29,6 +29,7 @@ from robot_dynamics_ros.recordings.external import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
 
@@ -402,7 +403,8 @@ def _tracked(model: RobotModel) -> dict[str, int]:
 
 
 def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    names = [*(["centre of mass"] if model.total_mass > 0.0 else []), *_tracked(model)]
+    heavy = [f"centre of mass of {link.name}" for link in model.description.links if link.inertia.mass > 0.0]
+    names = [*(["centre of mass"] if heavy else []), *_tracked(model), *heavy]
     return {name: np.empty((n, 3)) for name in names}, {name: np.empty(n) for name in names}
 
 
@@ -411,6 +413,9 @@ def _paths(model: RobotModel, q: Array, v: Array, k: slice, paths: dict[str, Arr
     for name, number in _tracked(model).items():
         paths[name][k] = poses[:, number, :3, 3]
         speeds[name][k] = np.linalg.norm(twists[:, number, 3:], axis=1)
+    centres = center_of_mass_paths(model, q, v)
+    for link, position, speed in zip(centres.links, centres.position, centres.speed, strict=True):
+        paths[f"centre of mass of {link}"][k], speeds[f"centre of mass of {link}"][k] = position, speed
     if "centre of mass" in paths:
         state = subtree_state(model, q, v)
         paths["centre of mass"][k] = state.com

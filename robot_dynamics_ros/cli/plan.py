@@ -283,7 +283,7 @@ def _within_limits(model: RobotModel, base: Array, away: Array, duration: float,
 
 
 def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float) -> Motion | None:
-    for _ in range(12):
+    for _ in range(40):
         motion = _motion(model, visits, duration)
         t = np.linspace(0.0, motion.duration, 200)
         q = motion.at(t)

@@ -56,7 +56,10 @@ def __getattr__(name: str) -> _Any:
             if name in _names_of(part):
                 value = globals()[name] = getattr(_import_module(f"{__name__}.{part}"), name)
                 return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from robot_dynamics_ros.dynamics.other_libraries import USUAL_NAMES
+
+    here = f": it is rd.{USUAL_NAMES[name]} here" if name in USUAL_NAMES else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{here}")
 
 
 def __dir__() -> list[str]:

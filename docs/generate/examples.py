@@ -708,8 +708,6 @@ True
 ...     lambda t, q, v: law(q, v, motion.at(t), motion.at(t, 1), motion.at(t, 2)),
 ...     q0=motion.at(0.0),
 ...     duration=10.0,
-...     dt=2e-3,
-...     integrator="semi_implicit_euler",
 ... )
 >>> found = rd.identify(model, run.t, run.q, run.tau)
 >>> bool((found.rms < 0.1 * found.prior_rms).all())

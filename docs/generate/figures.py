@@ -194,6 +194,15 @@ def energy_drift() -> str:
     return with_source(table(("integrator", "error after 10 s", "error after 200 s"), rows), "energy_drift")
 
 
+def energy() -> str:
+    """A million steps without dissipation."""
+    found = results("energy")
+    keys = ("rise", "standard error of the rise", "oscillation")
+    rows = [[name, *(power(row[key]) for key in keys)] for name, row in found["robots"].items()]
+    head = (f"{found['steps']:,} steps of {1e3 * found['dt, s']:g} ms", *keys)
+    return with_source(table(head, rows), "energy")
+
+
 def engines() -> str:
     """Plant beside MujocoPlant."""
     columns = ("accelerations", "joint wrenches", "1 s, both rk4", "1 s, both default")
@@ -520,6 +529,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "simulation speed": simulation_speed,
     "simulation ratios": simulation_ratios,
     "energy drift": energy_drift,
+    "energy": energy,
     "engines": engines,
     "finer steps": finer_steps,
     "comparison of simulators": comparison_of_simulators,

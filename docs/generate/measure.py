@@ -39,6 +39,7 @@ COMMANDS = {
     "observer": "-m benchmarks.observer 5",
     "all_robots": "-m benchmarks.all_robots",
     "energy_drift": "-m docs.images.simulation_figures",
+    "energy": "-m benchmarks.energy",
     "comparison": "-m docs.images.comparison_figures",
     "identification": "-m benchmarks.identification",
 }

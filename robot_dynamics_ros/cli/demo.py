@@ -18,7 +18,7 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import not_negative, output_directory, seed
 from robot_dynamics_ros.cli.demo_all import by_reason
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
-from robot_dynamics_ros.cli.output import result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
 from robot_dynamics_ros.cli.plan import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
     loading = _loading_parameters(options, model)
-    start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    start, elsewhere = bearable_start(model, model.initial_configuration())
     standing_at = _initial_positions(model, start, options.output / "start.yaml") if elsewhere else []
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
@@ -320,13 +320,13 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, reco
         rows.append(
             [
                 name,
-                f"{1e3 * np.sqrt((error[:, i] ** 2).mean()):.3f}",
-                f"{1e3 * np.abs(error[:, i]).max():.3f}",
+                Figure.of(np.sqrt((error[:, i] ** 2).mean()), ".3f", 1e3),
+                Figure.of(np.abs(error[:, i]).max(), ".3f", 1e3),
                 "mm" if prismatic else "mrad",
-                f"{np.sqrt((effort[:, i] ** 2).mean()):.3f}",
+                Figure.of(np.sqrt((effort[:, i] ** 2).mean()), ".3f"),
                 "N" if prismatic else "N m",
-                f"{force:.2f} N",
-                f"{moment:.3f} N m",
+                Figure.of(force, ".2f", unit="N"),
+                Figure.of(moment, ".3f", unit="N m"),
             ]
         )
     print()

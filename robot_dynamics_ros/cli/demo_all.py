@@ -74,7 +74,7 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
     if several or not model.nv:
         outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
         return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
-    start, moved = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    start, moved = bearable_start(model, model.initial_configuration())
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
     remarks = [f"starts elsewhere: {moved}"] if moved else []

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_directory, positive, seed, share
-from robot_dynamics_ros.cli.output import print_table
+from robot_dynamics_ros.cli.output import Figure, print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -104,9 +104,12 @@ def run(options: argparse.Namespace) -> int:
     rows = [
         [
             name,
-            *(f"{x:.3f}" for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())),
-            f"{effort[j]:.1f}",
-            f"{q[0, j]:.4f}",
+            *(
+                Figure.of(x, ".3f")
+                for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())
+            ),
+            Figure.of(effort[j], ".1f"),
+            Figure.of(q[0, j], ".4f"),
         ]
         for j, name in enumerate(model.joint_names)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_directory, positive
-from robot_dynamics_ros.cli.output import print_table
+from robot_dynamics_ros.cli.output import Figure, print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
@@ -200,7 +200,7 @@ def run(options: argparse.Namespace) -> int:
     found = identify_recordings(model, recordings, settings, workers_of(options))
     files = _write(options, (whole, model), found, recordings, unseen, places[0])
     rows = [
-        [name, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}"]
+        [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
         for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
@@ -241,7 +241,7 @@ def _each(
             continue
         _write(options, models, found, [recording], unseen, place)
         before, after = (float(np.sqrt(np.mean(x**2))) for x in (found.prior_rms, found.rms))
-        rows.append([recording.source, f"{before:.4g}", f"{after:.4g}", str(place)])
+        rows.append([recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)])
     print_table(options, ["recording", "URDF leaves", "identified leaves", "written to"], rows, failures=failures)
     for source, why in failures.items():
         print(f"\n{source}: {why}")

@@ -108,10 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with ending_signals():
             return _run(given)
     except Terminated as end:
-        output.error("terminated")
+        output.remark("terminated")
         return end.code
     except KeyboardInterrupt:
-        output.error("interrupted")
+        output.remark("interrupted")
         return 130
     except BrokenPipeError:
         # what Python still holds back for the closed pipe must not raise again at exit
@@ -134,7 +134,7 @@ def _run(given: list[str]) -> int:
             sys.stdout.flush()
             return code
     except RobotDynamicsError as error:
-        output.error(str(error))
+        output.failure(options, error)
         if error.setting is not None and f"--{error.setting[0].replace('_', '-')}" in parser_options(options):
             option = f"--{error.setting[0].replace('_', '-')}"
             again = ["robot_dynamics", *_without(given, option), option, error.setting[1]]
@@ -144,17 +144,17 @@ def _run(given: list[str]) -> int:
         raise
     except (OSError, UnicodeError) as error:
         place = f"{error.filename!r}: " if isinstance(error, OSError) and error.filename else ""
-        output.error(f"{place}{getattr(error, 'strerror', None) or error}")
+        output.failure(options, f"{place}{getattr(error, 'strerror', None) or error}")
         return 2
     except MemoryError:
-        output.error("there is not enough memory for what was asked for")
+        output.failure(options, "there is not enough memory for what was asked for")
         return 2
     except RecursionError:
         raise
     except Exception as error:
         if verbose:
             raise
-        output.error(f"this should not have happened: {type(error).__name__}: {error}")
+        output.failure(options, f"this should not have happened: {type(error).__name__}: {error}")
         output.remark("--verbose shows where; please report it with the command line")
         return 70
 

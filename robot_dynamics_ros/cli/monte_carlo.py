@@ -8,8 +8,6 @@ import dataclasses
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_file, positive, seed
 from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
@@ -19,7 +17,7 @@ from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
-from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
 
 __all__ = ["add_arguments", "run"]
@@ -55,9 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)",
     )
     parser.add_argument("--duration", type=not_negative, default=0.0, help="of the motion, s; 0: as the limits ask for")
-    parser.add_argument("--dt", type=positive, default=2e-3, help="control period, s (default: %(default)s)")
+    parser.add_argument("--dt", type=positive, default=DEFAULT_STEP, help="control period, s (default: %(default)s)")
     parser.add_argument(
-        "--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)"
+        "--integrator",
+        choices=tuple(INTEGRATORS),
+        default=DEFAULT_INTEGRATOR,
+        help="integration method (default: %(default)s)",
     )
     add_workers(parser, "robots")
     parser.add_argument("--csv", type=output_file, default=None, help="write the figures of every run there")
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
     model = _with_rotors(load_model(options), options.rotors)
-    start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
+    start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         output.remark(f"starts elsewhere: {elsewhere}")
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)

@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -15,7 +16,18 @@ from typing import Any, TextIO
 from robot_dynamics_ros.cli import progress
 from robot_dynamics_ros.cli.table import table
 
-__all__ = ["add_arguments", "error", "print_table", "remark", "result", "rows_as_data", "settings", "warning"]
+__all__ = [
+    "Figure",
+    "add_arguments",
+    "error",
+    "failure",
+    "print_table",
+    "remark",
+    "result",
+    "rows_as_data",
+    "settings",
+    "warning",
+]
 
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -63,9 +75,36 @@ def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> N
         print(text)
 
 
+class Figure(str):
+    """A number as a table shows it; its ``value`` is what the JSON document holds."""
+
+    __slots__ = ("value",)
+    value: float
+
+    @classmethod
+    def of(cls, value: Any, form: str, scale: float = 1.0, unit: str = "") -> Figure:
+        """``value`` written in the given format, times ``scale``, and the unit beside it."""
+        figure = cls(f"{float(value) * scale:{form}} {unit}".rstrip())
+        figure.value = float(value) * scale
+        return figure
+
+
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """A table as a list of objects; numbers as numbers, columns without a heading left out."""
-    return [{key: _number(cell) for key, cell in zip(head, row, strict=True) if key} for row in rows]
+    """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading left out."""
+    keys = [
+        re.sub(r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")).strip("_")
+        for word in head
+    ]
+    return [{key: _number(cell) for key, cell in zip(keys, row, strict=True) if key} for row in rows]
+
+
+def failure(options: argparse.Namespace, problem: Exception | str) -> None:
+    """Print an error; with ``--json`` also as the document on standard output."""
+    error(str(problem))
+    if getattr(options, "json", False):
+        where, remedy = (getattr(problem, word, "") for word in ("where", "remedy"))
+        document = {"message": str(problem), "where": where, "remedy": remedy}
+        print(json.dumps({"error": document}, indent=2, ensure_ascii=False))
 
 
 def remark(text: str) -> None:
@@ -103,6 +142,8 @@ def _plain(value: Any) -> Any:
 
 
 def _number(cell: Any) -> Any:
+    if isinstance(cell, Figure):
+        return cell.value
     if isinstance(cell, str):
         try:
             return float(cell)

@@ -14,7 +14,15 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Motion", "bearable_start", "configuration_at", "motion_through", "plan_motion", "standing_joints"]
+__all__ = [
+    "Motion",
+    "bearable_start",
+    "check_within_limits",
+    "configuration_at",
+    "motion_through",
+    "plan_motion",
+    "standing_joints",
+]
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
@@ -22,6 +30,7 @@ _MARGIN = 0.1  # share of the range kept free at either end
 _MOTION = (0.01, 3600.0)  # s that a motion may be asked to take
 _LONGEST = 14.0  # s; a slow joint makes smaller movements
 _SHARES = (0.5, 0.8)  # of the velocity and effort limits that may be used; the second if the first is too little
+_MOST = 0.95  # of the effort limits for a motion that somebody asked for
 _DRAWS = 40  # tours of one joint that are tried until one stays within its limits
 _BEST_OF = 500  # starts that are tried where gravity is too much at the initial one
 _LEAST = 0.01  # of the usual reach: less is no motion
@@ -100,7 +109,7 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         times: (k,) s, when; as fast as half of the velocity and effort limits allow, in equal steps, if not given.
 
     Raises:
-        ArgumentError: fewer than two configurations; no such motion keeps to the limits.
+        ArgumentError: fewer than two configurations; a joint that nothing moves has to move; no such motion keeps to the limits.
     """
     if len(visits) < 2:
         raise ArgumentError(
@@ -111,11 +120,21 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         )
     if times is not None:
         return _motion(model, visits, times)
-    for share in _SHARES:
+    stuck = _cannot_move(model, _MOST) & (np.ptp(visits, axis=0) > 0.0)
+    if stuck.any():
+        i = int(np.argmax(stuck))
+        raise ArgumentError(
+            f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}",
+            where=f"robot {model.name!r}",
+            got=visits[-1].tolist(),
+            remedy=f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF.",
+        )
+    for share in (*_SHARES, _MOST):
         motion = _slow_enough(model, visits, 1.0 * (len(visits) - 1), share)
         if motion is not None:
             return motion
-    raise _too_weak(model, visits[0])
+    way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 50))
+    raise _too_weak(model, way[int(np.argmax(_burden(model, way)))], "on the way", _MOST)
 
 
 def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose") -> Array:
@@ -144,6 +163,23 @@ def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, 
     )
 
 
+def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
+    """Refuse a configuration outside the position limits.
+
+    Raises:
+        ArgumentError: naming ``where`` it was given, and the joint.
+    """
+    outside = (q < model.lower) | (q > model.upper)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ArgumentError(
+            f"{q[i]:g} is outside the limits {model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}",
+            where=where,
+            got=q.tolist(),
+            remedy="Give a configuration within the limits; `robot_dynamics info` shows them.",
+        )
+
+
 def standing_joints(model: RobotModel, motion: Motion) -> dict[str, str]:
     """Joints that ``motion`` does not move, for they are too weak or too slow: name → why, in a few words."""
     still = np.ptp(motion.waypoints, axis=0) == 0.0
@@ -165,13 +201,13 @@ def _weakness(model: RobotModel, i: int) -> str:
     )
 
 
-def _cannot_move(model: RobotModel) -> NDArray[np.bool_]:
-    """(n,) joints that nothing moves, wherever the robot is."""
+def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bool_]:
+    """(n,) joints that nothing moves, wherever the robot is, with that share of their effort."""
     return np.asarray(
         (model.lower >= model.upper)
         | (model.velocity_limit <= _STILL)
         | (model.effort_limit <= 0.0)
-        | ((model.friction > 0.0) & (model.friction > 0.99 * _SHARES[-1] * model.effort_limit))
+        | ((model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit))
     )
 
 
@@ -247,7 +283,7 @@ def _within_limits(model: RobotModel, base: Array, away: Array, duration: float,
 
 
 def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float) -> Motion | None:
-    for _ in range(12):
+    for _ in range(40):
         motion = _motion(model, visits, duration)
         t = np.linspace(0.0, motion.duration, 200)
         q = motion.at(t)
@@ -261,13 +297,15 @@ def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float
     return None
 
 
-def _too_weak(model: RobotModel, start: Array) -> ArgumentError:
-    """The error for a robot that is too weak to move, with the joint that needs most for its limit."""
-    i, need = _most_burdened(model, start)
+def _too_weak(
+    model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
+) -> ArgumentError:
+    """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
+    i, need = _most_burdened(model, q)
     name = model.joint_names[i]
     return ArgumentError(
-        f"no motion was found that needs less than {_SHARES[-1]:.0%} of the effort and velocity limits; joint {name!r} "
-        f"is nearest to them where the robot starts: it needs {need}, and has {model.effort_limit[i]:.3g}",
+        f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; joint {name!r} "
+        f"is nearest to them {place}: it needs {need}, and has {model.effort_limit[i]:.3g}",
         where=f"robot {model.name!r}",
         got=name,
         remedy="Check masses and effort limits of the URDF, or start elsewhere.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = ["LAWS", "Rehearsal", "make_law", "rehearse"]
@@ -92,10 +94,11 @@ def rehearse(
     motion: Motion,
     *,
     law: str = "computed_torque",
-    dt: float = 2e-3,
+    dt: float = DEFAULT_STEP,
     tolerance: float = 0.01,
     duration: float | None = None,
-    integrator: str = "moreau",
+    integrator: str = DEFAULT_INTEGRATOR,
+    progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
 
@@ -107,6 +110,7 @@ def rehearse(
         tolerance: rad or m.
         duration: s; the motion's and a second for settling if not given.
         integrator: of the plant.
+        progress: called now and then with the share that is done.
 
     Raises:
         ArgumentError: a motion that the controller refuses.
@@ -139,5 +143,5 @@ def rehearse(
     def control(t: float, q: Array, v: Array) -> Array:
         return controller.control(t + dt, q, v)  # the state at activation was the first
 
-    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator)
+    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
     return Rehearsal(run, motion.at(run.t), tolerance, controller.counts)

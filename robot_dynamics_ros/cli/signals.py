@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["Terminated", "ending_signals", "held_back"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 #: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
 PATIENCE = 1.0
 _raised = -math.inf
@@ -42,7 +42,7 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 def _replaced(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
     """Handle the signals from now on; what handled them before."""
-    numbers = [n for n in _SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+    numbers = [n for n in _SIGNALS if n in _SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN]
     return {number: signal.signal(number, handler) for number in numbers}
 
 
@@ -72,6 +72,9 @@ def ending_signals() -> Iterator[None]:
 def _nothing_lost() -> Iterator[None]:
     """Raise again what Python drops: an exception in a finalizer or a weak reference's callback, as every import has some,
     goes no further."""
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
     hook, lost = sys.unraisablehook, [KeyboardInterrupt()]
 
     def note(unraisable: Any) -> None:

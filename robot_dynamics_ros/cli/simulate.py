@@ -17,8 +17,16 @@ from robot_dynamics_ros.cli.arguments import (
     positive,
     seed,
 )
-from robot_dynamics_ros.cli.output import remark, result, rows_as_data
-from robot_dynamics_ros.cli.plan import Motion, bearable_start, configuration_at, motion_through, plan_motion
+from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
+from robot_dynamics_ros.cli.plan import (
+    Motion,
+    bearable_start,
+    check_within_limits,
+    configuration_at,
+    motion_through,
+    plan_motion,
+)
+from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -27,7 +35,7 @@ from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = ["add_arguments", "run"]
@@ -66,8 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="control law (default: computed_torque with a motion, none without: the robot falls)",
     )
     add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
-    add("--dt", type=positive, default=2e-3, help="control period and step, s (default: %(default)s)")
-    add("--integrator", choices=tuple(INTEGRATORS), default="moreau", help="integration method (default: %(default)s)")
+    add("--dt", type=positive, default=DEFAULT_STEP, help="control period and step, s (default: %(default)s)")
+    add(
+        "--integrator",
+        choices=tuple(INTEGRATORS),
+        default=DEFAULT_INTEGRATOR,
+        help="integration method (default: %(default)s)",
+    )
     add(
         "--constraints",
         type=input_path,
@@ -121,17 +134,19 @@ def run(options: argparse.Namespace) -> int:
     arrived, reason, reference = True, "", None
     if motion is None:
         loops = None if options.constraints is None else load_constraints(model, options.constraints)
-        done = simulate(
-            model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
-            friction=not options.no_friction, constraints=loops,
-        )  # fmt: skip
+        with Progress("simulating", 1.0) as bar:
+            done = simulate(
+                model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
+                friction=not options.no_friction, constraints=loops, progress=bar.update,
+            )  # fmt: skip
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
-        rehearsed = rehearse(
-            model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
-            integrator=options.integrator,
-        )  # fmt: skip
+        with Progress("simulating", 1.0) as bar:
+            rehearsed = rehearse(
+                model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
+                integrator=options.integrator, progress=bar.update,
+            )  # fmt: skip
         done, reference = rehearsed.run, rehearsed.reference
         if length >= motion.duration:
             arrived, reason = rehearsed.arrived, rehearsed.reason()
@@ -141,13 +156,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _start(model: RobotModel, options: argparse.Namespace) -> Array:
-    """Where it starts; a tour at random starts where the robot can bear its weight, unless --start says where."""
-    if options.start is None and options.tour and model.nq == model.nv:
-        start, elsewhere = bearable_start(model, np.clip(model.initial_configuration(), model.lower, model.upper))
-        if elsewhere:
-            remark(f"starts elsewhere: {elsewhere}")
-        return start
-    return _vector(options.start, model.initial_configuration(), model.nq, "--start")
+    """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
+    start = _vector(options.start, model.initial_configuration(), model.nq, "--start")
+    if options.start is None:
+        given = model.description.initial_positions
+        away = [
+            f"{name} at {start[i]:.4g}"
+            for name, i in ((name, model.q_slice(name).start) for name in model.joint_names)
+            if model.joint(name).type.nq == 1 and name not in given and start[i] != 0.0
+        ]
+        if away:
+            remark(f"zero is outside the limits: starts with {', '.join(away)}")
+        if (options.tour or options.to or options.pose) and model.nq == model.nv:
+            start, elsewhere = bearable_start(model, start)
+            if elsewhere:
+                remark(f"starts elsewhere: {elsewhere}")
+    return start
 
 
 def _vector(given: list[float] | None, default: Array, size: int, where: str) -> Array:
@@ -178,15 +202,8 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
         goal = _vector(options.to, start, model.nq, "--to")
     else:
         goal = _goal(model, options.pose, start)
-    outside = (goal < model.lower) | (goal > model.upper)
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise ArgumentError(
-            f"{goal[i]:g} is outside the limits {model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}",
-            where="--to",
-            got=goal.tolist(),
-            remedy="Give a goal within the limits; `robot_dynamics info` shows them.",
-        )
+    for q, where in ((start, "--start"), (goal, "--to")):
+        check_within_limits(model, q, where)
     return motion_through(model, np.vstack([start, goal]))
 
 
@@ -212,11 +229,11 @@ def _report(
     for name in model.joint_names:
         kind = model.joint(name).type
         i, k = model.q_slice(name).start, model.v_slice(name)
-        row = [name, *(f"{x:.4f}" if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
-        row += [f"{np.abs(x[:, k]).max():.4g}" for x in (done.v, done.tau)]
+        row = [name, *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
+        row += [Figure.of(np.abs(x[:, k]).max(), ".4g") for x in (done.v, done.tau)]
         if reference is not None:
             error = reference[:, i] - done.q[:, i]
-            row += [f"{math.sqrt((error**2).mean()):.3g}", f"{np.abs(error).max():.3g}"]
+            row += [Figure.of(math.sqrt((error**2).mean()), ".3g"), Figure.of(np.abs(error).max(), ".3g")]
         rows.append(row)
     span = float(done.t[-1] - done.t[0])
     text = (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
-from robot_dynamics_ros.cli.output import result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
@@ -251,13 +251,13 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
         [
             name,
             frame,
-            f"{forces[:, i].max():.5g}",
-            f"{moments[:, i].max():.5g}",
-            f"{np.abs(history.efforts[:, own.index(name)]).max():.5g}" if name in own else "-",
+            Figure.of(forces[:, i].max(), ".5g"),
+            Figure.of(moments[:, i].max(), ".5g"),
+            Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-",
             *(
                 []
                 if errors is None
-                else [f"{np.linalg.norm(np.median(errors[:, i, k : k + 3], axis=0)):.2g}" for k in (3, 0)]
+                else [Figure.of(np.linalg.norm(np.median(errors[:, i, k : k + 3], axis=0)), ".2g") for k in (3, 0)]
             ),
         ]
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))

@@ -26,6 +26,7 @@ from robot_dynamics_ros.dynamics import (
     inverse,
     joint_space,
     kinematics,
+    other_libraries,
     parameters,
     relative_motion,
     residual,
@@ -54,6 +55,7 @@ from robot_dynamics_ros.dynamics.inverse import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from robot_dynamics_ros.dynamics.joint_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
+from robot_dynamics_ros.dynamics.other_libraries import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
 from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
@@ -91,6 +93,7 @@ __all__ = [
     *configuration_space.__all__,
     *kinematics.__all__,
     *inertias.__all__,
+    *other_libraries.__all__,
     *relative_motion.__all__,
     *residual.__all__,
     *wrenches.__all__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,14 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
     if address in robot_names():
         return robot_path(address), arguments
     shown = address if len(address) <= 100 else address[:100] + "…"
+    near = difflib.get_close_matches(address, robot_names(), n=1)
     raise ArgumentError(
         f"{shown!r} is {'no file' if there else 'neither a file nor a robot that ships with the package'}",
         where="robot",
         got=robot,
-        remedy=f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",
+        remedy=f"Did you mean {near[0]!r}?"
+        if near
+        else f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",
     )
 
 

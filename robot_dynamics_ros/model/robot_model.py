@@ -310,19 +310,20 @@ class RobotModel:
         return math.fsum(link.inertia.mass for link in self.description.links)
 
     def neutral(self) -> Array:
-        """(nq,) the zero configuration; identity quaternion for floating joints."""
+        """(nq,) the zero configuration, whether or not within the limits; identity quaternion for floating joints."""
         q = np.zeros(self.nq)
         for i in np.flatnonzero(self.joint_type == JointType.FLOATING):
             q[self.q_index[i] + 6] = 1.0
         return q
 
     def initial_configuration(self) -> Array:
-        """(nq,) start from ``<ros2_control>`` ``initial_value`` where given, zero elsewhere."""
+        """(nq,) where a robot starts: ``<ros2_control>`` ``initial_value`` where given, else :meth:`neutral`, and of that the point
+        nearest to it within the position limits."""
         q = self.neutral()
         for name, value in self.description.initial_positions.items():
             if name in self.joint_names and self.joint(name).type.nq == 1:
                 q[self.q_slice(name)] = value
-        return q
+        return np.clip(q, self.lower, self.upper)
 
 
 def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: str) -> RobotModel:

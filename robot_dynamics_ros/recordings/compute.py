@@ -29,6 +29,7 @@ from robot_dynamics_ros.recordings.external import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
 
@@ -221,6 +222,8 @@ def compute(
         efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
     elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
+    else:
+        notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
     return WrenchHistory(
         model,
         joints,
@@ -244,6 +247,20 @@ def compute(
         more[0],
         more[1],
     )
+
+
+def _friction_left_out(model: RobotModel, efforts: Array, recorded: Array | None) -> tuple[str, ...]:
+    """A note, where the description has friction and the efforts are without."""
+    rubs = (model.friction > 0.0) | (model.damping > 0.0)
+    if not rubs.any():
+        return ()
+    note = "efforts are without friction, of which the description has some: friction=True or --friction adds it"
+    if recorded is not None and np.isfinite(recorded[:, rubs]).any():
+        ours, theirs = (np.nan_to_num(np.abs(x)).max(axis=0) * rubs for x in (efforts, recorded))
+        i = int(np.argmax(theirs - ours))
+        if theirs[i] > 1.05 * ours[i]:
+            note += f"; recorded efforts of {model.joint_names[i]!r} reach {theirs[i]:.4g}, computed ones {ours[i]:.4g}"
+    return (note,)
 
 
 def of_run(run: SimulationResult) -> WrenchHistory:
@@ -386,7 +403,8 @@ def _tracked(model: RobotModel) -> dict[str, int]:
 
 
 def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    names = [*(["centre of mass"] if model.total_mass > 0.0 else []), *_tracked(model)]
+    heavy = [f"centre of mass of {link.name}" for link in model.description.links if link.inertia.mass > 0.0]
+    names = [*(["centre of mass"] if heavy else []), *_tracked(model), *heavy]
     return {name: np.empty((n, 3)) for name in names}, {name: np.empty(n) for name in names}
 
 
@@ -395,6 +413,9 @@ def _paths(model: RobotModel, q: Array, v: Array, k: slice, paths: dict[str, Arr
     for name, number in _tracked(model).items():
         paths[name][k] = poses[:, number, :3, 3]
         speeds[name][k] = np.linalg.norm(twists[:, number, 3:], axis=1)
+    centres = center_of_mass_paths(model, q, v)
+    for link, position, speed in zip(centres.links, centres.position, centres.speed, strict=True):
+        paths[f"centre of mass of {link}"][k], speeds[f"centre of mass of {link}"][k] = position, speed
     if "centre of mass" in paths:
         state = subtree_state(model, q, v)
         paths["centre of mass"][k] = state.com

@@ -104,7 +104,7 @@ def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
 
 
 def draw_paths(history: WrenchHistory, path: str | Path) -> None:
-    """Paths of the centre of mass, the joints and the tips in the two planes where they are widest, coloured by speed.
+    """Paths of the centres of mass (the robot's and each link's), the joints and the tips in the two planes where they are widest, coloured by speed.
 
     Raises:
         BackendError: matplotlib is not installed.
@@ -135,7 +135,14 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
                 )
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
-            for text, place in _labels({name: p[k][-1, [a, b]] for name, p in history.paths.items()}, spread.max()):
+            for text, place in _labels(
+                {
+                    name: p[k][-1, [a, b]]
+                    for name, p in history.paths.items()
+                    if not name.startswith("centre of mass of ")
+                },
+                spread.max(),
+            ):
                 axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
             axis.set_aspect("equal", adjustable="datalim")
             axis.set_xlabel(f"{_AXES[a]} [m]")

@@ -29,8 +29,15 @@ from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidSt
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
+from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
 from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler, make_integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import (
+    DEFAULT_INTEGRATOR,
+    DEFAULT_STEP,
+    Integrator,
+    SemiImplicitEuler,
+    make_integrator,
+)
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
@@ -89,9 +96,9 @@ class Plant:
     def __init__(
         self,
         model: RobotModel,
-        dt: float = 1e-3,
+        dt: float = DEFAULT_STEP,
         *,
-        integrator: str | Integrator = "moreau",
+        integrator: str | Integrator = DEFAULT_INTEGRATOR,
         substeps: int | None = None,
         friction: JointFriction | bool | None = True,
         stops: RigidStops | CompliantStops | str | None = "rigid",
@@ -107,6 +114,13 @@ class Plant:
         compiled: bool = True,
         constraints: Constraints | None = None,
     ) -> None:
+        if not isinstance(model, RobotModel):
+            raise ArgumentError(
+                f"expected a RobotModel, got {type(model).__name__}",
+                where="model",
+                got=model,
+                remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
+            )
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
         if substeps is not None and (int(substeps) != substeps or substeps < 1):
@@ -239,7 +253,7 @@ class Plant:
         self._set_wrenches({}, {})
         check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, float(t)
-        for name in ("steps", "alternating", "previous", "command", "tau"):
+        for name in ("steps", "alternating", "previous", "command", "tau", "known"):
             memory[name][:] = 0
 
     def _start_of(self, q: Any, v: Any, t: float) -> tuple[Array, Array, float]:
@@ -263,6 +277,7 @@ class Plant:
             "command": self.command.copy(),
             "tau": self.tau.copy(),
             "held": self.system.command.copy(),
+            "carried": {name: self.system.memory[name].copy() for name in CARRIED},
             "wrenches": (dict(self.system.link_wrenches), dict(self.system.world_wrenches)),
             "brakes": self.brakes,
         }
@@ -276,6 +291,8 @@ class Plant:
         self._t0, memory["steps"][0] = state["t0"], state["steps"]
         self._q[:], self._v[:], self._z[:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
         self.command[:], self.tau[:], self.system.command[:] = state["command"], state["tau"], state["held"]
+        for name, values in state["carried"].items():
+            memory[name][...] = values
         self._set_wrenches(*state["wrenches"])
         self.brakes = state["brakes"]
         memory["alternating"][:] = 0
@@ -339,7 +356,7 @@ class Plant:
         system = self.system
         system.link_wrenches, system.world_wrenches = link, world
         if not world:
-            system.memory["external"][:] = system.body_wrenches(self._q)
+            system.memory["external"][:], system.memory["pushed"][0] = system.body_wrenches(self._q), bool(link)
         self._quick = self._plain and not (link or world)
 
     def advance(self) -> None:
@@ -409,7 +426,7 @@ class Plant:
         y = self._state()
         if self._time_stepping:
             if not self._stepper.step(t, h):
-                raise unresolved()
+                raise unresolved(memory, h)
         else:
             y1 = self._hybrid.advance(t, y, h)
             memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], y1[nq : nq + nv], y1[nq + nv :]

@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 
 if TYPE_CHECKING:
@@ -17,20 +18,26 @@ if TYPE_CHECKING:
 __all__ = ["plant_kernels", "plant_memory"]
 
 
-def plant_kernels(system: JointSystem) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+def plant_kernels(system: JointSystem, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
     model = system.model
-    kernels: dict[str, Any] = {
-        "mass_matrix": evaluator(model, "mass_matrix"),
-        "bias_forces": evaluator(model, "bias_forces", (("external", True),)),
-    }
+    kernels: dict[str, Any] = {"mass_matrix": evaluator(model, "mass_matrix")}
+    if midpoint and not _rows(system):
+        kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
+        kernels["external_efforts"] = evaluator(model, "external_efforts", (("external", True),))
+    else:
+        kernels["bias_forces"] = evaluator(model, "bias_forces", (("external", True),))
     if system.contacts:
         links = [model.link_index(contact.link) for contact in system.contacts]
         kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
         kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
-    if system.constraints is not None and system.constraints.rows:
+    if system.constraints is not None and _rows(system):
         kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", system.constraints.specs),))
     return kernels
+
+
+def _rows(system: JointSystem) -> int:
+    return 0 if system.constraints is None else system.constraints.rows
 
 
 def plant_memory(
@@ -39,7 +46,7 @@ def plant_memory(
     """The memory of one plant, filled with its parameters."""
     nq, nv, nz, nc = system.nq, system.nv, system.nz, len(system.contacts)
     floating = system.coordinates.floating
-    rows = 0 if system.constraints is None else system.constraints.rows
+    rows = _rows(system)
     constants = {
         "nq": nq,
         "nv": nv,
@@ -47,6 +54,7 @@ def plant_memory(
         "contacts": nc,
         "floating": len(floating),
         "midpoint": midpoint,
+        "in_momenta": midpoint and not rows,
         "limiter": system.limits is not None,
         "has_motors": nz > 0,
         "has_contacts": nc > 0,
@@ -71,6 +79,7 @@ def _fill(memory: Memory[PlantMemory], system: JointSystem) -> None:
     coordinates = system.coordinates
     put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf)
     if coordinates.floating:
+        put(coth=COTH, tanh=TANH)
         put(floating_q=[iq for iq, _ in coordinates.floating], floating_v=[iv for _, iv in coordinates.floating])
     stops, limits = system.rigid_stops, system.limits
     put(lower=stops.lower, upper=stops.upper, tolerance=stops.tolerance)

@@ -14,7 +14,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, Integrator
 from robot_dynamics_ros.simulation.plant import Plant
 
 __all__ = ["SimulationResult", "simulate"]
@@ -80,13 +80,14 @@ def simulate(
     q0: Any = None,
     v0: Any = None,
     duration: float = 1.0,
-    dt: float = 1e-3,
+    dt: float = DEFAULT_STEP,
     *,
     constraints: Constraints | None = None,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = DEFAULT_INTEGRATOR,
     record_wrenches: bool = False,
     external: External = None,
     external_world: External = None,
+    progress: Callable[[float], None] | None = None,
     **plant_options: Any,
 ) -> SimulationResult:
     """Run ``duration`` seconds and record every step.
@@ -98,11 +99,11 @@ def simulate(
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
         constraints: closed loops of the robot; see :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
-        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; ``None``: ``"rk4"``, or ``"moreau"`` with
-            constraints, which no other keeps.
+        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; constraints need the default.
         record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
             function of time giving that.
+        progress: called now and then with the share that is done.
         plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes: ``friction``,
             ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``substeps`` …
 
@@ -118,8 +119,8 @@ def simulate(
     >>> bool(abs(run.energy - run.energy[0]).max() < 1e-6)
     True
     """
-    if not (np.isfinite(duration) and duration >= 0.0):
-        raise ArgumentError("must be finite and not negative", where="duration", got=duration)
+    if not (isinstance(duration, (int, float, np.number)) and np.isfinite(duration) and duration >= 0.0):
+        raise ArgumentError("must be a finite number of seconds, not negative", where="duration", got=duration)
     plant = _plant(model, dt, constraints, integrator, q0=q0, v0=v0, **plant_options)
     steps = round(duration / dt)
     n = steps + 1
@@ -132,6 +133,8 @@ def simulate(
     idle = np.zeros(model.nv)
     command: Any = idle
     for k in range(n):
+        if progress is not None and k % 64 == 0:
+            progress(k / n)
         now = plant.t
         t[k], q[k], v[k] = now, plant.q, plant.v
         kinetic[k], potential[k] = plant.energy()
@@ -156,15 +159,17 @@ def simulate(
                 loops[name][k] = both
         if k < steps:
             plant.advance()
+    if progress is not None:
+        progress(1.0)
     by_motor = {name: currents[:, k] for k, name in enumerate(motors)}
     return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, by_motor, loops)
 
 
 def _plant(
-    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator | None, **options: Any
+    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator, **options: Any
 ) -> Plant:
     if constraints is None:
-        return Plant(model, dt, integrator="rk4" if integrator is None else integrator, **options)
+        return Plant(model, dt, integrator=integrator, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
         raise ArgumentError(
             "expected Constraints of this robot",
@@ -172,7 +177,7 @@ def _plant(
             got=constraints,
             remedy="rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated.",
         )
-    if integrator not in (None, "moreau"):
+    if integrator != DEFAULT_INTEGRATOR:
         raise ArgumentError(
             "a robot with closed loops is simulated by Moreau's midpoint step",
             where="integrator",

@@ -83,7 +83,7 @@ class JointSystem:
         self.rigid_stops = RigidStopTable.none(self.nv) if rigid_stops is None else rigid_stops
         self.contacts, self.user_effort, self.limits = tuple(contacts), user_effort, limits
         self.constraints = constraints
-        kernels = plant_kernels(self)
+        kernels = plant_kernels(self, midpoint)
         flat = [e for k in kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
         self.compiled = compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
         self.memory = plant_memory(self, kernels, midpoint=midpoint, compiled=self.compiled)
@@ -127,6 +127,10 @@ class JointSystem:
     @cached_property
     def _bias(self) -> Callable[..., Array]:
         return kernel(self.model, "bias_forces")
+
+    @cached_property
+    def _momentum(self) -> Callable[..., Any]:
+        return kernel(self.model, "generalized_momentum")
 
     @cached_property
     def _mass(self) -> Callable[..., Array]:
@@ -182,6 +186,12 @@ class JointSystem:
         """(nv, nv) M(q), in memory used again by the next call."""
         self._mass(q, self._M)
         return self._M
+
+    def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """(nv,), (nv,) M(q) v, and its rate but for the efforts that act: Cᵀ v − g."""
+        momentum, rate = np.empty(self.nv), np.empty(self.nv)
+        self._momentum(q, v, momentum, rate)
+        return momentum, rate
 
     def bias_forces(self, q: Array, v: Array) -> Array:
         """(nv,) b(q, v), in memory used again by the next call."""

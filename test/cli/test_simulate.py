@@ -13,6 +13,7 @@ from support.closed_loops import four_bar
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.demo_all import try_robots
 from robot_dynamics_ros.cli.main import main
+from robot_dynamics_ros.cli.output import Figure, rows_as_data
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 
@@ -33,7 +34,7 @@ def test_a_fall_is_the_librarys_own(tmp_path, capsys):
     ]
     assert main([*line, "--no-friction", "--csv", str(out), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, dt=1e-3, friction=False)
+    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, integrator="rk4", friction=False)
     rows = list(csv.DictReader(out.open()))
     assert len(rows) == 501 and data["arrived"] is None
     np.testing.assert_allclose([float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12)
@@ -54,7 +55,7 @@ def test_closed_loops_from_a_file(tmp_path, capsys):
     q = [float(last[f"{name}.position"]) for name in loop.model.joint_names]
     assert np.abs(loop.residual(q)).max() < 1e-10
     model = rd.load_urdf(robot)
-    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, dt=2e-3, constraints=rd.load_constraints(model, loops))
+    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, constraints=rd.load_constraints(model, loops))
     np.testing.assert_allclose(q, run.q[-1], rtol=1e-12)
     assert main([*line, "--to", "0.1", "0.2", "0.3"]) == 2 and "--constraints" in capsys.readouterr().err
     assert main([*line, "--integrator", "rk4"]) == 2 and "midpoint" in capsys.readouterr().err
@@ -135,3 +136,45 @@ def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
     assert [row["arrived"] for row in rows] == [True, True, False, False]
     assert "starts elsewhere: at its initial configuration joint 'shoulder' needs" in rows[1]["outcome"]
     assert "effort limits" in rows[2]["outcome"] and "does not exist" in rows[3]["outcome"]
+
+
+NARROW = """<robot name="narrow">
+  <link name="base"/>
+  <link name="arm"><inertial><origin xyz="0 0.3 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand"><inertial><mass value="0.1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="lift" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/>
+    <limit lower="0.5" upper="1.5" effort="20" velocity="2"/></joint>
+  <joint name="grip" type="revolute"><parent link="arm"/><child link="hand"/><origin xyz="0 0.5 0"/><axis xyz="0 1 0"/>
+    <dynamics friction="3"/><limit lower="-1" upper="1" effort="{effort}" velocity="2"/></joint>
+</robot>"""
+
+
+def test_a_robot_that_zero_is_outside_the_limits_of_starts_at_the_nearest_position(tmp_path, capsys):
+    robot = tmp_path / "narrow.urdf"
+    robot.write_text(NARROW.format(effort=10))
+    model = rd.load_urdf(robot)
+    np.testing.assert_array_equal(model.initial_configuration(), [0.5, 0.0])
+    np.testing.assert_array_equal(model.neutral(), [0.0, 0.0])
+    np.testing.assert_array_equal(rd.Plant(model).q, [0.5, 0.0])
+    assert main(["simulate", str(robot), "--to", "1.0", "0.3", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "zero is outside the limits: starts with lift at 0.5" in said.err
+    assert json.loads(said.out)["joints"][0]["start"] == 0.5
+    assert main(["simulate", str(robot), "--start", "0", "0", "--to", "1.0", "0.3"]) == 2
+    assert "--start: 0 is outside the limits 0.5 to 1.5 of joint 'lift'" in capsys.readouterr().err
+
+
+def test_a_joint_that_cannot_move_is_named_with_the_reason(tmp_path, capsys):
+    robot = tmp_path / "weak.urdf"
+    robot.write_text(NARROW.format(effort=2.5))
+    assert main(["simulate", str(robot), "--to", "1.0", "0.3", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert "joint 'grip' cannot move: friction (3 N m)" in error["message"] and "Leave it at 0" in error["remedy"]
+    assert main(["simulate", str(robot), "--to", "1.0", "0.0"]) == 0
+
+
+def test_rows_as_data_have_plain_keys_and_full_numbers():
+    rows = rows_as_data(["joint", "largest force [N]", "± force", ""], [["lift", Figure.of(1 / 3, ".2g"), "-", "N"]])
+    assert rows == [{"joint": "lift", "largest_force_n": 1 / 3, "error_of_force": None}]
+    assert Figure.of(1 / 3, ".2g", 1e3, "mm") == "3.3e+02 mm"

@@ -65,15 +65,17 @@ def test_recorded_accelerations_and_wrenches_belong_to_the_recorded_states():
 
 def test_power_is_the_rate_of_energy():
     model = random_model(6, 3, limits=False)
-    run = rd.simulate(model, lambda t, q, v: 2.0 * np.cos([t, 2 * t, 3 * t]), duration=1.0, dt=1e-3)
+    run = rd.simulate(model, lambda t, q, v: 2.0 * np.cos([t, 2 * t, 3 * t]), duration=1.0, dt=1e-3, integrator="rk4")
     work = np.sum(run.tau[:-1] * np.diff(run.q, axis=0), axis=1).cumsum()  # exact: the effort is constant in each step
     np.testing.assert_allclose(run.energy[1:] - run.energy[0], work, atol=1e-8 * run.kinetic_energy.max())
 
 
 def test_same_law_may_be_continuous():
     model = slider(mass=1.0)
-    held = rd.simulate(model, lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2)
-    smooth = rd.simulate(model, user_effort=lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2)
+    held = rd.simulate(model, lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4")
+    smooth = rd.simulate(
+        model, user_effort=lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4"
+    )
     exact = np.cos(5.0)
     assert abs(smooth.q[-1, 0] - exact) < 1e-6 < abs(held.q[-1, 0] - exact)
 

@@ -74,7 +74,7 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
     by_efforts = wrenches("--arm", "franka_fr3", "--acceleration", "model")
     by_motion = wrenches()
     assert any("rotors and friction are left out" in note for note in by_efforts["notes"])
-    largest = "largest force [N]"
+    largest = "largest_force_n"
     forces = [[row[largest] for row in data["rows"]] for data in (by_efforts, by_motion)]
     np.testing.assert_allclose(*forces, rtol=0.1)  # the motion is smoothed over 0.1 s, the efforts are not
     misread = wrenches("--acceleration", "model", "--measured-effort", "torque_without_gravity")

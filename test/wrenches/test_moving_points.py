@@ -88,3 +88,17 @@ def test_springs_that_change_during_a_run():
         for _ in range(20000):
             plant.step([0.0])
         assert abs(plant.q[0] - target) < 1e-6
+
+
+def test_the_wrenches_command_draws_the_same_paths():
+    """Those of each link's centre of mass, beside the robot's."""
+    from robot_dynamics_ros.recordings import of_run
+
+    arm = rd.load_robot("three_link")
+    run = rd.simulate(arm, q0=[0.2, -0.5, 0.7], duration=0.05)
+    history, seen = of_run(run), rd.center_of_mass_paths(run)
+    mass = [arm.link(name).inertia.mass for name in seen.links]
+    for name, position, speed in zip(seen.links, seen.position, seen.speed, strict=True):
+        assert_allclose(history.paths[f"centre of mass of {name}"], position, atol=1e-12)
+        assert_allclose(history.speeds[f"centre of mass of {name}"], speed, atol=1e-12)
+    assert_allclose(history.paths["centre of mass"], np.average(seen.position, axis=0, weights=mass), atol=1e-12)

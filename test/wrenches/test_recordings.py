@@ -466,3 +466,15 @@ def test_currents_of_motors_are_recorded_and_written(tmp_path):
         found = [bag.deserialize(raw, c.msgtype).data for c, _, raw in bag.messages(wanted)]
     np.testing.assert_array_equal(found, run.currents[name])
     assert not any("motor_currents" in c.topic and plain in c.topic for c in bag.connections)
+
+
+def test_friction_that_is_left_out_is_named():
+    arm = rd.load_robot("six_axis")
+    t = np.linspace(0.0, 2.0, 401)
+    q = arm.initial_configuration() + 0.3 * np.sin(2.0 * t)[:, None] * np.ones(6)
+    v = 0.6 * np.cos(2.0 * t)[:, None] * np.ones(6)
+    effort = rd.inverse_dynamics(arm, q, v, -4.0 * (q - arm.initial_configuration())) + arm.friction * np.sign(v)
+    recording = Recording.of(arm, t, q, v, effort)
+    (note,) = [text for text in compute(arm, recording).notes if "friction" in text]
+    assert "recorded efforts of" in note and "--friction adds it" in note
+    assert not [text for text in compute(arm, recording, Settings(friction=True)).notes if "friction" in text]

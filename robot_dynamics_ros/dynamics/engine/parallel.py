@@ -110,7 +110,11 @@ class _Pool:
 
     def _semaphore(self, place: int) -> bool:
         """Make one; false where the system has none of this kind."""
-        init = ctypes.CDLL(None).sem_init
+        from robot_dynamics_ros.dynamics.engine.codegen.native import process_function
+
+        init = process_function("sem_init")
+        if init is None:
+            return False
         init.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint]
         return init(self._at + 8 * place, 0, 0) == 0
 

@@ -173,21 +173,16 @@ SIMULATOR_PARAMETERS = (
 
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
-    """One parameter a joint; by default what the description says, else zero, or where that is out of reach the middle."""
-    given = model.description.initial_positions
+    """One parameter a joint; by default its entry of the initial configuration."""
     start = model.initial_configuration()
     table = []
     for name in model.joint_names:
         if model.joint(name).type.nq != 1:
             continue
-        i = model.q_slice(name).start
-        position, lower, upper = float(start[i]), float(model.lower[i]), float(model.upper[i])
-        if name not in given and not lower <= position <= upper:
-            position = 0.5 * (lower + upper) if math.isfinite(lower + upper) else min(max(position, lower), upper)
         table.append(
             Param(
                 f"initial_positions.{name}",
-                position,
+                float(start[model.q_slice(name).start]),
                 "Position at the start and after a reset.",
                 unit="rad or m",
                 read_only=True,

@@ -72,6 +72,7 @@ class ComplementarityMemory(Declared):
     wrong: Integers = integers("nv", meaning="side that a row should be on, FREE where it is right")
     part: Integers = integers("nv", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
+    unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
     loop_K: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="constraint rows, those of stops after them")
     loop_Y: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="inverse mass matrix times the rows, transposed")
     loop_A: Matrix = numbers(
@@ -116,13 +117,17 @@ def _factor_part(p: ComplementarityMemory, n: int) -> int:
 
 
 def _eliminate(p: ComplementarityMemory, n: int) -> int:
-    """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``."""
+    """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``.
+
+    The other half takes Uᵀ D⁻¹, so that substitution runs along rows both ways.
+    """
     for k in range(n):
         if not p.U[k, k] > 0.0:
             return 0
         p.pivot[k] = 1.0 / p.U[k, k]
         for i in range(k + 1, n):
             ratio = p.U[k, i] * p.pivot[k]
+            p.U[i, k] = ratio
             for j in range(i, n):
                 p.U[i, j] -= ratio * p.U[k, j]
     return 1
@@ -133,11 +138,11 @@ def _substitute(p: ComplementarityMemory, n: int, b: Vector) -> None:
         ratio = b[k] * p.pivot[k]
         for i in range(k + 1, n):
             b[i] -= p.U[k, i] * ratio
-    for k in range(n - 1, -1, -1):
-        rest = b[k]
-        for j in range(k + 1, n):
-            rest -= p.U[k, j] * b[j]
-        b[k] = rest * p.pivot[k]
+    for k in range(n):
+        b[k] *= p.pivot[k]
+    for k in range(n - 1, 0, -1):
+        for j in range(k):
+            b[j] -= p.U[k, j] * b[k]
 
 
 def factor_loops(p: ComplementarityMemory, n: int, least: float) -> None:
@@ -392,16 +397,23 @@ class Complementarity(Generic[M]):
         given = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
         for name, value in given.items():
             memory[name][...] = value
-        memory["whole"][0] = 0
+        memory["whole"][0] = memory["unsettled"][0] = 0
         solved = self._solve(memory)
         memory["v"][:] = kept
         if not solved:
-            raise unresolved()
+            raise unresolved(memory)
         return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
-def unresolved() -> SimulationError:
-    """The error where the problem has no solution."""
+def unresolved(memory: Memory[M], h: float = 0.0) -> SimulationError:
+    """The error where a step of ``h`` has no solution."""
+    if memory["unsettled"][0]:
+        return SimulationError(
+            f"the equations of a step of {h:g} s do not converge: it is too large for the speed of the motion",
+            where="integrator 'moreau'",
+            got=h,
+            remedy="Use a smaller dt or more substeps.",
+        )
     return SimulationError(
         "friction and stop forces cannot be resolved: the mass matrix is not positive definite",
         where="complementarity problem",

@@ -105,8 +105,8 @@ def describe_divergence(
     name = system.coordinates.names[fastest]
     if alternating:
         problem = (
-            f"the simulation diverges at t = {t:.6g} s: the step of {dt / substeps:g} s is too large for the "
-            f"stiffness of a spring, a stop, a contact or the control law (velocity from {y[nq + fastest]:g} to "
+            f"the simulation diverges at t = {t:.6g} s: the step of {dt / substeps:g} s is too large for the stiffness "
+            f"of a spring, a stop, a contact or the control law, or for the speed of the motion (velocity from {y[nq + fastest]:g} to "
             f"{v1[fastest]:g})"
         )
         remedy = "Use a smaller dt or more substeps, an implicit integrator, or lower gains."

@@ -54,8 +54,8 @@ class MechanicalSystem(Protocol):
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q)."""
 
-    def bias_forces(self, q: Array, v: Array) -> Array:
-        """(nv,) velocity-dependent and gravity efforts b(q, v)."""
+    def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """(nv,), (nv,) M(q) v, and its rate but for the efforts that act: Cᵀ v − g."""
 
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) right-hand side of M a + b = τ."""
@@ -191,3 +191,5 @@ def _registry() -> dict[str, Any]:
 
 INTEGRATORS: dict[str, Any] = _registry()
 """Name → factory of every integrator."""
+DEFAULT_INTEGRATOR, DEFAULT_STEP = "moreau", 1e-3
+"""Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a step; s."""

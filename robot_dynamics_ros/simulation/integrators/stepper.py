@@ -34,7 +34,7 @@ class TimeStepper:
         y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         memory["q"][:], memory["v"][:], memory["z"][:] = kept
         if not done:
-            raise unresolved()
+            raise unresolved(memory, h)
         return y1
 
     def step(self, t: float, h: float) -> bool:
@@ -45,6 +45,7 @@ class TimeStepper:
             at = np.empty_like(memory["q"])
             system.integrate(memory["q"], 0.5 * h * memory["v"], at)
         memory["external"][:] = system.body_wrenches(at)
+        memory["pushed"][0] = bool(system.link_wrenches or system.world_wrenches)
         if system.user_effort is None:
             return bool(run["substep"](memory, h))
         memory["user"][:] = system.given_effort(t, at, memory["v"])

@@ -6,19 +6,21 @@
 
 ``moreau_step``, Moreau's midpoint rule:
 
-    q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ − b)(q_m, v_m) + λ,    q₁ = q_m ⊕ ½ h v₁
+    q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ(q_m, v_m) − b̄) + λ,    q₁ = q_m ⊕ ½ h v₁
 
-with v_m predicted.  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
+with v_m predicted.  b̄, the mean bias force, is that of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`):
+an iteration finds it, so that energy does not drift where nothing dissipates.  A robot with closed loops takes b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
 midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are the impulses of dry
 friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Closed loops, K(q) v = 0,
 bind the midpoint rule: K(q_m) (v + v₁) = 0, and what is left of φ(q₁) and K(q₁) v₁, of second order, is taken off by a
 projection, so that nothing drifts (Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections IV.4, VII.1).  Nothing can
 chatter: a joint that would reverse within the step rests at its end.  The first is of order one in h; the second of order two
-between events, without energy drift, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
+between events, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
 Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
 ch. 10.)
 
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; they work on :class:`PlantMemory`.
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
+:func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
 """
 
 from __future__ import annotations
@@ -52,6 +54,12 @@ from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_ef
 from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, bind_with_stops, take_off
 from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
+from robot_dynamics_ros.simulation.integrators.momentum import (
+    MomentumMemory,
+    bias_impulse,
+    carry_momentum,
+    recall_momentum,
+)
 
 __all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL", "PlantMemory"]
 
@@ -59,24 +67,23 @@ __all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL", "Pl
 DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
 
 
-class PlantMemory(LoopMemory, ContactMemory, LimitMemory, SpringMemory, FrictionMemory, MotorMemory):
+class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, SpringMemory, FrictionMemory, MotorMemory):
     """State of time stepping, parameters of all that acts on the robot, and working space."""
 
-    nq: int
-    floating: int = constant(int, "number of floating joints")
     bodies: int = constant(int, "number of bodies")
+    in_momenta: bool = constant(bool, "whether the bias impulse is found by iteration")
     midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
     limiter: bool = constant(bool, "whether drives limit commands")
     has_motors: bool
     has_contacts: bool
-    has_floating: bool
     has_springs: bool
     has_compliant_stops: bool
     has_rigid_stops: bool
-    q: Vector = numbers("nq", unit="rad or m", meaning="position")
-    q1: Vector = numbers("nq", unit="rad or m", meaning="position after the step")
     q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
     at: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
+    whole_q: Vector = numbers("nq", unit="rad or m", meaning="position at the start of a step that is divided")
+    whole_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of a step that is divided")
+    whole_z: Vector = numbers("motors", unit="A", meaning="motor currents at the start of a step that is divided")
     q_back: Vector = numbers("nq", unit="rad or m", meaning="position brought back to the loops")
     command: Vector = numbers("nv", unit="N m, N or V", meaning="command of this control period")
     held: Vector = numbers("nv", unit="N m, N or V", meaning="what the drives let through of it")
@@ -86,7 +93,6 @@ class PlantMemory(LoopMemory, ContactMemory, LimitMemory, SpringMemory, Friction
     tolerance: Vector = numbers("nv", unit="rad or m", meaning="distance below which a joint touches its stop")
     restitution: Vector = numbers("nv", meaning="speed after a rebound divided by that before")
     rest_velocity: Vector = numbers(1, unit="rad/s or m/s", meaning="speed below which nothing rebounds")
-    v1: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity after the step")
     v0: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of the control period")
     previous: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity in the step before")
     previous0: Vector = numbers("nv", unit="rad/s or m/s", meaning="the same at the start of the control period")
@@ -97,6 +103,9 @@ class PlantMemory(LoopMemory, ContactMemory, LimitMemory, SpringMemory, Friction
     middle: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity in the middle of the step")
     effort: Vector = numbers("nv", unit="N m or N", meaning="all smooth efforts less the bias")
     bias: Vector = numbers("nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces")
+    given: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all but the robot's own motion and friction")
+    push: Vector = numbers("nv", unit="N m or N", meaning="what external wrenches give at the joints")
+    implicit: Vector = numbers("nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal")
     bound: Vector = numbers("nv", unit="N m s or N s", meaning="largest impulse of dry friction")
     z: Vector = numbers("motors", unit="A", meaning="motor currents")
     z1: Vector = numbers("motors", unit="A", meaning="motor currents after the step")
@@ -106,14 +115,15 @@ class PlantMemory(LoopMemory, ContactMemory, LimitMemory, SpringMemory, Friction
     h: Vector = numbers(1, unit="s", meaning="length of a step")
     max_speed: Vector = numbers(1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged")
     floating_q: Integers = integers("floating", meaning="where a floating joint's position begins in q")
-    floating_v: Integers = integers("floating", meaning="where its velocity begins in v")
     alternating: Integers = integers(2, meaning="steps in a row that took back the one before; at the period's start")
     status: Integers = integers(1, meaning="what became of the control period")
     steps: Integers = integers(1, meaning="control periods done")
     substeps: Integers = integers(1, meaning="steps in a control period")
     failed: Integers = integers(1, meaning="number of the step that failed")
     trusted: Integers = integers(1, meaning="1 if leaps are not looked for")
+    pushed: Integers = integers(1, meaning="1 if external wrenches act")
     mass_matrix: Kernel = kernel("q", "out M")
+    external_efforts: Kernel = kernel("q", "external", "out effort")
     bias_forces: Kernel = kernel("q", "v", "external", "out b")
 
 
@@ -271,7 +281,45 @@ def check_progress(p: PlantMemory) -> int:
 
 
 def substep(p: PlantMemory, h: float) -> int:
-    """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if it cannot be resolved."""
+    """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if it cannot be resolved.
+
+    Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
+    """
+    p.unsettled[0] = 0
+    pieces = 1
+    while pieces <= 64:
+        if _pieces(p, h, pieces) != 0:
+            return 1
+        if p.unsettled[0] == 0:
+            return 0
+        pieces *= 2
+    return 0
+
+
+def _pieces(p: PlantMemory, h: float, pieces: int) -> int:
+    if pieces == 1:
+        return _undivided(p, h)
+    for i in range(p.nq):
+        p.whole_q[i] = p.q[i]
+    for i in range(p.nv):
+        p.whole_v[i] = p.v[i]
+    for m in range(p.motors):
+        p.whole_z[m] = p.z[m]
+    done = _undivided(p, h / float(pieces))
+    for _ in range(pieces - 1):
+        if done != 0:
+            take(p)
+            done = _undivided(p, h / float(pieces))
+    for i in range(p.nq):
+        p.q[i] = p.whole_q[i]
+    for i in range(p.nv):
+        p.v[i] = p.whole_v[i]
+    for m in range(p.motors):
+        p.z[m] = p.whole_z[m]
+    return done
+
+
+def _undivided(p: PlantMemory, h: float) -> int:
     if prepare(p, h) == 0:
         return 0
     if p.midpoint:
@@ -287,6 +335,10 @@ def prepare(p: PlantMemory, h: float) -> int:
         for i in range(p.nq):
             p.at[i] = p.q[i]
     p.mass_matrix(p.at, p.M)
+    if p.in_momenta:
+        _start(p, h)
+    else:
+        _bias(p, p.v, h)
     for i in range(p.nv):
         position = 0.0
         if p.q_of_v[i] >= 0:
@@ -317,7 +369,8 @@ def prepare(p: PlantMemory, h: float) -> int:
             if h * h * p.stiffness[i] <= p.M[i, i]:
                 sprung = 0.25
                 p.stiff[i] = 0.0
-        p.M[i, i] += h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
+        p.implicit[i] = h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
+        p.M[i, i] += p.implicit[i]
     if p.has_contacts:
         place_contacts(p, p.at)
         linearize_contacts(p, p.v)
@@ -336,6 +389,27 @@ def prepare(p: PlantMemory, h: float) -> int:
     return factor_mass(p)
 
 
+def _bias(p: PlantMemory, v: Vector, h: float) -> None:
+    """``p.bias_impulse`` by bias forces at ``p.at`` and ``v``."""
+    p.bias_forces(p.at, v, p.external, p.bias)
+    for i in range(p.nv):
+        p.bias_impulse[i] = -h * p.bias[i]
+
+
+def _start(p: PlantMemory, h: float) -> None:
+    """``p.push``, what external wrenches give at ``p.at``, ``p.momentum`` there, and a first guess of ``p.bias_impulse``."""
+    for i in range(p.nv):
+        p.push[i] = 0.0
+    if p.pushed[0] != 0:
+        p.external_efforts(p.at, p.external, p.push)
+    recall_momentum(p, h)
+    if p.known[0] == 0:
+        for i in range(p.nv):
+            p.total[i] = p.momentum[i]
+        move(p, p.at, p.v, 0.5 * h, p.q1)
+        bias_impulse(p, h, p.v)
+
+
 def predict(p: PlantMemory, h: float) -> None:
     """The velocity in the middle of the step, ``p.middle``."""
     smooth_efforts(p, p.v, h)
@@ -348,7 +422,7 @@ def predict(p: PlantMemory, h: float) -> None:
                     tau -= friction
                 elif p.v[i] < 0.0:
                     tau += friction
-        p.middle[i] = 0.5 * h * tau
+        p.middle[i] = 0.5 * (h * tau + p.bias_impulse[i])
     solve_mass(p, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
@@ -360,42 +434,24 @@ def predict(p: PlantMemory, h: float) -> None:
 
 def finish(p: PlantMemory, h: float) -> int:
     """The state at the end of the step; 0 if it cannot be resolved."""
-    reach = h
-    if p.midpoint:
-        reach = 0.5 * h
-        smooth_efforts(p, p.middle, h)
-        for i in range(p.nv):
-            lag = p.middle[i] - p.v[i]
-            tau = p.effort[i] + p.damping[i] * lag - 0.5 * h * p.stiff[i] * p.stiffness[i] * p.v[i]
-            if p.has_contacts:
-                for j in range(p.nv):
-                    tau += p.D[i, j] * (p.middle[j] - p.v[j])
-            p.f[i] = h * tau
-            p.bound[i] = h * dry_friction(p, i, p.middle[i])
-    else:
-        smooth_efforts(p, p.v, h)
-        for i in range(p.nv):
-            tau = p.effort[i] - h * p.stiffness[i] * p.v[i]
-            if p.has_contacts:
-                for j in range(p.nv):
-                    tau -= h * p.K[i, j] * p.v[j]
-            p.f[i] = h * tau
-            p.bound[i] = h * dry_friction(p, i, p.v[i])
+    _impulses(p, h)
     if p.has_motors:
         for m in range(p.motors):
             p.z1[m] = p.new_current[m]
-    if p.has_loops:
-        _free_motion(p)
-    if resolve(p, reach) == 0:
-        return 0
-    for i in range(p.nv):
-        p.v1[i] = p.v[i] + p.u[i]
-        if p.side[i] == 0:
-            p.v1[i] = p.target[i]
+    reach = h
+    if p.midpoint:
+        reach = 0.5 * h
+    if p.in_momenta:
+        if _iterate(p, h) == 0:
+            return 0
+    else:
+        if _velocities_at_the_end(p, reach, True) == 0:
+            return 0
     move(p, p.at, p.v1, reach, p.q1)
     if p.has_floating:  # noqa: SIM102 - by itself, so that the rest is left out of robots without
         if not p.midpoint:
             _fly(p, h)
+    moved = False
     if p.has_rigid_stops:
         for i in range(p.nv):
             if p.limit[i] != 0:
@@ -405,9 +461,106 @@ def finish(p: PlantMemory, h: float) -> int:
                 k = p.q_of_v[i]
                 if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
                     p.q1[k] = stop
+                    moved = True
     if p.has_loops:
         return _bring_back(p, h)
+    if p.in_momenta:
+        carry_momentum(p, h)
+        if moved:
+            p.known[0] = 0
     return 1
+
+
+def _impulses(p: PlantMemory, h: float) -> None:
+    """``p.given``, the impulses of all that acts but the robot's own motion and dry friction, and ``p.bound`` of friction."""
+    if p.midpoint:
+        smooth_efforts(p, p.middle, h)
+        if p.has_loops:
+            _bias(p, p.middle, h)
+        for i in range(p.nv):
+            lag = p.middle[i] - p.v[i]
+            tau = p.effort[i] + p.damping[i] * lag - 0.5 * h * p.stiff[i] * p.stiffness[i] * p.v[i]
+            if p.has_contacts:
+                for j in range(p.nv):
+                    tau += p.D[i, j] * (p.middle[j] - p.v[j])
+            p.given[i] = h * tau
+            p.bound[i] = h * dry_friction(p, i, p.middle[i])
+    else:
+        smooth_efforts(p, p.v, h)
+        for i in range(p.nv):
+            tau = p.effort[i] - h * p.stiffness[i] * p.v[i]
+            if p.has_contacts:
+                for j in range(p.nv):
+                    tau -= h * p.K[i, j] * p.v[j]
+            p.given[i] = h * tau
+            p.bound[i] = h * dry_friction(p, i, p.v[i])
+
+
+def _velocities_at_the_end(p: PlantMemory, reach: float, first: bool) -> int:
+    """``p.v1`` for the present ``p.bias_impulse``; 0 if it cannot be resolved."""
+    for i in range(p.nv):
+        p.f[i] = p.given[i] + p.bias_impulse[i]
+    if p.has_loops:
+        _free_motion(p)
+    if resolve(p, reach, first) == 0:
+        return 0
+    for i in range(p.nv):
+        p.v1[i] = p.v[i] + p.u[i]
+        if p.side[i] == 0:
+            p.v1[i] = p.target[i]
+    return 1
+
+
+def _with_momentum(p: PlantMemory, h: float, first: bool) -> int:
+    """``p.v1``, and ``p.total``, the momentum after the impulses."""
+    if _velocities_at_the_end(p, 0.5 * h, first) == 0:
+        return 0
+    for i in range(p.nv):
+        p.total[i] = p.momentum[i] + p.given[i] + p.x[i] - p.implicit[i] * p.u[i]
+        if p.has_contacts:
+            for j in range(p.nv):
+                p.total[i] -= h * (p.D[i, j] + 0.25 * h * p.K[i, j]) * p.u[j]
+    return 1
+
+
+def _iterate(p: PlantMemory, h: float) -> int:
+    """Solve for ``p.v1`` and what depends on it, the bias impulse; 0 if that does not converge.
+
+    Every iteration reduces the error by about the same ratio, which the last steps tell.
+    """
+    p.unsettled[0] = 0
+    if _with_momentum(p, h, True) == 0:
+        return 0
+    ratio = min(1.0, 1.2 * p.contraction[0])  # the motion may have become faster: it grows until it is measured again
+    last = inf
+    slow = 0
+    for _ in range(30):
+        for i in range(p.nv):
+            p.middle[i] = p.v1[i]
+        move(p, p.at, p.v1, 0.5 * h, p.q1)
+        bias_impulse(p, h, p.v1)
+        if _with_momentum(p, h, False) == 0:
+            return 0
+        change = 0.0
+        fastest = 1e-3
+        for i in range(p.nv):
+            change = max(change, abs(p.v1[i] - p.middle[i]))
+            fastest = max(fastest, abs(p.v1[i]))
+        if last < inf:
+            ratio = max(0.5 * ratio, change / max(last, 1e-300))
+        if ratio < 0.5 and ratio * change <= 1e-12 * fastest:
+            p.contraction[0] = ratio
+            return 1
+        if not change < 0.5 * last:
+            slow += 1
+            if change <= 1e-8 * fastest:  # as good as rounding allows
+                p.contraction[0] = 1.0
+                return 1
+            if slow > 3:
+                break
+        last = change
+    p.unsettled[0] = 1
+    return 0
 
 
 def _free_motion(p: PlantMemory) -> None:
@@ -454,13 +607,12 @@ def _bring_back(p: PlantMemory, h: float) -> int:
 
 
 def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
-    """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction and rigid stops, less the bias b(q, v).
+    """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction, rigid stops and the bias b(q, v).
 
     The motors' new currents are left in ``p.new_current``.
     """
-    p.bias_forces(p.at, v, p.external, p.bias)
     for i in range(p.nv):
-        effort = p.held[i] + p.user[i] - p.viscous[i] * v[i] - p.bias[i]
+        effort = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
         if p.has_springs:
             effort += spring_effort(p, i, p.position[i], v[i])
         if p.has_compliant_stops:
@@ -475,24 +627,25 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
         add_contact_efforts(p, v, p.effort)
 
 
-def resolve(p: PlantMemory, reach: float) -> int:
+def resolve(p: PlantMemory, reach: float, first: bool) -> int:
     """The complementarity problem of friction and stops; 0 if it has no solution.
 
     ``p.limit`` is −1 or +1 for joints whose lower or upper stop acts.  ``reach`` is the time for which the new velocity moves
-    the joints from ``p.position``.
+    the joints from ``p.position``.  ``first`` begins with friction alone; else rows and sides are those of the last time.
     """
-    for i in range(p.nv):
-        p.target[i] = 0.0
-        p.limit[i] = 0
-        p.side[i] = 2
-        if p.dry[i] != 0:
-            p.lo[i] = -p.bound[i]
-            p.hi[i] = p.bound[i]
-            p.side[i] = 0  # what rests is likely to rest on
-            if p.v[i] > 0.0:
-                p.side[i] = -1
-            elif p.v[i] < 0.0:
-                p.side[i] = 1
+    if first:
+        for i in range(p.nv):
+            p.target[i] = 0.0
+            p.limit[i] = 0
+            p.side[i] = 2
+            if p.dry[i] != 0:
+                p.lo[i] = -p.bound[i]
+                p.hi[i] = p.bound[i]
+                p.side[i] = 0  # what rests is likely to rest on
+                if p.v[i] > 0.0:
+                    p.side[i] = -1
+                elif p.v[i] < 0.0:
+                    p.side[i] = 1
     for _ in range(p.nv + 1):
         if solve_complementarity(p) == 0:
             return 0

@@ -54,9 +54,12 @@ class VariationalMidpoint:
         best, stalled = math.inf, 0
         for _ in range(self.max_iterations):
             system.integrate(q0, 0.5 * h * v, q)
-            M = system.mass_matrix(q).copy()
-            g = _position_force(system, M, q, v) + system.applied_effort(t + 0.5 * h, q, v, z)
-            start, end = _momenta(M @ v, g, h, v, twists)
+            momentum, g = system.generalized_momentum(q, v)
+            for i in twists:  # Cᵀ v holds what turns the axes; with twists held, ∂L/∂q does not
+                block = slice(i, i + 6)
+                g[block] -= _ad(v[block]).T @ momentum[block]
+            g += system.applied_effort(t + 0.5 * h, q, v, z)
+            start, end = _momenta(momentum, g, h, v, twists)
             residual = np.where(free, p0 - start, 0.0)
             if len(z):
                 system.derivative(t + 0.5 * h, np.concatenate((q, v, z)), rate)
@@ -68,7 +71,7 @@ class VariationalMidpoint:
             best = min(best, size)
             if size <= scale or (stalled >= 3 and size <= 1e3 * scale):  # the second: as good as rounding allows
                 return self._finish(system, q0, v, end, z0, z, free, h)
-            v[free] += np.linalg.solve(M[np.ix_(free, free)], residual[free])
+            v[free] += np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], residual[free])
         raise SimulationError(
             f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge",
             where="integrator 'variational'",
@@ -86,29 +89,6 @@ class VariationalMidpoint:
         y1[nq + nv :] = 2.0 * z - z0
         system.normalize(y1)
         return y1
-
-
-def _position_force(system: Any, M: Array, q: Array, v: Array) -> Array:
-    """(nv,) ∂L/∂q = ½ vᵀ (∂M/∂q) v − ∂U/∂q, exactly, from bias forces alone.
-
-    The bias is Γ(v, v) + ∂U/∂q with Γ symmetric and bilinear, so that Γ(v, e_k) = [b(v + e_k) − b(v − e_k)] / 4; and
-    vᵀ Γ(v, e_k) = ½ vᵀ (∂M/∂q_k) v + ½ (ad_vᵀ M v)_k, the last term for twists only.
-    """
-    nv = system.nv
-    size = max(1e-3, float(np.max(np.abs(v), initial=0.0)))
-    out = np.empty(nv)
-    shifted = v.copy()
-    for k in range(nv):
-        shifted[k] = v[k] + size
-        plus = v @ system.bias_forces(q, shifted)
-        shifted[k] = v[k] - size
-        out[k] = (plus - v @ system.bias_forces(q, shifted)) / (4.0 * size)
-        shifted[k] = v[k]
-    for i in system.twists:
-        block = slice(i, i + 6)
-        out[block] -= 0.5 * _ad(v[block]).T @ (M @ v)[block]
-    result: Array = out - system.bias_forces(q, np.zeros(nv))
-    return result
 
 
 def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:

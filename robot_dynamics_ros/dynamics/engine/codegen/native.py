@@ -58,17 +58,34 @@ def _llvm() -> Any:
     with _lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        library = ctypes.CDLL(ctypes.util.find_library("m") or None)
+        library = _mathematics()
         for name in MATHEMATICS:
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-        for name in ("sem_wait", "sem_post"):
-            llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value)
+        for name in ("sem_wait", "sem_post"):  # where there are none, they stand in code that is never reached
+            function = process_function(name) or library.exp
+            llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)
             if function is not None:  # wrappers_supported() is false without
                 llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         llvm.add_symbol("numpy_new_array", _numpy_new_array())
     return llvm
+
+
+def process_function(name: str) -> Any:
+    """A function of the C library that the process has loaded; ``None`` where there is none of this name, as on Windows."""
+    try:
+        return getattr(ctypes.CDLL(None), name, None)
+    except TypeError:
+        return None
+
+
+def _mathematics() -> ctypes.CDLL:
+    """The library of sin, exp and the like."""
+    name = ctypes.util.find_library("m")
+    if name is None and process_function("expm1") is None:
+        return ctypes.CDLL("ucrtbase")
+    return ctypes.CDLL(name)
 
 
 def _numpy_new_array() -> int:

@@ -1,0 +1,129 @@
+"""Spatial vectors and floating bases as Pinocchio, MuJoCo and Drake write them, and the names of their functions here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["floating_base_from", "floating_base_to", "swap_halves"]
+
+USUAL_NAMES = {
+    **dict.fromkeys(("rnea", "mj_inverse", "mj_rne", "CalcInverseDynamics"), "inverse_dynamics"),
+    **dict.fromkeys(("aba", "mj_forward", "CalcTimeDerivatives"), "forward_dynamics"),
+    **dict.fromkeys(("crba", "mj_fullM", "CalcMassMatrix"), "mass_matrix"),
+    **dict.fromkeys(("nonLinearEffects", "nle", "qfrc_bias", "CalcBiasTerm"), "bias_forces"),
+    **dict.fromkeys(("computeGeneralizedGravity", "CalcGravityGeneralizedForces"), "gravity_forces"),
+    **dict.fromkeys(("computeCoriolisMatrix",), "coriolis_matrix"),
+    **dict.fromkeys(
+        ("framesForwardKinematics", "forwardKinematics", "forward_kinematics", "mj_kinematics"), "link_poses"
+    ),
+    **dict.fromkeys(("computeFrameJacobian", "mj_jac", "CalcJacobianSpatialVelocity"), "jacobian"),
+    **dict.fromkeys(("centerOfMass", "CalcCenterOfMassPositionInWorld"), "center_of_mass"),
+    **dict.fromkeys(("ccrba", "computeCentroidalMap"), "centroidal_momentum_matrix"),
+    **dict.fromkeys(("computeKineticEnergy", "CalcKineticEnergy"), "kinetic_energy"),
+    **dict.fromkeys(("computePotentialEnergy", "CalcPotentialEnergy"), "potential_energy"),
+    **dict.fromkeys(("computeJointTorqueRegressor",), "effort_regressor"),
+    **dict.fromkeys(("computeRNEADerivatives",), "inverse_dynamics_derivatives"),
+    **dict.fromkeys(("computeABADerivatives",), "forward_dynamics_derivatives"),
+    **dict.fromkeys(("randomConfiguration",), "random_configuration"),
+    **dict.fromkeys(("mj_integratePos",), "integrate"),
+    **dict.fromkeys(("mj_differentiatePos",), "difference"),
+    **dict.fromkeys(("buildModelFromUrdf", "buildModelFromURDF", "from_xml_path"), "load_urdf"),
+    **dict.fromkeys(("mj_step",), "Plant"),
+}
+"""Functions of Pinocchio, MuJoCo and Drake → the one here."""
+_LIBRARIES = ("pinocchio", "mujoco", "drake")
+
+
+def swap_halves(x: Any, axis: int = -1) -> Array:
+    """[angular; linear] from [linear; angular] or the other way round: the two halves of an axis of length 6 exchanged.
+
+    Args:
+        x: twists or wrenches (..., 6); Jacobians (..., 6, nv) with ``axis=-2``.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.swap_halves([1, 2, 3, 4, 5, 6]).tolist()
+    [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
+    """
+    return np.roll(real_array(x), 3, axis=axis)
+
+
+def floating_base_to(library: str, q: Any, v: Any) -> tuple[Array, Array]:
+    """Configuration and velocity of a floating base as another library has them.
+
+    Args:
+        library: ``"pinocchio"``: [x y z, qx qy qz qw] and [linear; angular] in the base's axes; ``"mujoco"``: [x y z, qw qx qy qz]
+            and [linear in world axes; angular in the base's]; ``"drake"``: [qw qx qy qz, x y z] and [angular; linear] in world
+            axes.
+        q: (..., 7) position, m, in the world and quaternion [x y z w].
+        v: (..., 6) [angular; linear], rad/s and m/s, of the base's origin in the base's axes.
+
+    Returns:
+        (..., 7) and (..., 6).
+
+    Raises:
+        UnknownNameError: no such library.
+        ArgumentError: a wrong shape.
+
+    >>> import robot_dynamics_ros as rd
+    >>> q, v = rd.floating_base_to("mujoco", [0, 0, 1, 0, 0, 0, 1], [0, 0, 2, 3, 0, 0])
+    >>> q.tolist(), v.tolist()
+    ([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 0.0, 2.0])
+    """
+    _check(library)
+    q, v = as_input(q, (7,), "q"), as_input(v, (6,), "v")
+    place, turn = q[..., :3], q[..., 3:]
+    if library == "pinocchio":
+        return q.copy(), swap_halves(v)
+    first = np.roll(turn, 1, axis=-1)
+    linear = _rotated(turn, v[..., 3:])
+    if library == "mujoco":
+        return np.concatenate((place, first), axis=-1), np.concatenate((linear, v[..., :3]), axis=-1)
+    return np.concatenate((first, place), axis=-1), np.concatenate((_rotated(turn, v[..., :3]), linear), axis=-1)
+
+
+def floating_base_from(library: str, q: Any, v: Any) -> tuple[Array, Array]:
+    """The inverse of :func:`floating_base_to`: from another library's convention to that of this package.
+
+    Args:
+        library, q, v: see there; (..., 7) and (..., 6) as the library has them.
+
+    Raises:
+        UnknownNameError: no such library.
+        ArgumentError: a wrong shape.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.floating_base_from("drake", [1, 0, 0, 0, 0, 0, 1], [0, 0, 2, 3, 0, 0])[0].tolist()
+    [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    """
+    _check(library)
+    q, v = as_input(q, (7,), "q"), as_input(v, (6,), "v")
+    if library == "pinocchio":
+        return q.copy(), swap_halves(v)
+    if library == "drake":
+        q, v = np.concatenate((q[..., 4:], q[..., :4]), axis=-1), swap_halves(v)
+    turn = np.roll(q[..., 3:], -1, axis=-1)
+    back = turn * [-1.0, -1.0, -1.0, 1.0]
+    linear, angular = _rotated(back, v[..., :3]), v[..., 3:]
+    if library == "drake":
+        angular = _rotated(back, angular)
+    return np.concatenate((q[..., :3], turn), axis=-1), np.concatenate((angular, linear), axis=-1)
+
+
+def _check(library: str) -> None:
+    if library not in _LIBRARIES:
+        raise UnknownNameError("library", library, _LIBRARIES)
+
+
+def _rotated(quaternion: Array, x: Array) -> Array:
+    """``x`` rotated by a unit quaternion [x y z w]."""
+    u, w = quaternion[..., :3], quaternion[..., 3:]
+    twice = 2.0 * np.cross(u, x)
+    rotated: Array = x + w * twice + np.cross(u, twice)
+    return rotated

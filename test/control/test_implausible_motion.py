@@ -78,3 +78,26 @@ def test_a_joint_far_above_its_limit_is_a_fault_and_one_wrong_number_is_not(arm)
         controller.update(k * 2_000_000, q, wild)
     assert "velocity limit" in controller.fault and arm.joint_names[2] in controller.fault
     assert controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("period", [0.02, 0.04, 0.08, 0.095])
+def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_swing(arm, period):
+    """From 500 Hz down to some 10 Hz: the gains of the default law fall with the first late state."""
+    engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
+    engine.opt.timestep = 0.0005
+    data = mujoco.MjData(engine)
+    data.qpos[:] = mid(arm)
+    controller = rd.JointController(arm)
+    controller.activate(0, mid(arm), np.zeros(6))
+    plan = rd.plan_move(arm, mid(arm), mid(arm) + 0.4, duration=2.0)
+    controller.accept_trajectory(plan, 0)
+    t, fastest = 0.0, 0.0
+    while t < 4.0:
+        step = PERIOD if t < 1.0 else period
+        t += step
+        for _ in range(round(step / engine.opt.timestep)):
+            mujoco.mj_step(engine, data)
+            fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
+        data.qfrc_applied[:] = controller.update(round(t * 1e9), data.qpos.copy(), data.qvel.copy())
+    assert fastest < 0.5  # the plan itself needs less than 0.2
+    assert not controller.fault

@@ -145,7 +145,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of v̂."""
     if p.period[0] <= 0.0:
         p.period[0] = dt
-    p.period[0] = p.period[0] + 0.02 * (dt - p.period[0])
+    p.period[0] = max(dt, p.period[0] + 0.02 * (dt - p.period[0]))  # a rate that falls counts at once
     share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
     if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise

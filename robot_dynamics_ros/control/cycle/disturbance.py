@@ -103,8 +103,10 @@ def reject_disturbances(p: CycleMemory) -> None:
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
-        p.peaks[0, i] = max(p.peaks[0, i], abs(p.unexplained[i]))
-        p.peaks[1, i] = max(p.peaks[1, i], abs(inertial))
+        if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # the friction that the law claims is explained
+            p.moving[0, i] = p.moving[0, i] + dt
+            p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
+            p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
 
 

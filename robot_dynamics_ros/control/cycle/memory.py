@@ -98,7 +98,7 @@ class RejectionMemory(Declared):
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
-    peaks: Matrix = numbers(2, "nv", unit="N m or N", meaning="largest |unexplained| and |M a_d| since the start")
+    moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 
 class CycleMemory(ArrivedState, PathPiece, RejectionMemory):

@@ -36,6 +36,8 @@ DOUBT = 0.2
 """Share of the rotor inertia that counts there, as it may not be."""
 PUSHED = 0.3
 """Share of its inertia by which a joint may seem too light; one that seems lighter is pushed by something else."""
+ENTRY = 0.5
+"""s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly."""
 FORGET = 4.0
 """1/s, while the joint rings."""
 BAND = 3e-3
@@ -140,6 +142,7 @@ def begin(p: CycleMemory) -> None:
             p.passed[k, i] = 0.0
         for k in range(PAST):
             p.past[k, i] = 0.0
+    p.entered[0] = 0.0
     p.steady[0] = 1
 
 
@@ -174,6 +177,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
     The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
     most of friction: J v̂ = ∫ effort − M v̂ then.  A loop that is too stiff for its rotor rings, and so finds it.
     """
+    p.entered[0] = min(p.entered[0] + dt / ENTRY, 1.0)
     corner = min(HIGH_PASS / p.whole_delay[0], 250.0)
     high, low = 1.0 - exp(-corner * dt), 1.0 - exp(-p.low_pass[0] * dt)
     late = min(floor(p.actuator_delay[0] / p.period[0] + 0.5), PAST - 1)
@@ -204,7 +208,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
                 p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]
         estimate = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
-        p.rotor[i] = min(max(estimate, 0.0), p.largest_rotor[i])
+        p.rotor[i] = p.entered[0] * min(max(estimate, 0.0), p.largest_rotor[i])
 
 
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:

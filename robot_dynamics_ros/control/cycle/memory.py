@@ -68,6 +68,7 @@ class RejectionMemory(Declared):
     nv: int
     robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")
     steady: Integers = integers(1, meaning="1 once the step has begun")
+    entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
     actuator_delay: Vector = numbers(1, unit="s", meaning="from a command to its effort, holding excluded")
     assumed_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia of a joint that has not rung")

@@ -137,8 +137,12 @@ def run(options: argparse.Namespace) -> int:
             if view is not None:
                 view.announce()
             motion, recording, arrived = _follow(client, model, options, nodes)
+            client.spin_until(lambda: not _alive(nodes), 1.1)  # the next report of the controller
+            gaps = client.gaps
             codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(options, model, motion, recording, arrived)
+    for gap in gaps:
+        print(gap)
     if not options.no_picture:
         _picture(model, motion, recording, options.output / "demo.png")
         write_page(model, motion, recording, options.output / "replay.html")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.execution import Read
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
@@ -193,8 +195,10 @@ class BetweenCycles:
         return self._runner.memory["unexplained"]
 
     def description_gaps(self) -> tuple[str, ...]:
-        """One sentence for each joint whose effort, since the start, the description did not explain."""
-        return description_gaps(self.model, *self._runner.memory["peaks"])
+        """One sentence for each joint whose effort in motion, since the start, the description did not explain."""
+        moving, unexplained, inertial = self._runner.memory["moving"]
+        time = np.maximum(moving, 1e-3)
+        return description_gaps(self.model, unexplained / time, inertial / time)
 
     @property
     def feedback_frequency(self) -> tuple[float, float]:

@@ -57,8 +57,8 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> 
     """One sentence a joint whose effort the description does not explain.
 
     Args:
-        unexplained: (n,) largest effort that the model did not explain, N m or N.
-        inertial: (n,) largest effort that the desired acceleration took by the model, N m or N.
+        unexplained: (n,) mean effort in motion that the model did not explain, N m or N.
+        inertial: (n,) mean effort that the desired acceleration took by the model, N m or N.
 
     Returns:
         Those of joints where it is more than what the inertia took, and than 1 % of the effort limit.

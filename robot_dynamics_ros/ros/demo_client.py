@@ -13,6 +13,7 @@ import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration as DurationMessage
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -83,6 +84,9 @@ def trajectory_message(
 class DemoClient:
     """A node, spun by hand.  Use as a context manager.
 
+    Attributes:
+        gaps: what the description does not explain, as the controller last said.
+
     Args:
         model: the robot.
     """
@@ -106,6 +110,8 @@ class DemoClient:
             node.create_subscription(
                 WrenchStamped, f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}", partial(self._on_wrench, i), STATE
             )
+        self.gaps: tuple[str, ...] = ()
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
         self._trajectories = node.create_publisher(JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT)
 
     def __enter__(self) -> DemoClient:
@@ -115,6 +121,11 @@ class DemoClient:
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.try_shutdown()
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if _CONTROLLER in status.name:
+                self.gaps = tuple(entry.value for entry in status.values if entry.key.startswith("description "))
 
     @property
     def stamp(self) -> int:

@@ -36,6 +36,8 @@ DOUBT = 0.2
 """Share of the rotor inertia that counts there, as it may not be."""
 PUSHED = 0.3
 """Share of its inertia by which a joint may seem too light; one that seems lighter is pushed by something else."""
+ENTRY = 0.5
+"""s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly."""
 FORGET = 4.0
 """1/s, while the joint rings."""
 BAND = 3e-3
@@ -103,8 +105,10 @@ def reject_disturbances(p: CycleMemory) -> None:
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
-        p.peaks[0, i] = max(p.peaks[0, i], abs(p.unexplained[i]))
-        p.peaks[1, i] = max(p.peaks[1, i], abs(inertial))
+        if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # the friction that the law claims is explained
+            p.moving[0, i] = p.moving[0, i] + dt
+            p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
+            p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
 
 
@@ -138,6 +142,7 @@ def begin(p: CycleMemory) -> None:
             p.passed[k, i] = 0.0
         for k in range(PAST):
             p.past[k, i] = 0.0
+    p.entered[0] = 0.0
     p.steady[0] = 1
 
 
@@ -172,6 +177,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
     The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
     most of friction: J v̂ = ∫ effort − M v̂ then.  A loop that is too stiff for its rotor rings, and so finds it.
     """
+    p.entered[0] = min(p.entered[0] + dt / ENTRY, 1.0)
     corner = min(HIGH_PASS / p.whole_delay[0], 250.0)
     high, low = 1.0 - exp(-corner * dt), 1.0 - exp(-p.low_pass[0] * dt)
     late = min(floor(p.actuator_delay[0] / p.period[0] + 0.5), PAST - 1)
@@ -202,7 +208,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
                 p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]
         estimate = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
-        p.rotor[i] = min(max(estimate, 0.0), p.largest_rotor[i])
+        p.rotor[i] = p.entered[0] * min(max(estimate, 0.0), p.largest_rotor[i])
 
 
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:

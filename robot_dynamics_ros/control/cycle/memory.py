@@ -68,6 +68,7 @@ class RejectionMemory(Declared):
     nv: int
     robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")
     steady: Integers = integers(1, meaning="1 once the step has begun")
+    entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
     actuator_delay: Vector = numbers(1, unit="s", meaning="from a command to its effort, holding excluded")
     assumed_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia of a joint that has not rung")
@@ -98,7 +99,7 @@ class RejectionMemory(Declared):
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
-    peaks: Matrix = numbers(2, "nv", unit="N m or N", meaning="largest |unexplained| and |M a_d| since the start")
+    moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 
 class CycleMemory(ArrivedState, PathPiece, RejectionMemory):

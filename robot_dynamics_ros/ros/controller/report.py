@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
@@ -42,6 +43,7 @@ class ControllerReport:
         self._goal: Goal | None = None
         self._mode: Mode | None = None
         self._cycles = 0
+        self._frequency = 0.0
         self._fixed_budget = False
         self._budget = math.inf
 
@@ -109,6 +111,14 @@ class ControllerReport:
             else:
                 self._background.call(self._log_end, goal)
 
+    def _log_feedback(self, robustness: Robustness, frequency: float, delay: float) -> None:
+        """Once, and when it has changed by a tenth: rates fall."""
+        if abs(frequency - self._frequency) > 0.1 * frequency:
+            self._frequency = frequency
+            reason = "robustness.bandwidth" if frequency >= 0.999 * robustness.bandwidth else "the delay allows no more"
+            text = f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late"
+            self._background.call(self._log.info, text)
+
     def _log_end(self, goal: Goal) -> None:
         if goal.status is GoalStatus.SUCCEEDED:
             self._log.info("trajectory done: goal reached")
@@ -139,6 +149,7 @@ class ControllerReport:
                 frequency, delay = controller.feedback_frequency
                 loop = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
                 gaps = controller.description_gaps()
+                self._log_feedback(controller.options.robustness, frequency, delay)
         self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows, loop, gaps)
 
     def _tell(

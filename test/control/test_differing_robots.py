@@ -1,0 +1,206 @@
+"""Robots that differ from their description, in MuJoCo: the default law leads them where they should go."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.closed_loop import mid, sampled
+from support.mujoco_bridge import MujocoTwin
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control import Robustness
+from robot_dynamics_ros.control.robustness import description_gaps
+from robot_dynamics_ros.errors import ArgumentError
+
+ARM = rd.load_robot("six_axis")
+HOME = mid(ARM)
+STEP = 0.5 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+PERIOD = 2_000_000
+
+
+def differing(model=ARM, *, rotors=0.0, dry=0.0, damping=0.0, mass=1.0, payload=0.0):
+    """The robot with rotors, friction and masses of its own."""
+    if payload:
+        model = model.attach("tool0", rd.Inertia(payload, (0.0, 0.0, 0.05), 1e-3 * np.eye(3)))
+    model = rd.robot_model_error(model, mass=mass)
+    n = model.nv
+    numbers = {
+        name: (float(r), float(f), float(d))
+        for name, r, f, d in zip(
+            model.joint_names, np.zeros(n) + rotors, np.zeros(n) + dry, np.zeros(n) + damping, strict=True
+        )
+    }
+    joints = tuple(
+        dataclasses.replace(
+            joint, armature=numbers[joint.name][0], friction=numbers[joint.name][1], damping=numbers[joint.name][2]
+        )
+        if joint.name in numbers
+        else joint
+        for joint in model.description.joints
+    )
+    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+
+
+class Twin:
+    """The true robot in MuJoCo, friction stiff, efforts some periods late."""
+
+    def __init__(self, truth, delay=0):
+        self.robot = MujocoTwin(truth, 2.5e-4, integrator="implicitfast")
+        m = self.robot.model
+        m.dof_solimp[:] = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+        m.dof_solref[:] = (5e-4, 1.0)
+        self.robot.set(HOME, np.zeros(ARM.nv))
+        self.waiting = []
+        self.delay = delay
+
+    def step(self, tau):
+        if not self.waiting:
+            self.waiting = [tau.copy()] * self.delay
+        self.waiting.append(tau.copy())
+        applied = np.clip(self.waiting.pop(0), -ARM.effort_limit, ARM.effort_limit)
+        for _ in range(8):
+            self.robot.step(applied)
+
+
+def lead(truth, claim=ARM, delay=0, robustness=None, push=None, seconds=4.5):
+    """Hold for a second, move by STEP in two, stand; errors row by row, the controller, efforts row by row."""
+    settings = robustness or Robustness(delay=delay * PERIOD * 1e-9)
+    controller = rd.JointController(claim, options=rd.ControllerOptions(robustness=settings))
+    controller.want_wrenches = controller.want_efforts = False
+    twin, t = Twin(truth, delay), 10**9
+    controller.activate(t, twin.robot.q, twin.robot.v)
+    errors, efforts, rest = [], [], np.zeros(ARM.nv)
+    for k in range(int(seconds * 1e9) // PERIOD):
+        t += PERIOD
+        if k == 10**9 // PERIOD and push is None:
+            way = rd.Trajectory.from_waypoints(ARM.joint_names, [2.0], [HOME + STEP], [rest], [rest])
+            controller.accept_trajectory(way, t)
+        tau = controller.update(t, twin.robot.q, twin.robot.v).copy()
+        errors.append(controller.reference[0] - twin.robot.q)
+        efforts.append(tau)
+        twin.step(tau - (push(k * PERIOD * 1e-9) if push is not None else 0.0))
+    return np.abs(errors), controller, np.array(efforts)
+
+
+ROBOTS = {
+    "rotors and friction": ({"rotors": 0.1, "dry": 0.5, "damping": 0.2}, 0),
+    "neither": ({}, 0),
+    "heavier, with a load": ({"rotors": 0.05, "dry": 1.0, "mass": 1.2, "payload": 2.0}, 1),
+    "light and late": ({"rotors": 0.01, "dry": 1.0}, 3),
+    "heavy rotors, late": ({"rotors": 0.15, "dry": 2.0, "damping": 1.0}, 2),
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_default_leads_a_robot_that_is_not_its_description(name):
+    numbers, delay = ROBOTS[name]
+    errors, _, _ = lead(differing(**numbers), delay=delay)
+    assert errors[500:].max() < 20e-3  # from when the motion begins
+    assert errors[-50:].max() < 5e-3
+
+
+def test_friction_that_is_claimed_and_not_there_throws_no_joint():
+    claim = differing(dry=2.0, damping=5.0)
+    errors, _, _ = lead(differing(), claim)
+    assert errors.max() < 20e-3 and errors[-50:].max() < 5e-3
+
+
+def test_it_is_stable_at_twice_the_delay():
+    errors, _, _ = lead(differing(rotors=0.03), delay=4, robustness=Robustness(delay=2 * PERIOD * 1e-9))
+    assert errors[-50:].max() < 5e-3
+
+
+def test_the_rotor_of_a_joint_that_rings_is_estimated():
+    errors, controller, _ = lead(differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3)
+    rotor = controller._runner.memory["rotor"]
+    assert rotor[-1] < 0.25 * controller._runner.memory["assumed_rotor"][-1]
+    assert errors[-50:].max() < 5e-3
+
+
+def test_a_push_is_resisted_up_to_the_bound_and_released_without_a_swing():
+    """2 s of 20 N m at the first joint; then it is let go."""
+
+    def push(t):
+        return np.array([20.0, 0, 0, 0, 0, 0]) * (1.0 < t < 3.0)
+
+    errors, controller, efforts = lead(differing(rotors=0.1), push=push)
+    deflection = errors[:1500, 0].max()
+    assert 2e-3 < deflection < 0.1
+    assert errors[1550:, 0].max() < 0.2 * deflection + 1e-3
+    bound = controller._runner.memory["largest_rejected"][0]
+    assert np.abs(efforts[:, 0]).max() < 20.0 * 1.5 < bound
+
+
+def test_what_the_description_leaves_out_is_named():
+    truth = differing(rotors=0.1, dry=ARM.friction + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 3.0]), damping=ARM.damping)
+    _, controller, _ = lead(truth)
+    (gap,) = controller.description_gaps()
+    assert gap.startswith(f"joint {ARM.joint_names[-1]}: 2.8 N m unexplained, and more than its inertia needs")
+
+
+def test_an_exact_description_leaves_nothing_to_name():
+    _, controller, _ = lead(ARM, ARM)
+    assert controller.description_gaps() == ()
+
+
+def test_nothing_is_named_where_nothing_is_unexplained():
+    assert description_gaps(ARM, np.zeros(6), np.zeros(6)) == ()
+    (gap,) = description_gaps(ARM, np.eye(6)[2] * 3.0, np.zeros(6))
+    assert ARM.joint_names[2] in gap and "3 N m" in gap
+
+
+@pytest.mark.parametrize("name", ["rotor_share", "bandwidth", "rejected_effort", "delay"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), 1e6])
+def test_absurd_settings_are_refused(name, value):
+    with pytest.raises(ArgumentError, match=name):
+        Robustness(**{name: value})
+
+
+def test_compiled_and_as_written_it_gives_the_same_efforts():
+    written = ARM.with_backend("numpy")
+    runs = []
+    for model in (ARM, written):
+        controller = rd.JointController(model)
+        controller.want_wrenches = controller.want_efforts = False
+        rng = np.random.default_rng(4)
+        t, q, v = 10**9, HOME.copy(), np.zeros(6)
+        controller.activate(t, q, v)
+        controller.accept_trajectory(rd.plan_move(model, HOME, HOME + 0.2, duration=0.5), t)
+        efforts = []
+        for _ in range(250):
+            t += PERIOD
+            q = q + 2e-3 * v + 1e-5 * rng.standard_normal(6)
+            v = 0.98 * v + 0.02 * rng.standard_normal(6)
+            efforts.append(controller.update(t, q, v).copy())
+        runs.append((controller.compiled, np.array(efforts)))
+    assert [compiled for compiled, _ in runs] == [True, False]
+    np.testing.assert_allclose(runs[0][1], runs[1][1], rtol=1e-9, atol=1e-9)
+
+
+def test_without_it_the_law_is_its_equation():
+    law = rd.ComputedTorque(kp=100.0, kd=20.0)
+    controller = rd.JointController(ARM, law)
+    controller.activate(10**9, HOME, np.zeros(6))
+    q, v = HOME + 0.01, 0.1 * np.ones(6)
+    tau = controller.update(10**9 + PERIOD, q, v)
+    expected = rd.inverse_dynamics(ARM, q, v, 100.0 * (HOME - q) - 20.0 * v)
+    np.testing.assert_allclose(tau, expected, rtol=1e-9, atol=1e-9)
+    assert not controller.unexplained.any() and controller.description_gaps() == ()
+
+
+def test_rotors_alone_in_the_plant_of_this_package():
+    """The same robot in this package's own plant: no friction of MuJoCo's in the way."""
+    truth = rd.load_urdf(rd.robot_path("six_axis"), armature=dict.fromkeys(ARM.joint_names, 0.1))
+    controller = rd.JointController(ARM)
+
+    def step(t, q, v):
+        if controller.mode is rd.Mode.INACTIVE:
+            controller.activate(t, q, v)
+            controller.accept_trajectory(rd.plan_move(ARM, q, HOME + STEP, duration=2.0), t)
+        return controller.update(t, q, v)
+
+    worst = 0.0
+    for _t, q, _v, _ in sampled(truth, step, HOME, np.zeros(6), 1500, period=PERIOD):
+        worst = max(worst, float(np.abs(q - controller.reference[0]).max()))
+    assert worst < 10e-3
+    assert np.abs(q - HOME - STEP).max() < 2e-3

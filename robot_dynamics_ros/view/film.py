@@ -44,21 +44,20 @@ def need_imageio() -> Any:
 
 def _client(window: Window, browser: Browser) -> Any:
     """The page, as the server sees it, once it shows the scene."""
+    browser.go(window.address)
     clients = window.server.get_clients
-    if not clients() or not browser.run(f"location.href.startsWith({window.address!r})"):
-        browser.go(window.address)
     if not browser.wait(lambda: bool(clients()), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
     return next(iter(clients().values()))
 
 
-def _settle(client: Any, browser: Browser, camera: dict[str, Any], times: int = 3) -> None:
-    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike some times."""
+def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
+    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike."""
     alike, before = 0, b""
     for _ in range(30):
         picture = np.asarray(client.get_render(height=150, width=200, timeout=_PATIENCE, **camera)).tobytes()
         alike = alike + 1 if picture == before else 0
-        if alike == times:
+        if alike == 3:
             return
         before = picture
         browser.rest(0.3)
@@ -84,10 +83,9 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160, pause=0.05) as browser:
-        known = bool(window.server.get_clients())
         client = _client(window, browser)
         camera = _camera(*view_point)
-        _settle(client, browser, camera, 1 if known else 3)
+        _settle(client, browser, camera)
         image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 

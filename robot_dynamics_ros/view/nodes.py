@@ -96,7 +96,7 @@ class RobotNodes:
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
-        self._frame = scene.add_frame(root, show_axes=False, position=tuple(self.offset))
+        scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
                 f"{root}/links/{self._nodes[name]}",
@@ -139,10 +139,6 @@ class RobotNodes:
                     piece.clear(True)
         for piece in self._layers[name]:
             piece.handle.visible = shown
-
-    def visible(self, shown: bool) -> None:
-        """Show or hide the robot and all that belongs to it."""
-        self._frame.visible = shown
 
     def clear(self, transparent: bool) -> None:
         """Draw the bodies so that what is inside them is seen, or as described."""

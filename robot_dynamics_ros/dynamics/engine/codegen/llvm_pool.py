@@ -346,7 +346,7 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         "  ret i64 -1",
         "}",
         _GATHER,
-        zero_times_sum("zero_times_sum"),
+        zero_times_sum("zero_times_batch"),
     ]
     return "\n".join([*lines, _unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
 
@@ -384,7 +384,7 @@ def _finite_check(arguments: Sequence[ArrayArgument]) -> list[str]:
     for k, a in enumerate(arguments):
         if not a.output:
             lines.append(f"  %count{k} = mul i64 %n, {a.size}")
-            lines.append(f"  %f{k} = call double @zero_times_sum(ptr %p{k}, i64 %count{k})")
+            lines.append(f"  %f{k} = call double @zero_times_batch(ptr %p{k}, i64 %count{k})")
             lines.append(f"  %g{k} = fadd double %f{k}, {total}")
             total = f"%g{k}"
     lines.append(f"  %numbers = fcmp oeq double {total}, 0.0")

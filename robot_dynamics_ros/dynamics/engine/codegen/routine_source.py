@@ -21,8 +21,8 @@ run by Python, or read here, and written as LLVM assembly (:mod:`~robot_dynamics
   such functions, of any module.
 
 Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
-infinity where Python raises, so nothing here may divide by zero.  Operands are evaluated in any order: a routine that changes the
-memory is called by itself, or after ``and`` or ``or``.
+infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is finite and fits.
+Operands are evaluated in any order: a routine that changes the memory is called by itself, or after ``and`` or ``or``.
 """
 
 from __future__ import annotations

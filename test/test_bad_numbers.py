@@ -68,6 +68,8 @@ NUMBERS = {
     "plan_move": (of_model("plan_move"), {"q0": Q, "q1": V}),
     "payload_motion": (of_model("payload_motion", link=TIP, duration=1.0, tries=1), {"q0": Q}),
     "rollout": (of_model("rollout", dt=1e-3, steps=2), q | v | tau),
+    "swap_halves": (rd.swap_halves, {"x": WRENCH}),
+    **{n: (plain(n, library="mujoco"), {"q": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "v": WRENCH}) for n in ("floating_base_to", "floating_base_from")},
     "simulate": (of_model("simulate", duration=0.002), {"q0": Q, "v0": V}),
     "velocity_products": (plain("velocity_products"), v),
     "identify": (of_model("identify"), {"t": T, "q": MOVED, "effort": MOVED}),

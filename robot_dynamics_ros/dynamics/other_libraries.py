@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["floating_base_from", "floating_base_to", "swap_halves"]
@@ -47,11 +46,22 @@ def swap_halves(x: Any, axis: int = -1) -> Array:
     Args:
         x: twists or wrenches (..., 6); Jacobians (..., 6, nv) with ``axis=-2``.
 
+    Raises:
+        ArgumentError: another length, not numbers, not finite.
+
     >>> import robot_dynamics_ros as rd
     >>> rd.swap_halves([1, 2, 3, 4, 5, 6]).tolist()
     [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
     """
-    return np.roll(real_array(x), 3, axis=axis)
+    array = as_input(x, (), "x")
+    if array.ndim == 0 or not -array.ndim <= axis < array.ndim or array.shape[axis] != 6:
+        raise ArgumentError(
+            f"expected an axis {axis} of length 6, got shape {array.shape}",
+            where="x",
+            got=x,
+            remedy="Give twists or wrenches (..., 6), or Jacobians (..., 6, nv) with axis=-2.",
+        )
+    return np.roll(array, 3, axis=axis)
 
 
 def floating_base_to(library: str, q: Any, v: Any) -> tuple[Array, Array]:

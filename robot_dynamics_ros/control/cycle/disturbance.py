@@ -85,10 +85,7 @@ def reject_disturbances(p: CycleMemory) -> None:
         p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
         p.a[i] = p.reference[2, i] + p.feedback[i]
         p.held_back[i] = error_to_integrate(p, i, dt)
-    if p.wrenches_with_law[0] == 1:
-        p.inverse_dynamics_wrenches(p.q, p.v, p.a, p.motion, p.wrenches)
-    else:
-        p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+    p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
         moved = p.rotor[i] * p.feedback[i]

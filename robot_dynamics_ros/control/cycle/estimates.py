@@ -146,7 +146,7 @@ class Estimates:
         work, p = runner.work, runner.memory.python
         if not p.own_law[0]:
             work.wrenches_current = bool(self._with_law[0])
-        altered = bool(runner.idle is not None or self._efforts_added[0] or p.blending[0] or p.cut[0])
+        altered = bool(runner.idle is not None or self._efforts_added[0] or p.blending[0] or p.cut[0] or p.robust[0])
         friction = getattr(runner.law, "friction", None)
         self.wrench_pass.compute(work, runner.effort, altered, measured, friction, runner.wrenches.values, dt)
 

@@ -71,7 +71,7 @@ class CycleRunner:
         self.memory = memory = self.work.memory
         p = memory.python
         self.time, self.last, self.fresh, self.blending = p.time, p.last, p.fresh, p.blending
-        self._wrenches_with_law, self.want_wrenches = p.wrenches_with_law, True
+        self._wrenches_with_law, self._robust, self.want_wrenches = p.wrenches_with_law, p.robust, True
         self._safe, self._due, self._cut, self._started, self._stale = p.safe, p.due, p.cut, p.started, p.stale
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
@@ -175,6 +175,7 @@ class CycleRunner:
             self.want_wrenches
             and self.options.wrench_acceleration == "commanded"
             and self.law.inverts_dynamics
+            and not self._robust[0]
             and not self.wrenches.values
         )
         verdict = run(verdict_of.ARRIVE)

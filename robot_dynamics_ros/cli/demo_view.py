@@ -40,11 +40,14 @@ class LiveView:
         """Print the address, once it is known."""
         if self._process is None:
             return
-        if self._process.wait_for_output("in a browser", 20.0):
-            found = re.search(r"open (http\S+) in a browser", self._process.output())
-            if found:
-                print(f"view        {found[1]}   (while it runs)")
-                return
+        up = self._process.wait_for_output("in a browser", 3.0)
+        if not up:
+            print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
+            up = self._process.wait_for_output("in a browser", 60.0)
+        address = re.search(r"open (http\S+) in a browser", self._process.output()) if up else None
+        if address:
+            print(f"view        {address[1]}   (while it runs)")
+            return
         print(f"view        none: the viewer has not come up; see {self._process.log}")
 
     def __enter__(self) -> LiveView:

@@ -82,6 +82,8 @@ def reject_disturbances(p: CycleMemory) -> None:
         estimate_rotors(p, dt)
     for i in range(p.nv):
         error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
+        if p.calm[i] > CALM:  # a joint that stands is damped half as much where noise is most of v̂
+            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
         p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
         p.a[i] = p.reference[2, i] + p.feedback[i]
         p.held_back[i] = error_to_integrate(p, i, dt)

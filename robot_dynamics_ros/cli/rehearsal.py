@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.cli.plan import Motion
-from robot_dynamics_ros.control import ComputedTorque, JointController
+from robot_dynamics_ros.control import JointController
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, Law, PDGravity
@@ -78,12 +78,12 @@ class Rehearsal:
         return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
 
 
-def make_law(model: RobotModel, name: str, q: Array, frequency: float = 15.0) -> Law:
-    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed; computed
-    torque has an integral term too, for light joints that friction would hold."""
-    friction = Friction.of(model, smoothing=2e-3)  # at the desired speed, which has no noise
+def make_law(model: RobotModel, name: str, q: Array, frequency: float = 15.0) -> Law | None:
+    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed; ``None``,
+    the controller's default, for computed torque."""
     if name == "computed_torque":
-        return ComputedTorque(kp=frequency**2, kd=2.0 * frequency, ki=0.5 * frequency**3, friction=friction)
+        return None
+    friction = Friction.of(model, smoothing=2e-3)  # at the desired speed, which has no noise
     inertia = np.diag(mass_matrix(model, q))
     kind = {"feed_forward": FeedforwardPD, "pd_gravity": PDGravity}[name]
     return kind(kp=frequency**2 * inertia, kd=2.0 * frequency * inertia, friction=friction)
@@ -123,7 +123,7 @@ def rehearse(
             remedy="Load the robot without a floating base.",
         )
     start = motion.waypoints[0]
-    controller = JointController(model, None if law == "computed_torque" else make_law(model, law, start))
+    controller = JointController(model, make_law(model, law, start))
     controller.want_wrenches = False
     rest = np.zeros(model.nv)
     controller.activate(0, start, rest)

@@ -183,7 +183,8 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
         start,
         model,
         robot={"friction": False, "command_format": "joint_state"},
-        controller={"friction_compensation": "none", "command_format": "joint_state"},
+        # the law alone: efforts against friction do not reach the links
+        controller={"friction_compensation": "none", "robustness.enabled": False, "command_format": "joint_state"},
     )
     commands = peer.listen(JointState, "robot_joint_commands", 10)
     wrenches = {

@@ -74,7 +74,7 @@ def reject_disturbances(p: CycleMemory) -> None:
     for i in range(p.nv):  # what the law compensates of friction
         p.claimed[i] = p.effort[i] - p.motion[i]
     if p.fresh[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
-        begin(p)
+        begin_rejection(p)
     p.mass_matrix(p.q, p.inertia)
     if dt > 0.0:
         choose_gains(p, dt)
@@ -82,6 +82,8 @@ def reject_disturbances(p: CycleMemory) -> None:
         estimate_rotors(p, dt)
     for i in range(p.nv):
         error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
+        if p.calm[i] > CALM:  # a joint that stands is damped half as much where noise is most of v̂
+            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
         p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
         p.a[i] = p.reference[2, i] + p.feedback[i]
         p.held_back[i] = error_to_integrate(p, i, dt)
@@ -124,7 +126,7 @@ def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
     return beyond
 
 
-def begin(p: CycleMemory) -> None:
+def begin_rejection(p: CycleMemory) -> None:
     """Start afresh from the measured state; what was learned of rotors and friction stays."""
     for i in range(p.nv):
         p.velocity[i] = p.v[i]

@@ -73,7 +73,7 @@ cli._run = run
 sys.exit(cli.main([]))
 """
     run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
-    assert run.returncode == 143 and run.stderr == "error: terminated\n"
+    assert run.returncode == 143 and run.stderr == "terminated\n"
 
 
 def test_nothing_heavy_is_imported_before_signals_are_handled():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 
 import numpy as np
 import pytest
@@ -62,9 +63,7 @@ def values(message: JointState, field: str, names) -> np.ndarray:
     return np.array([table[name] for name in names])
 
 
-@pytest.mark.parametrize(
-    "arm", [pytest.param(arm, marks=[] if arm in BY_DEFAULT else pytest.mark.slow) for arm in ARMS]
-)
+@pytest.mark.parametrize("arm", ARMS if os.environ.get("ARMS") == "all" else BY_DEFAULT)
 def test_the_arm_arrives_and_nothing_pushes_it_at_rest(peer, start, tmp_path, arm):
     robot, profile = stand_in(load_arm_profile(arm))
     names = profile.joint_names

@@ -232,15 +232,16 @@ def _command_lines() -> list[bytes]:
 
 def joint_state(data: bytes, _folder: Path) -> None:
     """A serialized joint state: what is believed is finite and within bounds."""
-    from robot_dynamics_ros.ros.transport import joint_state_reader as reader_module
+    from robot_dynamics_ros.control.cycle import message
+    from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 
-    reader = reader_module.JointStateReader(JOINTS)
+    reader = JointStateReader(JOINTS)
     for _ in range(2):  # the second time its layout is known, if it has one
         with ours():
             reader.read(data)
-            assert np.abs(reader.position).max() <= reader_module.FARTHEST
-            assert np.abs(reader.velocity).max() <= reader_module.FASTEST
-            assert not reader.effort_known or np.abs(reader.effort).max() <= reader_module.STRONGEST
+            assert np.abs(reader.position).max() <= message.FARTHEST
+            assert np.abs(reader.velocity).max() <= message.FASTEST
+            assert not reader.effort_known or np.abs(reader.effort).max() <= message.STRONGEST
 
 
 def trajectory(data: bytes, _folder: Path) -> None:
@@ -375,7 +376,7 @@ def parameters(data: bytes, _folder: Path) -> None:
             (*controller_settings.CONTROLLER_PARAMETERS, *controller_settings.joint_parameters(JOINTS)),
             lambda values: (
                 controller_settings.validate(values),
-                controller_settings.options(values),
+                controller_settings.options(values, MODEL),
                 controller_settings.guards(values, MODEL),
                 controller_settings.tolerances(values, MODEL),
             ),

@@ -142,7 +142,12 @@ def find_torque_constants(
     if load is not None:
         body = int(model.link_body[model.link_index(load.link)])
         if body < 0:
-            raise ArgumentError(f"link {load.link!r} does not move", where="known load", got=load.link)
+            raise ArgumentError(
+                f"link {load.link!r} does not move",
+                where="known load",
+                got=load.link,
+                remedy="Name the link that carried the load, such as the flange.",
+            )
         loaded = Motion.of_recordings(model, load.recordings)
         experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
     free = np.flatnonzero(fixed == 0.0)

@@ -273,8 +273,7 @@ def _delay(
     """How late efforts are, s, and rows with efforts as early as they should be."""
 
     def rows(late: float) -> _Rows:
-        earlier = np.stack([np.interp(t[at] + late, t, x) for x in effort.T], axis=1)
-        return dataclasses.replace(problem.rows, effort=earlier)
+        return dataclasses.replace(problem.rows, effort=_later(t, effort, at, late))
 
     if known is not None:
         return known, rows(known)
@@ -290,6 +289,17 @@ def _delay(
     best = min(scores, key=lambda late: scores[late])
     best = best if scores[best] < scores[0.0] - _CLEAR else 0.0
     return best, rows(best)
+
+
+def _later(t: Array, x: Array, at: NDArray[np.int64], late: float) -> Array:
+    """(k, m) signals (n, m) ``late`` s after rows, each from its own recording: several may overlap in time."""
+    recording = np.cumsum(np.diff(t, prepend=t[0]) < 0.0)  # time goes back where the next one begins
+    out = np.empty((len(at), x.shape[1]))
+    for k in range(int(recording[-1]) + 1):
+        own, rows = recording == k, recording[at] == k
+        for j, column in enumerate(x[own].T):
+            out[rows, j] = np.interp(t[at[rows]] + late, t[own], column)
+    return out
 
 
 def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:

@@ -38,7 +38,10 @@ def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
     if len(x) < _FEWEST:
         return out
     for j, column in enumerate(x.T):
-        away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
+        median = median_filter(column, _WIDTH, mode="nearest")
+        if noisy and np.ptp(median) == 0.0:  # nothing shows how large its steps may be
+            continue
+        away = np.abs(column - median)
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
         least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), 1e-6)

@@ -426,7 +426,7 @@ class Plant:
         y = self._state()
         if self._time_stepping:
             if not self._stepper.step(t, h):
-                raise unresolved(memory, h)
+                raise unresolved(memory, h, self.system.coordinates.names)
         else:
             y1 = self._hybrid.advance(t, y, h)
             memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], y1[nq : nq + nv], y1[nq + nv :]

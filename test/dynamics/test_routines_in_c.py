@@ -86,7 +86,9 @@ def three_ways(functions, python, machine, in_c, fill, rng, times):
                     where = f"{function.__name__}: {name}"
                     if k == len(others):
                         np.testing.assert_array_equal(x, y, err_msg=where)
-                    elif np.abs(y[np.isfinite(y)]).max(initial=0.0) < 1e12:  # an iteration that diverges magnifies rounding
+                    elif (
+                        np.abs(y[np.isfinite(y)]).max(initial=0.0) < 1e12
+                    ):  # an iteration that diverges magnifies rounding
                         scale = 1.0 + np.abs(y[np.isfinite(y)]).max(initial=0.0)
                         np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-8 * scale, err_msg=where)
     assert moved > 0

@@ -17,7 +17,7 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 from typing import Generic, TypeVar
 
@@ -405,14 +405,16 @@ class Complementarity(Generic[M]):
         return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
-def unresolved(memory: Memory[M], h: float = 0.0) -> SimulationError:
-    """The error where a step of ``h`` has no solution."""
+def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> SimulationError:
+    """The error where a step of ``h`` has no solution; ``names``: of the joints' velocities, to name the fastest one."""
     if memory["unsettled"][0]:
+        fastest = names[int(np.argmax(np.abs(memory["v"])))] if names else ""
         return SimulationError(
-            f"the equations of a step of {h:g} s do not converge: it is too large for the speed of the motion",
-            where="integrator 'moreau'",
+            f"the equations of a step of {h:g} s do not converge: it is too large for the stiffness of a spring, a stop, a contact "
+            "or the control law, or for the speed of the motion",
+            where=f"joint {fastest!r}, integrator 'moreau'" if names else "integrator 'moreau'",
             got=h,
-            remedy="Use a smaller dt or more substeps.",
+            remedy="Use a smaller dt or more substeps, or lower gains.",
         )
     return SimulationError(
         "friction and stop forces cannot be resolved: the mass matrix is not positive definite",

@@ -34,7 +34,7 @@ class TimeStepper:
         y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         memory["q"][:], memory["v"][:], memory["z"][:] = kept
         if not done:
-            raise unresolved(memory, h)
+            raise unresolved(memory, h, system.coordinates.names)
         return y1
 
     def step(self, t: float, h: float) -> bool:

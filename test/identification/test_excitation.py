@@ -80,7 +80,7 @@ def test_the_trajectory_is_the_motion_to_anyone_who_interpolates_quintics():
     goal = controller.accept_trajectory(trajectory, 0)
     begin = int(trajectory.times[-1]) - round(2 * motion.period * 1e9)
     for x in np.linspace(0.0, 2 * motion.period, 200):
-        q, v, _ = controller._reference.path.sample(begin + round(x * 1e9))
+        q, v, _ = controller.desired(begin + round(x * 1e9))
         np.testing.assert_allclose(q, motion.at(x), atol=2e-6)
         np.testing.assert_allclose(v, motion.at(x, 1), atol=2e-4)
     assert goal.status is not rd.GoalStatus.ABORTED

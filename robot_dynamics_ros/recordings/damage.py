@@ -17,6 +17,7 @@ __all__ = ["frozen_positions", "runs", "spikes", "unusable_efforts"]
 _WIDTH = 7  # rows of the running median
 _FAR = 12.0  # of the usual distance from the running median
 _OF_RANGE, _OF_EFFORTS = 2e-3, 0.3  # of the range of positions and efforts: less is no spike
+_LEVELS = 2.5  # steps between values: no more is no spike
 _MOST = 0.05  # of the rows: more are no spikes
 _LONGEST = 2  # rows of a spike
 _FROZEN, _FEWEST = 0.2, 20  # s and rows
@@ -38,18 +39,28 @@ def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
     if len(x) < _FEWEST:
         return out
     for j, column in enumerate(x.T):
-        median = median_filter(column, _WIDTH, mode="nearest")
-        if noisy and np.ptp(median) == 0.0:  # nothing shows how large its steps may be
-            continue
-        away = np.abs(column - median)
+        away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
         least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), 1e-6)
+        if noisy:  # of coarse values, one beside the usual ones is no spike
+            least = max(least, _LEVELS * float(np.min(np.diff(np.unique(column)), initial=np.inf)))
         far = away > least
         if far.any() and far.mean() <= _MOST:
             for a, b in runs(far):
-                out[a:b, j] = b - a <= _LONGEST
+                out[a:b, j] = b - a <= _LONGEST and (noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max()))
     return out
+
+
+def _off_curve(x: Array, first: int, end: int) -> float:
+    """How far rows are at most from the polynomial through two rows before and two after them.
+
+    Tips of quick motion are far from the running median, but not from this.
+    """
+    rows = np.arange(first, end)
+    beside = np.array([k for k in (first - 2, first - 1, end, end + 1) if 0 <= k < len(x)])
+    curve = np.polynomial.polynomial.polyfit(beside - first, x[beside], len(beside) - 1)
+    return float(np.abs(x[rows] - np.polynomial.polynomial.polyval(rows - first, curve)).max())
 
 
 def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
@@ -93,7 +104,7 @@ def unusable_efforts(
             constant += [name] if span > 0.05 else []
             continue
         levels = np.unique(x)
-        width = max(_BAND * float(np.ptp(x)), 2.5 * float(np.min(np.diff(levels), initial=np.inf)))
+        width = max(_BAND * float(np.ptp(x)), _LEVELS * float(np.min(np.diff(levels), initial=np.inf)))
         moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
         for bound in (float(levels[-1]), float(levels[0])):
             at = moves & (x == bound)

@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "three_link_in_c.png": ("examples/three_link_in_c/run.py", "{folder}"),
     "demo.png": ("-m", "robot_dynamics_ros", "demo", "six_axis", "--no-view", "--output", "{folder}"),
     "press_on_table.png": ("examples/press_on_table.py", "{folder}/press_on_table.png"),
+    "differing_robots.svg": (
+        *("-m", "benchmarks.differing_robots", "--runs", "6"),
+        *("--picture", "{folder}/differing_robots.svg"),
+    ),
     "cost.png": ("-m", "benchmarks.dynamics", "--plot", "{folder}/cost.png"),
 }
 """Pictures → the command that draws them; those drawn into a folder of their own are copied from it."""

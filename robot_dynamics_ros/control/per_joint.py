@@ -11,12 +11,7 @@ from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["any_of", "non_negative", "per_joint", "vector"]
-
-
-def any_of(mask: np.ndarray) -> bool:
-    """``mask.any()`` for a few booleans, without numpy's reduction machinery: five times as fast."""
-    return b"\x01" in mask.tobytes()
+__all__ = ["non_negative", "per_joint", "vector"]
 
 
 def non_negative(

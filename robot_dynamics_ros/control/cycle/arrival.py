@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     TOO_FAST,
 )
 
-__all__ = ["arrive", "take_state"]
+__all__ = ["arrive", "short_way", "take_state"]
 
 TURN = 6.283185307179586
 NANOSECONDS = 1e9
@@ -76,15 +76,20 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
     """
     worst = 0.0
     for i in range(p.nv):
-        way = p.arrived[0, i] - p.q[i]
-        if p.continuous[i] == 1:
-            way = way - TURN * floor(way / TURN + 0.5)
+        way = short_way(p, i, p.arrived[0, i] - p.q[i])
         speed = max(abs(p.arrived[1, i]), abs(p.v[i]))
         beyond = abs(way) - ROOM * speed * dt - p.largest_jump[0]
         if beyond > worst:
             worst = beyond
             p.bad_joint[0] = i
     return worst > 0.0
+
+
+def short_way(p: CycleMemory, i: int, way: float) -> float:
+    """A way of joint ``i`` between two states; without whole turns where the joint is continuous."""
+    if p.continuous[i] == 1:
+        return way - TURN * floor(way / TURN + 0.5)
+    return way
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
@@ -95,9 +100,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
     for i in range(p.nv):
-        gone = p.arrived[0, i] - p.q[i]
-        if p.continuous[i] == 1:
-            gone = gone - TURN * floor(gone / TURN + 0.5)
+        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
         told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
         p.agreement[i] = keep * p.agreement[i] + gone * told
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)

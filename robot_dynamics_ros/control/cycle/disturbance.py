@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from math import exp, floor, log
 
+from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
 
 __all__ = ["reject_disturbances"]
@@ -163,9 +164,7 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
     """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop."""
     share = 1.0 - exp(-p.low_pass[0] * dt)
     for i in range(p.nv):
-        way = p.q[i] - p.position_before[i]
-        if p.continuous[i] == 1:
-            way = way - TURN * floor(way / TURN + 0.5)
+        way = short_way(p, i, p.q[i] - p.position_before[i])
         p.velocity[i] = p.velocity[i] + share * (way / dt - p.velocity[i])
         p.position_before[i] = p.q[i]
 

@@ -10,12 +10,15 @@ from hypothesis import HealthCheck, settings
 
 # nothing that a test starts may meet a robot, or another test run, on the network
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# under nohup it would be ignored, by the processes that tests start too, and these respect that
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 settings.register_profile("package", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("package")
+
+
+def pytest_runtest_setup() -> None:
+    """A SIGHUP that is ignored (nohup, or left so by a command that ended in the test before) is inherited by the
+    processes that a test starts, and they respect that."""
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -86,7 +86,7 @@ def test_a_step_too_large_for_the_speed_is_divided_or_named():
         plant.step([0.0, 0.0])
     assert sum(plant.energy()) == pytest.approx(start, rel=0.05)
     plant = Plant(model, 1e-2, v0=[6e3, -9e3], **FREE)
-    with pytest.raises(SimulationError, match="joint .* too large for .* the speed of the motion"):
+    with pytest.raises(SimulationError, match=r"joint .* too large for .* the speed of the motion"):
         plant.step([0.0, 0.0])
 
 

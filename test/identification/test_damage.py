@@ -1,6 +1,7 @@
 """Damaged recordings of arms in MuJoCo: the damage is named; healthy ones are not accused."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -17,7 +18,11 @@ from robot_dynamics_ros.recordings import Recording
 from robot_dynamics_ros.recordings.times import repair_times
 
 ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
-MISSED_AT_MOST = 2
+ALL = os.environ.get("DAMAGES") == "all"
+"""Every kind of damage, and more healthy recordings: some two minutes."""
+MISSED = ("zero of joint 3 off by -0.1 rad", "pushed for two seconds")
+"""Not noticed yet."""
+FIRST_OF_EACH_CAUSE = {damage.cause: damage for damage in reversed(DAMAGES)}.values()
 
 
 @pytest.fixture(scope="module")
@@ -47,24 +52,20 @@ def remarks(log):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_damage_is_named(logs):
-    missed = []
-    for k, damage in enumerate(DAMAGES):
-        log = logs(ARMS[k % len(ARMS)], 1 + k % 2)
-        said = " | ".join(remarks(damage.do(log, np.random.default_rng(k))))
-        if not re.search(damage.cause, said):
-            missed.append((ARMS[k % len(ARMS)], damage.name, said))
-    assert len(DAMAGES) >= 30
-    assert len(missed) <= MISSED_AT_MOST, missed
+@pytest.mark.parametrize("damage", DAMAGES if ALL else FIRST_OF_EACH_CAUSE, ids=lambda damage: damage.name)
+def test_damage_is_named(logs, damage):
+    if damage.name in MISSED:
+        pytest.xfail("not noticed yet")
+    k = DAMAGES.index(damage)
+    log = logs(ARMS[k % len(ARMS)], 1 + k % 2)
+    assert re.search(damage.cause, " | ".join(remarks(damage.do(log, np.random.default_rng(k)))))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("seed", range(1, 5) if ALL else (1,))
 @pytest.mark.parametrize("arm", ARMS)
-def test_healthy_recordings_are_not_accused(arm, logs):
-    accused = {seed: said for seed in range(1, 5) if (said := remarks(logs(arm, seed)))}
-    assert not accused
+def test_healthy_recordings_are_not_accused(arm, seed, logs):
+    assert not remarks(logs(arm, seed))
 
 
 @pytest.fixture(scope="module")

@@ -122,7 +122,7 @@ class ControlLoop:
         controller = self.controller
         controller.answer_into(self._commands.answer)
         wrenches: list[Output] = [
-            JointWrenches(node, controller, lambda: rejections.count("wrenches_skipped")),
+            JointWrenches(node, controller),
             FurtherWrenches(node, controller, values),
         ]
         others: list[Output] = [ReferenceTopics(node, controller, self._reader, values["state_publish_rate"])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
@@ -14,7 +13,6 @@ from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
@@ -34,19 +32,15 @@ def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
 
 
 class JointWrenches:
-    """``~/joint_wrenches/<joint>`` of the joints that are controlled, published in a thread beside the cycle.
+    """``~/joint_wrenches/<joint>`` of the joints that are controlled.
 
     Args:
         node: the node.
         controller: where the wrenches are.
-        skipped: called for a cycle whose wrenches are not published, because so many others still wait to be.
     """
 
-    _MOST = 64  # cycles that may wait
-
-    def __init__(self, node: Node, controller: JointController, skipped: Callable[[], None]) -> None:
-        self._controller, self._skipped = controller, skipped
-        self._thread = Background("joint wrenches")
+    def __init__(self, node: Node, controller: JointController) -> None:
+        self._controller = controller
         model = controller.model
         distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
         self.topics = WrenchTopics(node, model, model.joint_names, _JOINT_WRENCHES)
@@ -59,14 +53,10 @@ class JointWrenches:
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        if self._thread.waiting < self._MOST:
-            self._thread.call(self.topics.publish, self._controller.wrenches.copy(), stamp)
-        else:
-            self._skipped()
+        self.topics.publish(self._controller.wrenches, stamp)
 
     def destroy(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._thread.close()
         self.topics.destroy()
 
 

@@ -17,16 +17,11 @@ _PATIENCE = 2.0  # s that closing waits for what is still to be done
 class Background:
     """A thread that makes calls one after the other, in the order in which they were handed over."""
 
-    def __init__(self, name: str = "reports") -> None:
+    def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._work, name="reports", daemon=True)
         self._thread.start()
-
-    @property
-    def waiting(self) -> int:
-        """How many calls wait for their turn."""
-        return self._calls.qsize()
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Have ``function`` called soon; at once when this is closed."""

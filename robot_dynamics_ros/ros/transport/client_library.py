@@ -1,6 +1,6 @@
 """The C functions of the ROS client library that rclpy has loaded: called without the interpreter's lock.
 
-rclpy holds the lock while it takes or publishes a message, so that no other thread of Python runs meanwhile.
+rclpy holds the lock while it takes a message, so that no other thread of Python runs meanwhile.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "SerializedMessage", "client_library"]
+__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "client_library"]
 
 
 class Allocator(ctypes.Structure):
@@ -48,8 +48,6 @@ class ClientLibrary:
         self._allocator.restype, self._allocator.argtypes = Allocator, []
         self._take = rcl.rcl_take_serialized_message
         self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
-        self._publish = rcl.rcl_publish_serialized_message
-        self._publish.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p]
         # of the middleware that the client library is linked with, whichever that is
         self._serialize = rcl.rmw_serialize
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
@@ -86,16 +84,6 @@ class ClientLibrary:
             self._free(serialized)
             raise ValueError("the middleware cannot serialize this message")
         return self._view(serialized)
-
-    def message(self, buffer: bytearray) -> SerializedMessage:
-        """A serialized message in a buffer of Python's, which must outlive it and stay where it is."""
-        address = ctypes.addressof(ctypes.c_ubyte.from_buffer(buffer))
-        return SerializedMessage(address, len(buffer), len(buffer), self._allocator())
-
-    def publish(self, publisher: int, message: SerializedMessage) -> None:
-        """Publish with the ``rcl_publisher_t`` at that address; what cannot be published is lost, as it is in the middleware."""
-        if self._publish(publisher, message, None):
-            self.forget_error()
 
 
 class MessageType:

@@ -9,7 +9,6 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
-from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["WrenchPublisher"]
@@ -36,9 +35,6 @@ class WrenchPublisher:
         force, torque = message.wrench.force, message.wrench.torque
         force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
         self._template = Template(message, numbers)
-        library = client_library()
-        self._library = library
-        self._serialized = None if library is None else library.message(self._template.buffer)
         self.wanted = False
 
     def look_for_listeners(self) -> None:
@@ -46,22 +42,14 @@ class WrenchPublisher:
         self.wanted = self._publisher.get_subscription_count() > 0
 
     def publish(self, wrench: Array, stamp: int) -> None:
-        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite.
-
-        May be called in a thread of its own, but only in one at a time.
-        """
+        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
         if not self.wanted or not math.isfinite(wrench.dot(wrench)):
             return
         (numbers,) = self._template.blocks
         numbers[:3] = wrench[3:]
         numbers[3:] = wrench[:3]
         self._template.stamp(stamp)
-        if self._library is None or self._serialized is None:
-            self._publisher.publish(self._template.bytes())
-            return
-        handle = self._publisher.handle
-        with handle:  # nobody destroys it meanwhile
-            self._library.publish(handle.pointer, self._serialized)
+        self._publisher.publish(self._template.bytes())
 
     def destroy(self) -> None:
         """Take the publisher down."""

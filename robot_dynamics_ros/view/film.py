@@ -82,7 +82,7 @@ def write_picture(
         ArgumentError: the file cannot be written.
     """
     imageio = need_imageio()
-    with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160, pause=0.05) as browser:
+    with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
         client = _client(window, browser)
         camera = _camera(*view_point)
         _settle(client, browser, camera)
@@ -120,7 +120,7 @@ def write_video(
         raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
     need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
-    with Window(port=0) as window, Browser(120, 80, pause=0.02) as browser:
+    with Window(port=0) as window, Browser(120, 80) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
         arrows = {int(k): motion.arrows(int(k)) for k in rows}

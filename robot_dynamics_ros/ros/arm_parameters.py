@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts
@@ -91,7 +90,7 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
     return files
 
 
-def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
+def controller_parameters(profile: ArmProfile) -> dict[str, object]:
     """Parameters of the controller beside an arm, or beside its simulation."""
     efforts = profile.efforts
     return {
@@ -103,7 +102,7 @@ def controller_parameters(profile: ArmProfile) -> dict[str, Any]:
     }
 
 
-def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
+def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
     """Parameters with which the simulator behaves as the arm's driver."""
     driver, efforts = profile.driver, profile.efforts
     return {
@@ -119,10 +118,10 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, Any]:
     }
 
 
-def controller_manager_parameters(profile: ArmProfile) -> dict[str, Any]:
+def controller_manager_parameters(profile: ArmProfile) -> dict[str, object]:
     """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``."""
     driver = profile.driver
-    joints: dict[str, Any] = {"joints": list(profile.joint_names)}
+    joints: dict[str, object] = {"joints": list(profile.joint_names)}
     if "forward_command_controller" in driver.controller:
         joints["interface_name"] = driver.command_interface
     return {
@@ -137,7 +136,7 @@ def controller_manager_parameters(profile: ArmProfile) -> dict[str, Any]:
     }
 
 
-def _robot(profile: ArmProfile) -> dict[str, Any]:
+def _robot(profile: ArmProfile) -> dict[str, object]:
     """The robot, as both nodes know it."""
     return {
         "joints": list(profile.joint_names),

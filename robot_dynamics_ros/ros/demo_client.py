@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import rclpy
@@ -117,7 +116,7 @@ class DemoClient:
     def __enter__(self) -> DemoClient:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.try_shutdown()

@@ -52,7 +52,7 @@ _MISSED = 0.15  # rad or m between the motion and where the arm was
 class PayloadIdentificationNode(Node):
     """See ``docs/reference/ros_interface.md``: the service ``~/identify_payload`` (std_srvs/Trigger)."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
         self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
         self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)

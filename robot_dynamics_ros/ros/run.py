@@ -6,10 +6,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -27,7 +27,7 @@ LAST_WORDS, DELIVERY = 0.5, 0.1
 SWITCH = 1e-4
 
 
-def _executor(name: str, node: Any) -> Executor:
+def _executor(name: str, node: Node) -> Executor:
     if name == "focused":
         return FocusedExecutor(node)
     if name == "paced":
@@ -50,7 +50,7 @@ def _executor(name: str, node: Any) -> Executor:
     return executor
 
 
-def run(make_node: Callable[[], Any], stop: StopRequest, args: Sequence[str] | None = None) -> int:
+def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
     The node must have ``parameters["executor"]`` and ``finish()``, which is called while the middleware still works, so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # built in: there is no file to read while a signal comes
-from typing import Any
+from types import FrameType
 
 __all__ = ["StopRequest"]
 
@@ -36,7 +36,7 @@ class StopRequest:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)  # the parent process may have blocked them
 
-    def _stop(self, _number: int, _frame: Any) -> None:
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopped = True
 
     def close(self) -> None:

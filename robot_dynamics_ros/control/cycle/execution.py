@@ -56,7 +56,7 @@ class Execution:
             self.run = partial(control_cycle, memory.python, self._buffer.data)
 
 
-Read: TypeAlias = Callable[[bytes, int, StateLayout], int]
+Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]
 """Reads a message of so many bytes; returns a verdict."""
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
@@ -74,7 +74,7 @@ class ControlLoop:
         values: ParameterSet,
         rejections: Rejections,
         report: ControllerReport,
-        failed: Any,
+        failed: Callable[[Exception], None],
     ) -> None:
         model = check_controllable(load_robot_model(description, values, node.get_logger()))
         self.joints: tuple[str, ...] = values["joints"] or model.joint_names
@@ -172,7 +172,7 @@ class ControlLoop:
         return self._enabled
 
     @property
-    def command_publisher(self) -> Any:
+    def command_publisher(self) -> Publisher:
         """The publisher of commands."""
         return self._commands.publisher
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 
 __all__ = ["LAWS", "LAW_PARAMETERS", "joint_friction", "make_law"]
 
@@ -96,7 +95,7 @@ LAW_PARAMETERS = (
 )
 
 
-def joint_friction(values: Mapping[str, Any], model: RobotModel) -> Friction | None:
+def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | None:
     """The friction that is compensated: of the file, or of the URDF; ``None`` if it is not.
 
     Raises:
@@ -108,7 +107,7 @@ def joint_friction(values: Mapping[str, Any], model: RobotModel) -> Friction | N
     return FrictionFile.read(path, model).friction(model) if path else Friction.of(model)
 
 
-def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
+def make_law(values: ParameterValues, model: RobotModel) -> Law:
     """The law that the parameters describe, its gains in model order; joints not commanded have none."""
 
     def gains(which: str) -> np.ndarray:
@@ -125,7 +124,7 @@ def make_law(values: Mapping[str, Any], model: RobotModel) -> Law:
     return law(**settings)
 
 
-def _cartesian_settings(values: Mapping[str, Any], model: RobotModel) -> dict[str, Any]:
+def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, Any]:
     link = values["cartesian.link"]
     if not link:
         raise ArgumentError(

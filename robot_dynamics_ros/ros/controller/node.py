@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -43,7 +45,7 @@ from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -60,7 +62,7 @@ MOST_TRAJECTORIES = 4
 class ControllerNode(LifecycleNode):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("computed_torque_controller", **options)
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
         self._background = Background()
@@ -74,8 +76,8 @@ class ControllerNode(LifecycleNode):
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
-        self._take_down: list[Callable[[], Any]] = []
-        self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._take_down: list[Callable[[], object]] = []
+        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
@@ -83,7 +85,7 @@ class ControllerNode(LifecycleNode):
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
-        self._subscriptions_of_cycle: list[Any] = []
+        self._subscriptions_of_cycle: list[Subscription] = []
         self._action = self._offer_action(load_action_type())
         offer_query(self, lambda: self._running_loop("query"))
         if not self.parameters["autostart"]:
@@ -251,11 +253,11 @@ class ControllerNode(LifecycleNode):
     def _log_information(self, text: str) -> None:
         self.get_logger().info(text)
 
-    def cycle_subscriptions(self) -> list[Any]:
+    def cycle_subscriptions(self) -> list[Subscription]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._subscriptions_of_cycle
 
-    def cycle_timers(self) -> list[Any]:
+    def cycle_timers(self) -> list[Timer]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._timers_of_cycle
 
@@ -331,12 +333,12 @@ class ControllerNode(LifecycleNode):
         self.rejections.report("not_active", f"{what} refused: the controller is not active, or has no joint state yet")
         return None
 
-    def _on_trajectory_bytes(self, raw: bytes) -> None:
+    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
         """A trajectory arrives, in a thread of its own."""
         self._trajectories.append(raw)
         self._trajectories_arrived += 1
 
-    def _on_trajectory(self, raw: bytes) -> None:
+    def _on_trajectory(self, raw: bytes | memoryview) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
             return
@@ -438,12 +440,12 @@ class ControllerNode(LifecycleNode):
 
     # -- parameters ----------------------------------------------------------------------------------------------
 
-    def _validate(self, values: Mapping[str, Any]) -> None:
+    def _validate(self, values: ParameterValues) -> None:
         settings.validate(values)
         if self.loop is not None and values["payload.link"]:
             self.loop.model.link(values["payload.link"])
 
-    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+    def _apply(self, changed: frozenset[str], values: ParameterValues) -> None:
         loop = self.loop
         if loop is None:
             return

@@ -5,8 +5,7 @@ Names follow ros2_controllers where it has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOU
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param, check_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
@@ -319,7 +318,7 @@ def joint_parameters(joints: Sequence[str]) -> list[Param]:
     return [*table, *factor_parameters(joints)]
 
 
-def validate(values: Mapping[str, Any]) -> None:
+def validate(values: ParameterValues) -> None:
     """Rules that concern more than one parameter.
 
     Raises:
@@ -351,7 +350,7 @@ def validate(values: Mapping[str, Any]) -> None:
         payload(values)
 
 
-def payload(values: Mapping[str, Any]) -> Payload | None:
+def payload(values: ParameterValues) -> Payload | None:
     """The payload, or ``None`` for none.
 
     Raises:
@@ -368,7 +367,7 @@ def payload(values: Mapping[str, Any]) -> Payload | None:
     )
 
 
-def tolerances(values: Mapping[str, Any], model: RobotModel) -> Tolerances:
+def tolerances(values: ParameterValues, model: RobotModel) -> Tolerances:
     """Default tolerances, in model order."""
     known = [f"constraints.{name}" for name in model.joint_names]
     return Tolerances.uniform(
@@ -380,7 +379,7 @@ def tolerances(values: Mapping[str, Any], model: RobotModel) -> Tolerances:
     )
 
 
-def options(values: Mapping[str, Any], model: RobotModel) -> ControllerOptions:
+def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
     """The settings that hold for one configuration.
 
     Raises:
@@ -407,7 +406,7 @@ def options(values: Mapping[str, Any], model: RobotModel) -> ControllerOptions:
     )
 
 
-def robustness(values: Mapping[str, Any]) -> Robustness | None:
+def robustness(values: ParameterValues) -> Robustness | None:
     """How computed torque holds up on a robot that differs from its description, or ``None`` where it is switched off."""
     if not values["robustness.enabled"]:
         return None
@@ -419,7 +418,7 @@ def robustness(values: Mapping[str, Any]) -> Robustness | None:
     )
 
 
-def observer(values: Mapping[str, Any], model: RobotModel) -> MomentumObserver | None:
+def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | None:
     """The observer of external efforts, or ``None`` for none."""
     if values["observer_gain"] == 0.0:
         return None
@@ -427,7 +426,7 @@ def observer(values: Mapping[str, Any], model: RobotModel) -> MomentumObserver |
     return MomentumObserver(model, gain=values["observer_gain"], friction=friction)
 
 
-def contact(values: Mapping[str, Any], model: RobotModel) -> ContactEstimate | None:
+def contact(values: ParameterValues, model: RobotModel) -> ContactEstimate | None:
     """The estimate of a contact wrench, or ``None`` for none.
 
     Raises:
@@ -445,7 +444,7 @@ def contact(values: Mapping[str, Any], model: RobotModel) -> ContactEstimate | N
     return ContactEstimate(model, values["external_wrench_estimate.link"])
 
 
-def flange(values: Mapping[str, Any], model: RobotModel) -> FlangeLoad | None:
+def flange(values: ParameterValues, model: RobotModel) -> FlangeLoad | None:
     """The load at the flange, or ``None`` for none.
 
     Raises:
@@ -468,7 +467,7 @@ def flange(values: Mapping[str, Any], model: RobotModel) -> FlangeLoad | None:
     )
 
 
-def collision(values: Mapping[str, Any], model: RobotModel) -> CollisionMonitor | None:
+def collision(values: ParameterValues, model: RobotModel) -> CollisionMonitor | None:
     """The collision flag, or ``None`` if no joint is watched.
 
     Raises:
@@ -486,7 +485,7 @@ def collision(values: Mapping[str, Any], model: RobotModel) -> CollisionMonitor 
     return CollisionMonitor(model, np.where(threshold > 0.0, threshold, np.inf), values["collision_delay"])
 
 
-def guards(values: Mapping[str, Any], model: RobotModel) -> GuardSettings:
+def guards(values: ParameterValues, model: RobotModel) -> GuardSettings:
     """Limits beside those of the URDF, in model order."""
 
     def column(what: str) -> np.ndarray:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import array
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
@@ -21,7 +23,7 @@ except ImportError:
 __all__ = ["ReferenceTopics"]
 
 
-def _array(values: Any) -> array.array:
+def _array(values: Array) -> array.array:
     return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
@@ -77,7 +79,7 @@ class ReferenceTopics:
         if self._state is not None and self._state.get_subscription_count():
             self._publish_state(message.header)
 
-    def _publish_state(self, header: Any) -> None:
+    def _publish_state(self, header: Header) -> None:
         assert self._state is not None
         controller, reader = self._controller, self._reader
         state = JointTrajectoryControllerState(header=header, joint_names=self._names)
@@ -92,7 +94,7 @@ class ReferenceTopics:
         state.speed_scaling_factor = 1.0  # time is never scaled here
         self._state.publish(state)
 
-    def _publishers(self) -> list[Any]:
+    def _publishers(self) -> list[Publisher]:
         return [p for p in (self._reference, self._error, self._state) if p is not None]
 
     def destroy(self) -> None:

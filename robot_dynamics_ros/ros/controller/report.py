@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 from rclpy.node import Node
 
@@ -162,15 +161,16 @@ class ControllerReport:
         loop: dict[str, float],
         gaps: tuple[str, ...],
     ) -> None:
-        values: dict[str, Any] = {"mode": mode or "unconfigured"}
+        values: dict[str, str | float] = {"mode": mode or "unconfigured"}
         if mode:
             values["cycles"] = cycles
             for name, window in windows.items():
                 for label, value in zip(("median", "p99", "max"), percentiles(window, 50, 99, 100), strict=True):
                     values[f"{name} {label} [ms]"] = value
-            if not self._fixed_budget and not math.isnan(values["period median [ms]"]):
+            period = float(values["period median [ms]"])
+            if not self._fixed_budget and not math.isnan(period):
                 # the shortest seen lately: a cycle that is too slow makes itself a longer period
-                self._budget = min(1.1 * self._budget, values["period median [ms]"])
+                self._budget = min(1.1 * self._budget, period)
         values.update(loop)
         values.update({f"description {number}": gap for number, gap in enumerate(gaps, 1)})
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -84,7 +86,7 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
 class _Pursuit:
     """One accepted action goal, when its points are due (ns from its start), and what became of it in the controller."""
 
-    handle: Any
+    handle: ServerGoalHandle
     goal: Goal
     done: Future
     times: Sequence[int]
@@ -160,21 +162,21 @@ class FollowJointTrajectory:
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
 
-    def _on_cancel(self, handle: Any) -> CancelResponse:
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         if not any(p.handle is handle for p in self._pursuits):
             return CancelResponse.REJECT  # it has ended just now
         self._log.info("the goal is canceled: stopping")
         self._hold()
         return CancelResponse.ACCEPT
 
-    async def _execute(self, handle: Any) -> Any:
+    async def _execute(self, handle: ServerGoalHandle) -> Any:
         self._open += 1
         try:
             return await self._pursue(handle)
         finally:
             self._open -= 1
 
-    async def _pursue(self, handle: Any) -> Any:
+    async def _pursue(self, handle: ServerGoalHandle) -> Any:
         if handle.is_cancel_requested:
             goal = Goal(0, 0, None)
             goal.finish(GoalStatus.CANCELED)
@@ -194,7 +196,7 @@ class FollowJointTrajectory:
         await pursuit.done
         return self._end(handle, goal)
 
-    def _end(self, handle: Any, goal: Goal) -> Any:
+    def _end(self, handle: ServerGoalHandle, goal: Goal) -> Any:
         transition, code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
         return self._type.Result(error_code=code, error_string=text)
@@ -221,7 +223,7 @@ class FollowJointTrajectory:
                     pursuit.handle.publish_feedback(message)
 
 
-def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], logger: Any) -> Tolerances:
+def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger) -> Tolerances:
     """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
 
     Args:

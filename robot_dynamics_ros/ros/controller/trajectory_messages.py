@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Duration, Time
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -33,7 +34,7 @@ LONG = 20_000
 _TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first
 
 
-def to_nanoseconds(time: Any) -> int:
+def to_nanoseconds(time: Time | Duration) -> int:
     """``builtin_interfaces/Time`` or ``Duration`` as ns."""
     return int(time.sec) * 1_000_000_000 + int(time.nanosec)
 
@@ -63,7 +64,7 @@ def trajectory_from_message(message: JointTrajectory, *, allow_nonzero_end_veloc
     )
 
 
-def trajectory_from_bytes(raw: bytes, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
     """The same from a serialized message, without an object for each point: 10⁵ points take some 10 ms.
 
     Raises:
@@ -118,7 +119,7 @@ class ReadTrajectory:
         )
 
 
-def read_trajectory(raw: bytes, offset: int = HEADER) -> ReadTrajectory:
+def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajectory:
     """Read a trajectory that begins at ``offset`` of a plain message (see :func:`~..transport.cdr.plain`).
 
     Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
@@ -241,7 +242,7 @@ class LongGoal(ActionGoal):
         return self.trajectory.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     @classmethod
-    def read(cls, request_type: Any, raw: bytes) -> tuple[Any, LongGoal]:
+    def read(cls, request_type: Any, raw: bytes | memoryview) -> tuple[Any, LongGoal]:
         """The goal's identity, and the goal, of a serialized request.
 
         Args:
@@ -268,7 +269,7 @@ class LongGoal(ActionGoal):
 
 
 def _read_alike(
-    raw: bytes, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, given: np.ndarray
+    raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, given: np.ndarray
 ) -> tuple[int, int] | None:
     """Read points that have the fields of the first one; how many there were (even) and where they end, if at least 16."""
     if n < 16 or k == 0:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -23,7 +23,7 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, check_joints
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, check_joints
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -38,7 +38,7 @@ _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 class EffortGateNode(Node):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
         self.parameters = ParameterSet(self, lambda values: None, self._apply)
         self.parameters.declare(GATE_PARAMETERS)
@@ -49,7 +49,7 @@ class EffortGateNode(Node):
         self._diagnostics_due = time.monotonic()
         self._collector = QuietCollector()
         self._watches = 0
-        self._subscriptions_of_cycle: list[Any] = []
+        self._subscriptions_of_cycle: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
@@ -216,16 +216,16 @@ class EffortGateNode(Node):
             complaints.append(text)
         return complaints
 
-    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+    def _apply(self, changed: frozenset[str], values: ParameterValues) -> None:
         """All parameters are read-only: a safety bound does not change under a moving arm."""
 
     # -- process -------------------------------------------------------------------------------------------------
 
-    def cycle_subscriptions(self) -> list[Any]:
+    def cycle_subscriptions(self) -> list[Subscription]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._subscriptions_of_cycle
 
-    def cycle_timers(self) -> list[Any]:
+    def cycle_timers(self) -> list[Timer]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._timers_of_cycle
 

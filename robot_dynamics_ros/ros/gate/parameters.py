@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
@@ -111,7 +110,7 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
         )
 
 
-def gate_settings(values: Mapping[str, Any], model: RobotModel, joints: Sequence[str]) -> GateSettings:
+def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
     """The bounds for the joints.
 
     Raises:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, DrivenRobot, Driver
 
 __all__ = ["DRIVER_PARAMETERS", "driver_parameters", "make_driver"]
@@ -43,7 +42,7 @@ def driver_parameters(joints: Sequence[str]) -> list[Param]:
     return [*rates, *factor_parameters(joints)]
 
 
-def make_driver(values: Mapping[str, Any], plant: DrivenRobot) -> Driver:
+def make_driver(values: ParameterValues, plant: DrivenRobot) -> Driver:
     """The driver that the parameters describe.
 
     Raises:

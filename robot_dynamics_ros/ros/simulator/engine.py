@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MUJOCO_INTEGRATORS, MujocoPlant
@@ -108,7 +109,7 @@ def check_shapes(given: Iterable[str], names: Iterable[str]) -> None:
             raise UnknownNameError("shape", shape, tuple(names), where=f"parameter {parameter!r}")
 
 
-def check_engine(values: Mapping[str, Any]) -> None:
+def check_engine(values: ParameterValues) -> None:
     """Refuse parameters that the chosen engine does not know.
 
     Raises:
@@ -131,7 +132,7 @@ def check_engine(values: Mapping[str, Any]) -> None:
 
 
 def make_mujoco_plant(
-    values: Mapping[str, Any], model: RobotModel, urdf: str, friction: JointFriction | bool, q0: Any
+    values: ParameterValues, model: RobotModel, urdf: str, friction: JointFriction | bool, q0: Array
 ) -> MujocoPlant:
     """The robot and its world in MuJoCo.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -28,7 +28,7 @@ from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandReje
 from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -50,7 +50,7 @@ _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint sta
 class SimulatorNode(Node):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
         self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
         self.parameters = ParameterSet(self, settings.validate, self._apply)
@@ -69,7 +69,7 @@ class SimulatorNode(Node):
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
-        self._subscriptions_of_cycle: list[Any] = []
+        self._subscriptions_of_cycle: list[Subscription] = []
         if self._source.text:
             self._start(self._source.text)
             if self.parameters["publish_description"]:
@@ -318,7 +318,7 @@ class SimulatorNode(Node):
 
     # -- the rest ------------------------------------------------------------------------------------------------
 
-    def _apply(self, changed: frozenset[str], values: Mapping[str, Any]) -> None:
+    def _apply(self, changed: frozenset[str], values: ParameterValues) -> None:
         """Timeouts are read where they are used; nothing else can change at run time."""
 
     def _watch(self) -> None:
@@ -335,7 +335,7 @@ class SimulatorNode(Node):
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         if self.model is not None:
             values = {
                 "simulated time [s]": self._elapsed() * 1e-9,
@@ -356,7 +356,7 @@ class SimulatorNode(Node):
         else:
             self._tell(0, "running" if self.model is not None else "waiting for a description", values)
 
-    def _tell(self, level: int, text: str, values: dict[str, Any]) -> None:
+    def _tell(self, level: int, text: str, values: dict[str, object]) -> None:
         self._background.call(self._diagnostics.publish, level, text, values)
 
     def _look_for_a_sender(self) -> None:
@@ -374,11 +374,11 @@ class SimulatorNode(Node):
         self._collector.collect(thorough=self._thorough)
         self._litter, self._thorough = 0, False
 
-    def cycle_subscriptions(self) -> list[Any]:
+    def cycle_subscriptions(self) -> list[Subscription]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._subscriptions_of_cycle
 
-    def cycle_timers(self) -> list[Any]:
+    def cycle_timers(self) -> list[Timer]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
         return self._timers_of_cycle
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from robot_dynamics_ros.ros.simulator.contact_topics import ContactTopics
 from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
 from robot_dynamics_ros.ros.simulator.sensors import sensors
 from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -42,7 +42,7 @@ class SimulatorOutputs:
         published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: Mapping[str, Any], driver: Driver) -> None:
+    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: ParameterValues, driver: Driver) -> None:
         model: RobotModel = plant.model
         self._plant = plant
         self._driver = None if driver.plain else driver

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_eng
 from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, check_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -204,7 +203,7 @@ def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
             raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
 
 
-def initial_positions(values: Mapping[str, Any], model: RobotModel) -> np.ndarray:
+def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:
     """(nq,) the configuration at the start."""
     q = model.initial_configuration().copy()
     for name in model.joint_names:
@@ -214,7 +213,7 @@ def initial_positions(values: Mapping[str, Any], model: RobotModel) -> np.ndarra
     return q
 
 
-def validate(values: Mapping[str, Any]) -> None:
+def validate(values: ParameterValues) -> None:
     """Rules that concern more than one parameter.
 
     Raises:
@@ -240,7 +239,7 @@ def validate(values: Mapping[str, Any]) -> None:
                 )
 
 
-def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | bool:
+def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | bool:
     path = values["friction_file"]
     if not path or not values["friction"]:
         return bool(values["friction"])
@@ -248,7 +247,7 @@ def _friction(values: Mapping[str, Any], model: RobotModel) -> JointFriction | b
     return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
 
 
-def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant | MujocoPlant:
+def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Plant | MujocoPlant:
     """The simulated robot, with the errors that it is to have.
 
     Args:
@@ -277,7 +276,7 @@ def make_plant(values: Mapping[str, Any], model: RobotModel, urdf: str) -> Plant
     )
 
 
-def _constrained(values: Mapping[str, Any], model: RobotModel) -> ConstrainedPlant:
+def _constrained(values: ParameterValues, model: RobotModel) -> ConstrainedPlant:
     for name, plain in (("integrator", "moreau"), ("stop_restitution", 0.0)):
         if values[name] != plain:
             raise ArgumentError(

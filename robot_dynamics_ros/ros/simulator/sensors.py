@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 
@@ -128,19 +125,19 @@ MODEL_ERROR_PARAMETERS = (
 _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
-def sensors(values: Mapping[str, Any]) -> SensorSettings | None:
+def sensors(values: ParameterValues) -> SensorSettings | None:
     """How the sensors err; ``None`` if they do not."""
     settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in SENSOR_PARAMETERS})
     perfect = SensorSettings(seed=settings.seed)
     return None if settings == perfect else settings
 
 
-def with_model_error(values: Mapping[str, Any], model: RobotModel) -> RobotModel:
+def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
     """The robot as it is, where ``model`` is what others know of it; ``model`` itself if there is no error."""
     factors = {name: values[f"robot_model_error.{name}"] for name in _FIGURES}
     if any(factor != 1.0 for factor in factors.values()):
         model = robot_model_error(model, **factors)
-    spread = values["robot_model_error.spread"]
+    spread: float = values["robot_model_error.spread"]
     if spread > 0.0:
         model = random_model_error(model, values["robot_model_error.seed"], **dict.fromkeys(_FIGURES, spread))
     return model

@@ -15,7 +15,8 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
-from rclpy.waitable import NumberOfEntities
+from rclpy.qos import QoSProfile
+from rclpy.waitable import NumberOfEntities, Waitable
 
 from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.realtime import step_back
@@ -28,13 +29,13 @@ _RETRY = 500_000_000  # ns between two looks whether the thread is to end, shoul
 class Nobody(CallbackGroup):
     """Keeps an entity from executors."""
 
-    def can_execute(self, entity: Any) -> bool:
+    def can_execute(self, entity: Waitable) -> bool:
         return False
 
-    def beginning_execution(self, entity: Any) -> bool:
+    def beginning_execution(self, entity: Waitable) -> bool:
         return False
 
-    def ending_execution(self, entity: Any) -> None:
+    def ending_execution(self, entity: Waitable) -> None:
         pass
 
 
@@ -55,8 +56,8 @@ class WaitingThread:
         node: Node,
         name: str,
         count: NumberOfEntities,
-        entity: Any,
-        add: Callable[[Any], None],
+        entity: Waitable,
+        add: Callable[[Waitable], None],
         look: Callable[[Any, Callable[[], bool]], None],
     ) -> None:
         self._entity, self._add, self._look = entity, add, look
@@ -111,7 +112,9 @@ class ApartSubscription:
         arrived: called in that thread with the bytes of each message, in the order of arrival.
     """
 
-    def __init__(self, node: Node, message_type: type, topic: str, qos: Any, arrived: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]
+    ) -> None:
         self._node, self._arrived = node, arrived
 
         def taken(raw: Any) -> None:  # by an executor that asks no callback group
@@ -139,7 +142,7 @@ class ApartSubscription:
             self._arrived(raw)
             del raw
 
-    def _take(self) -> bytes | None:
+    def _take(self) -> bytes | memoryview | None:
         library, handle = client_library(), self._subscription.handle
         if library is not None:
             return library.take(handle.pointer)

@@ -7,7 +7,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
 
 __all__ = ["Background"]
 
@@ -18,12 +17,12 @@ class Background:
     """A thread that makes calls one after the other, in the order in which they were handed over."""
 
     def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = queue.SimpleQueue()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="reports", daemon=True)
         self._thread.start()
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def call(self, function: Callable[..., object], *arguments: object) -> None:
         """Have ``function`` called soon; at once when this is closed."""
         if self._closed:
             function(*arguments)

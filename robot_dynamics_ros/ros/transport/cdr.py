@@ -29,7 +29,7 @@ _uint32 = struct.Struct("=I")
 _stamp = struct.Struct("=iI")
 
 
-def plain(raw: bytes, message_type: type) -> bytes:
+def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
     """The same message in plain encapsulation and the byte order of this machine; a view of one that is so already.
 
     Raises:
@@ -56,7 +56,7 @@ class JointStateLayout:
         example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there.
     """
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes | memoryview) -> None:
         """Analyse one serialized ``sensor_msgs/JointState`` (see :func:`plain`).
 
         Raises:
@@ -106,7 +106,7 @@ class JointStateLayout:
         if not self.fits(raw):
             raise ValueError("not a sensor_msgs/JointState: frame_id or a name is no UTF-8 text")
 
-    def fits(self, raw: bytes) -> bool:
+    def fits(self, raw: bytes | memoryview) -> bool:
         """Whether a message has this very layout."""
         if len(raw) < len(self.fixed):
             return False
@@ -127,7 +127,7 @@ class CdrReader:
     Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
     """
 
-    def __init__(self, raw: bytes, offset: int = HEADER) -> None:
+    def __init__(self, raw: bytes | memoryview, offset: int = HEADER) -> None:
         self._raw = raw
         self.offset = offset
 

@@ -57,7 +57,7 @@ class ClientLibrary:
         self.forget_error = rcutils.rcutils_reset_error
         self.forget_error.restype, self.forget_error.argtypes = None, []
 
-    def take(self, subscription: int) -> Any:
+    def take(self, subscription: int) -> memoryview | None:
         """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
         given back with the last view of it."""
         message = SerializedMessage(allocator=self._allocator())
@@ -67,12 +67,12 @@ class ClientLibrary:
             return None
         return self._view(message)
 
-    def _view(self, message: SerializedMessage) -> Any:
+    def _view(self, message: SerializedMessage) -> memoryview:
         data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
         weakref.finalize(data, self._free, message).atexit = False
         return memoryview(data).cast("B")
 
-    def serialize(self, message_type: MessageType, message: int) -> Any:
+    def serialize(self, message_type: MessageType, message: int) -> memoryview:
         """The C message at that address, serialized; as a view as of :meth:`take`.
 
         Raises:
@@ -114,7 +114,7 @@ class MessageType:
         )
 
     @contextlib.contextmanager
-    def message(self, content: Any = None) -> Iterator[int]:
+    def message(self, content: object = None) -> Iterator[int]:
         """Address of a C message with that content, as long as the context lasts."""
         message = self._create()
         if not message:
@@ -126,7 +126,7 @@ class MessageType:
         finally:
             self._destroy(message)
 
-    def to_python(self, message: int) -> Any:
+    def to_python(self, message: int) -> object:
         """The object of Python for a C message."""
         return self._to_python(message)
 
@@ -158,7 +158,7 @@ class GoalRequests:
         for function in (self._take, self._answer):
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(_RequestHeader), ctypes.c_void_p]
 
-    def take(self, server: int, message: int) -> Any:
+    def take(self, server: int, message: int) -> _RequestHeader | None:
         """Take the next request of the ``rcl_action_server_t`` at that address into a C message.
 
         Returns:
@@ -170,11 +170,11 @@ class GoalRequests:
             return None
         return header
 
-    def serialized(self, message: int) -> Any:
+    def serialized(self, message: int) -> memoryview:
         """A request in a C message, serialized; see :meth:`ClientLibrary.serialize`."""
         return self._library.serialize(self.request, message)
 
-    def answer(self, server: int, header: Any, response: Any) -> bool:
+    def answer(self, server: int, header: _RequestHeader, response: object) -> bool:
         """Answer a request with a message of Python; false if that fails, when the client is gone for instance."""
         with self._response.message(response) as message:
             failed = bool(self._answer(server, header, message))

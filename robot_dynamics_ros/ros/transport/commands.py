@@ -6,6 +6,7 @@ takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, a
 
 from __future__ import annotations
 
+import array
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -140,7 +142,7 @@ class CommandReader:
         joints: Sequence[str],
         accepted: Callable[[Array], None],
         rejected: Callable[[CommandRejected], None],
-        qos: Any = NEWEST,
+        qos: QoSProfile = NEWEST,
         topic: str = "",
     ) -> None:
         self._joints = tuple(joints)
@@ -168,7 +170,7 @@ class CommandReader:
             f"{fitting or 'publish that type'}"
         )
 
-    def _on_message(self, message: Any) -> None:
+    def _on_message(self, message: JointState | Float64MultiArray) -> None:
         try:
             if isinstance(message, JointState):
                 values = self._from_joint_state(message)
@@ -204,7 +206,7 @@ class CommandReader:
             raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
         return np.array([names.index(name) for name in self._joints], dtype=np.intp)
 
-    def _checked(self, data: Any, names: Sequence[str], order: np.ndarray | None) -> Array:
+    def _checked(self, data: array.array, names: Sequence[str], order: np.ndarray | None) -> Array:
         if len(data) != len(names):
             raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
         values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -12,6 +11,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.dynamics.engine.backends import backend_status
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 __all__ = ["Diagnostics", "Window", "percentiles"]
@@ -79,7 +79,7 @@ class Diagnostics:
         log = self._node.get_logger()
         (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
-    def publish(self, level: int, message: str, values: Mapping[str, Any]) -> None:
+    def publish(self, level: int, message: str, values: ParameterValues) -> None:
         """Publish one status.
 
         Args:
@@ -105,5 +105,5 @@ class Diagnostics:
         return grown
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

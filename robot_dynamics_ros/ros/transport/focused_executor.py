@@ -8,11 +8,14 @@ few entities of the cycle is kept and waited on; everything else gets its turn m
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
+from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 __all__ = ["CycleNode", "FocusedExecutor"]
 
@@ -22,11 +25,11 @@ _LOOK_AROUND_NS = 20_000_000
 class CycleNode(Protocol):
     """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines."""
 
-    def cycle_subscriptions(self) -> list[Any]:
+    def cycle_subscriptions(self) -> list[Subscription]:
         """Subscriptions to be looked at in every wait; none: look at everything.  Another list when they change."""
         ...
 
-    def cycle_timers(self) -> list[Any]:
+    def cycle_timers(self) -> list[Timer]:
         """Timers to be looked at in every wait; one of them must fire many times a second."""
         ...
 
@@ -43,7 +46,7 @@ class _CycleWait:
         timers: how many timers.
     """
 
-    def __init__(self, subscriptions: list[Any], timers: list[Any], context: Any) -> None:
+    def __init__(self, subscriptions: list[Subscription], timers: list[Timer], context: Context) -> None:
         self.subscriptions, self.timers = subscriptions, len(timers)
         self._subscriptions = [
             (s, s.handle, s.msg_type, s.raw, s._callback_type is Subscription.CallbackType.MessageOnly)
@@ -106,7 +109,7 @@ class FocusedExecutor(SingleThreadedExecutor):
         node: the node.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         super().__init__()
         self._node = node
         self._looking_around = False

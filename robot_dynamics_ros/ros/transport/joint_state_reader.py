@@ -99,7 +99,7 @@ class JointStateReader:
         """Whether the message brought finite efforts for all joints."""
         return self._measured[0] == 1
 
-    def read(self, raw: bytes) -> None:
+    def read(self, raw: bytes | memoryview) -> None:
         """Take over one serialized ``sensor_msgs/JointState``; on error the last good one stays.
 
         Raises:
@@ -122,7 +122,7 @@ class JointStateReader:
         cause = "absurd" if math.isfinite(value) else "not_finite"
         return StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
 
-    def _find_table(self, raw: bytes) -> tuple[bytes, StateLayout]:
+    def _find_table(self, raw: bytes | memoryview) -> tuple[bytes | memoryview, StateLayout]:
         """A message of another layout, in this machine's byte order, and the table to read it with."""
         try:
             raw = plain(raw, JointState)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 
 __all__ = ["MEASURED_EFFORT", "factor_parameters", "measured_effort"]
 
@@ -38,7 +37,7 @@ def factor_parameters(joints: Sequence[str]) -> list[Param]:
     ]
 
 
-def measured_effort(values: Mapping[str, Any], model: RobotModel) -> MeasuredEffort:
+def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:
     """The meaning that the parameters give.
 
     Raises:

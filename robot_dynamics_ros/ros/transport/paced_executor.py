@@ -7,9 +7,9 @@ throws the others away itself, and this process leaves the processor to the cont
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
+from rclpy.node import Node
 
 __all__ = ["PacedExecutor"]
 
@@ -24,7 +24,7 @@ class PacedExecutor(SingleThreadedExecutor):
         rate: rounds per second.
     """
 
-    def __init__(self, node: Any, rate: float) -> None:
+    def __init__(self, node: Node, rate: float) -> None:
         super().__init__()
         self._period = 1.0 / rate
         self._due = time.monotonic()

@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -20,7 +20,10 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
-__all__ = ["Param", "ParameterSet", "check_joints"]
+__all__ = ["Param", "ParameterSet", "ParameterValues", "check_joints"]
+
+ParameterValues: TypeAlias = Mapping[str, Any]
+"""Parameters of a node by name; each has the type of its :class:`Param`."""
 
 #: How names of parameters begin that rclpy declares, or may declare later.
 
@@ -127,7 +130,7 @@ class Param:
             return tuple(self._check_one(where, item, self.element) for item in given)
         return self._check_one(where, value, type(self.default))
 
-    def _check_one(self, where: str, value: Any, kind: type) -> Any:
+    def _check_one(self, where: str, value: object, kind: type) -> object:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
@@ -187,8 +190,8 @@ class ParameterSet(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
-        validate: Callable[[Mapping[str, Any]], None],
-        apply: Callable[[frozenset[str], Mapping[str, Any]], None],
+        validate: Callable[[ParameterValues], None],
+        apply: Callable[[frozenset[str], ParameterValues], None],
     ) -> None:
         self._node = node
         self._validate = validate

@@ -9,11 +9,13 @@ import gc
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.ros.transport.parameters import Param
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 
 try:
     import resource
@@ -48,7 +50,7 @@ REALTIME_PARAMETERS = (
 )
 
 
-def apply_scheduling(parameters: Mapping[str, Any], logger: Any) -> None:
+def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:
     """Pin the process to processors, raise its priority and let its timers be exact, as far as the system permits."""
     _let_timers_be_exact()
     wake_sooner()

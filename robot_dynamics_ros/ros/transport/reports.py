@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robot_dynamics_ros.ros.transport.background import Background
 
@@ -27,7 +28,7 @@ class Rejections:
         latest: cause → the last text.
     """
 
-    def __init__(self, logger: Any, interval: float = 5.0, background: Background | None = None) -> None:
+    def __init__(self, logger: RcutilsLogger, interval: float = 5.0, background: Background | None = None) -> None:
         self._logger, self._background = logger, background
         self._interval = interval
         self._next: dict[str, float] = {}

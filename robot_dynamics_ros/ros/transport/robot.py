@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -40,7 +41,7 @@ ROBOT_PARAMETERS = (
 )
 
 
-def load_robot_model(description: str, values: ParameterSet, logger: Any) -> RobotModel:
+def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
     """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no element for it.
 
     What is odd about the description but usable goes to the log.

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.node import Node
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -115,7 +116,7 @@ class LiveRobot(Source):
 
         return keep
 
-    def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: Any) -> None:
+    def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: WrenchStamped) -> None:
         try:
             link = message.header.frame_id
             self.model.link_index(link)
@@ -123,7 +124,7 @@ class LiveRobot(Source):
         except RobotDynamicsError as error:
             self._rejections.report("wrench", f"a wrench is not shown: {error}")
 
-    def _on_reference(self, message: Any) -> None:
+    def _on_reference(self, message: JointState) -> None:
         q = self._state.q.copy()
         try:
             for name, position in zip(message.name, message.position, strict=False):
@@ -133,7 +134,7 @@ class LiveRobot(Source):
         if np.isfinite(q).all():
             self._reference = (time.monotonic(), q)
 
-    def _on_state(self, message: Any) -> None:
+    def _on_state(self, message: JointState) -> None:
         now = time.monotonic()
         try:
             self._state.take(message, now)
@@ -267,7 +268,7 @@ class LiveControls(Controls):
         return f"{service} …"
 
     def _send(self, service: str, request: Any, told: Callable[[Any], str | None]) -> None:
-        def done(future: Any) -> None:
+        def done(future: Future) -> None:
             try:
                 self._robot.answer = told(future.result()) or self._robot.answer
             except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
@@ -384,13 +385,13 @@ class LiveControls(Controls):
         message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = f
         self._pushes.publish(message)
 
-    def _on_list(self, answer: Any) -> None:
+    def _on_list(self, answer: ListParameters.Response) -> None:
         names = sorted(answer.result.names)
         if names:
             request = DescribeParameters.Request(names=names)
             self._send("describe", request, lambda told: self._on_described(told))
 
-    def _on_described(self, answer: Any) -> None:
+    def _on_described(self, answer: DescribeParameters.Response) -> None:
         found = {
             d.name: d
             for d in answer.descriptors
@@ -399,7 +400,9 @@ class LiveControls(Controls):
         names = sorted(found)
         self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, found, told.values))
 
-    def _on_values(self, names: Sequence[str], described: Mapping[str, Any], values: Sequence[Any]) -> None:
+    def _on_values(
+        self, names: Sequence[str], described: Mapping[str, ParameterDescriptor], values: Sequence[ParameterValue]
+    ) -> None:
         items = []
         for name, value in zip(names, values, strict=False):
             limits, now = described[name].floating_point_range[0], float(value.double_value)

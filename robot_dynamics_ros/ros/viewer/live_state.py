@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -43,7 +43,7 @@ class LiveState:
         }
         self._before: tuple[float, Array, Array] | None = None
 
-    def take(self, message: Any, arrival: float) -> None:
+    def take(self, message: JointState, arrival: float) -> None:
         """Take a ``sensor_msgs/JointState``.
 
         Raises:
@@ -94,7 +94,7 @@ class LiveState:
         self.t, self.q, self.v = t, q, v
         self.efforts = efforts if np.isfinite(efforts).all() else None
 
-    def message(self, header: Any) -> JointState:
+    def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are known."""
         names = tuple(self._index)
         rows = [self._index[name] for name in names]

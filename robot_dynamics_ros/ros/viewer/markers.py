@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, noise_of, robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
@@ -29,9 +28,9 @@ def wrench_markers(
     """
     scale, noise, size = sensible_scale(model), noise_of(model), robot_size(model)
     time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
-    markers: list[Any] = []
+    markers: list[Marker] = []
 
-    def add(space: str, segments: Any, colour: Any) -> None:
+    def add(space: str, segments: Array, colour: ColorRGBA) -> None:
         for number, (start, end) in enumerate(segments):
             marker = Marker(ns=space, id=number, type=Marker.ARROW)
             marker.header.frame_id, marker.header.stamp = frame, time

@@ -31,7 +31,7 @@ __all__ = ["ViewerNode"]
 class ViewerNode(Node):
     """See ``docs/how_to/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("robot_viewer", **options)
         self.parameters = ParameterSet(self, settings.validate, lambda changed, values: None)
         self.parameters.declare(settings.VIEWER_PARAMETERS)
@@ -74,7 +74,7 @@ class ViewerNode(Node):
     def _refused(self, cause: str, text: str) -> None:
         self.rejections.report(f"browser_{cause}", text)
 
-    def _on_description(self, namespace: str, message: Any) -> None:
+    def _on_description(self, namespace: str, message: String) -> None:
         self._described(namespace, message.data)
 
     def _described(self, namespace: str, text: str) -> None:

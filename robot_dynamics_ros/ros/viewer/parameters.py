@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
 __all__ = ["VIEWER_PARAMETERS", "validate"]
@@ -70,7 +67,7 @@ VIEWER_PARAMETERS = (
 )
 
 
-def validate(values: Mapping[str, Any]) -> None:
+def validate(values: ParameterValues) -> None:
     """Rules that concern more than one parameter.
 
     Raises:

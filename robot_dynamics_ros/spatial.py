@@ -25,17 +25,19 @@ __all__ = [
     "Mat3",
     "Motion",
     "RigidInertia",
+    "Scalar",
     "Transform",
     "Vec3",
     "cos",
+    "exp",
     "maximum",
     "minimum",
     "quaternion_rate",
     "rotation_about_z",
     "rotation_of_quaternion",
     "sin",
-    "smooth_sign",
     "sqrt",
+    "tanh",
 ]
 
 Scalar = Any  # float, ndarray or Expr
@@ -63,6 +65,8 @@ def _elementary(name: str) -> Any:
 sin = _elementary("sin")
 cos = _elementary("cos")
 sqrt = _elementary("sqrt")
+exp = _elementary("exp")
+tanh = _elementary("tanh")
 
 
 def minimum(x: Scalar, bound: Scalar) -> Scalar:
@@ -77,11 +81,6 @@ def maximum(x: Scalar, bound: Scalar) -> Scalar:
     if isinstance(x, float):
         return bound if x < bound else x
     return np.maximum(x, bound) if isinstance(x, np.ndarray) else x.maximum(bound)
-
-
-def smooth_sign(v: Scalar, width: Scalar) -> Scalar:
-    """v / √(v² + width²): the sign of a velocity, smoothed, as dry friction in equations without sticking."""
-    return v / sqrt(v * v + width * width)
 
 
 class Vec3:

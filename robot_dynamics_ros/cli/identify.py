@@ -24,6 +24,7 @@ from robot_dynamics_ros.cli.sources import (
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification import (
     FrictionTerms,
     Identification,
@@ -38,7 +39,6 @@ from robot_dynamics_ros.identification import (
     report_json,
     report_text,
 )
-from robot_dynamics_ros.identification.identify import FRICTION
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--friction",
         default="auto",
         help="forms tried for each joint and kept where they predict better, with commas, among "
-        f"{', '.join(FRICTION)}; 'auto': all but sigmoid, 'simple': none (default: %(default)s)",
+        f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none (default: %(default)s)",
     )
     add("--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)")
     add("--block", type=positive, default=0.05, help="s, averaging (default: %(default)s)")

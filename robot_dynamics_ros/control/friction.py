@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction_law import joint_friction
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -19,7 +20,7 @@ __all__ = ["Friction"]
 class Friction:
     """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
-    F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
+    Stated in :func:`~robot_dynamics_ros.friction_law.joint_friction`.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
     zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  F must stay
     below the true friction at all speeds, otherwise it drives the joint; ``scaled`` makes it smaller.
 
@@ -30,6 +31,7 @@ class Friction:
         stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
         smoothing: (n,) rad/s or m/s.
         offset: (n,) constant effort, N m or N, or ``None``.
+        rows: (6, n) the parameters in the order of :mod:`~robot_dynamics_ros.friction_law`.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
     """
@@ -40,10 +42,19 @@ class Friction:
     stribeck_speed: Array
     smoothing: Array
     offset: Array | None = None
-    _stribeck: bool = field(init=False, repr=False)
+    rows: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_stribeck", bool((self.breakaway != self.coulomb).any()))
+        offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
+        parameters = (
+            self.viscous,
+            self.coulomb,
+            self.breakaway - self.coulomb,
+            self.stribeck_speed,
+            self.smoothing,
+            offset,
+        )
+        object.__setattr__(self, "rows", np.stack(parameters))
 
     @classmethod
     def of(
@@ -102,11 +113,7 @@ class Friction:
 
     def effort(self, v: Array) -> Array:
         """(..., n) F(v) for velocities ``v`` (..., n)."""
-        level = self.coulomb
-        if self._stribeck:
-            level = self.coulomb + (self.breakaway - self.coulomb) * np.exp(-((v / self.stribeck_speed) ** 2))
-        out = self.viscous * v + level * np.tanh(v / self.smoothing)
-        return out if self.offset is None else out + self.offset
+        return np.asarray(joint_friction(v, self.rows))
 
 
 def _offset(given: Sequence[float] | None, n: int) -> Array | None:

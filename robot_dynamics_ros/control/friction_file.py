@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, direction, joint_loads
+from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -34,13 +35,14 @@ _NUMBERS = (
     "stribeck_speed",
     "smoothing",
     "presliding",
-    "sigmoid_width",
-    "sigmoid_shift",
     "offset",
     "rotor_inertia",
 )
-_SIGNED = ("offset", "sigmoid_shift")
-_PARAMETERS = {name: effect for effect, names in EFFECTS.items() for name in names}
+
+
+def _parameters() -> dict[str, str]:
+    """Parameter → its effect."""
+    return {name: word for word, effect in EFFECTS.items() for name in effect.columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,21 +77,23 @@ class FrictionFile:
                 where=str(path),
                 remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
             ) from None
+        known = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
+        parameters = _parameters()
+        signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
         for name, row in rows.items():
             where = f"{path}, joint {name!r}"
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
             for key in row:
-                if key not in (*_NUMBERS, "effects"):
-                    raise UnknownNameError("entry", key, (*_NUMBERS, "effects"), where=where)
+                if key not in known:
+                    raise UnknownNameError("entry", key, tuple(known), where=where)
             for key in effects:
-                if key not in _PARAMETERS:
-                    raise UnknownNameError("effect", key, _PARAMETERS, where=where)
+                if key not in parameters:
+                    raise UnknownNameError("effect", key, parameters, where=where)
             for key, value in [*row.items(), *effects.items()]:
-                signed = key in _SIGNED or key in _PARAMETERS
                 if key != "effects" and not (
-                    isinstance(value, int | float) and math.isfinite(value) and (signed or value >= 0.0)
+                    isinstance(value, int | float) and math.isfinite(value) and (key in signed or value >= 0.0)
                 ):
                     raise ArgumentError(
                         f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."
@@ -130,29 +134,21 @@ class FrictionFile:
             parts: stretches in order of time, along which presliding is followed.
         """
         friction, out = self.friction(model), np.zeros(v.shape)
-        forms = []
+        effect_of, forms, values = _parameters(), [], []
         for j, name in enumerate(model.joint_names):
             row = self.joints.get(name, {})
-            given = tuple(dict.fromkeys(_PARAMETERS[key] for key in row.get("effects", {})))
+            rotor = max(float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0)
+            x = {**row.get("effects", {}), "rise": float(friction.breakaway[j] - friction.coulomb[j]), "rotor": rotor}
+            values.append(x)
+            effects = tuple(dict.fromkeys(effect_of[key] for key, value in x.items() if value))
+            numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}
             forms.append(
-                JointEffects(
-                    float(friction.smoothing[j]),
-                    float(row.get("presliding", 0.0)),
-                    friction.stribeck_speed[j],
-                    given,
-                    sigmoid_width=max(float(row.get("sigmoid_width", 0.1)), 1e-6),
-                    sigmoid_shift=float(row.get("sigmoid_shift", 0.0)),
-                )
+                JointEffects(float(friction.smoothing[j]), float(row.get("presliding", 0.0)), effects, numbers)
             )
         d = direction(tuple(forms), q, v, parts)
         load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
-        for j, name in enumerate(model.joint_names):
-            row, form = self.joints.get(name, {}), forms[j]
+        for j, form in enumerate(forms):
             out[:, j] = friction.viscous[j] * v[:, j] + friction.coulomb[j] * d[:, j]
-            effects = {key: x for key, x in row.get("effects", {}).items() if key not in ("rise", "rotor")}
-            effects["rise"] = float(friction.breakaway[j] - friction.coulomb[j])
-            effects["rotor"] = max(float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0)
-            for key, x in effects.items():
-                if x:
-                    out[:, j] += x * form.column(key, q[:, j], v[:, j], a[:, j], d[:, j], load[:, j])
+            for key, column in form.columns(JointMotion(q[:, j], v[:, j], a[:, j], d[:, j], load[:, j])).items():
+                out[:, j] += values[j].get(key, 0.0) * column
         return out + (0.0 if friction.offset is None else friction.offset)

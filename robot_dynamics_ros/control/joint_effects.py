@@ -1,47 +1,28 @@
-"""Friction and other effects of one joint beside its bodies: which there are, and their regressor columns.
+"""The form of a joint's friction beyond its speed: chosen effects, load, and presliding.
 
-Friction is Coulomb friction times a *direction* d between −1 and 1, plus what depends on speed, load and position:
-
-    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s) + C_1 m_1 + C_2 m_2
-
-The direction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
+The direction of friction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
 
     dd/dq = (1 − d sign v) / x₀,
 
-which depends on the way gone since the last reversal, not on time.  m_1 and m_2 are the moments across the joint's axis: a
-torque sensor in the joint reads a share of them (crosstalk).
-
-Sources: Dahl, *A solid friction model* (1968) (presliding); Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica
-30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot, IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca,
-IEEE RA-L 4(4), 2019 (sigmoid).
+which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968).  The effects themselves are
+in :mod:`robot_dynamics_ros.friction_law`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches
+from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["EFFECTS", "JointEffects", "direction", "joint_loads", "presliding"]
+__all__ = ["JointEffects", "direction", "joint_loads", "presliding"]
 
-#: effects of a joint that are only kept where they predict better, and the parameters of each; crosstalk is tried last
-EFFECTS = {
-    "stribeck": ("rise",),
-    "asymmetry": ("asymmetry",),
-    "load": ("load",),
-    "position": ("sin1", "cos1"),
-    "position2": ("sin2", "cos2"),
-    "sigmoid": ("sigmoid",),
-    "rotor": ("rotor",),
-    "crosstalk": ("crosstalk1", "crosstalk2"),
-}
 _ROUNDING = 1e-10  # of a state's largest moment or force; a smaller moment is zero
 
 
@@ -53,52 +34,38 @@ class JointEffects:
         smoothing: w, rad/s or m/s, over which the step of Coulomb friction at rest is smoothed.
         presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
             function of speed.
-        stribeck_speed: v_s, rad/s or m/s, of the effect ``"stribeck"``.
-        sigmoid_width, sigmoid_shift: w_s and v_0, rad/s or m/s, of the effect ``"sigmoid"``: friction that grows with speed
-            only up to a limit, and not alike in both directions.
-        effects: names out of :data:`EFFECTS`.
+        effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
+        numbers: those of the effects, e.g. ``"stribeck_speed"``; what is not given is the effect's own.
     """
 
     smoothing: float
     presliding: float = 0.0
-    stribeck_speed: float = 0.1
     effects: tuple[str, ...] = ()
-    sigmoid_width: float = 0.1
-    sigmoid_shift: float = 0.0
+    numbers: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters beyond viscous and Coulomb friction and offset."""
-        return tuple(name for effect in self.effects for name in EFFECTS[effect])
+        return tuple(name for effect in self.effects for name in EFFECTS[effect].columns)
 
-    def column(self, name: str, q: Array, v: Array, a: Array, d: Array, load: Array) -> Array:
-        """(...) regressor column of a parameter, of states (...) of this joint.
+    @property
+    def all_numbers(self) -> dict[str, float]:
+        """The numbers of all its effects."""
+        defaults = {name: value for effect in self.effects for name, value in EFFECTS[effect].numbers.items()}
+        return defaults | {name: float(self.numbers[name]) for name in defaults if name in self.numbers}
 
-        Args:
-            d: direction.
-            load: (..., 3) what the joint carries, as :func:`joint_loads` has it.
-        """
-        if name == "rise":
-            return np.asarray(d * np.exp(-((v / self.stribeck_speed) ** 2)))
-        if name == "asymmetry":
-            return np.abs(d)
-        if name == "load":
-            return np.asarray(d * np.abs(load[..., 0]))
-        if name.startswith("crosstalk"):
-            return np.asarray(load[..., int(name[-1])])
-        if name == "rotor":
-            return a
-        if name == "sigmoid":
-            return np.asarray(np.tanh((v + self.sigmoid_shift) / self.sigmoid_width))
-        wave = np.sin if name.startswith("sin") else np.cos
-        return np.asarray(wave(int(name[3:]) * q))
+    def columns(self, motion: JointMotion) -> dict[str, Array]:
+        """Parameter → regressor column (...)."""
+        numbers = self.all_numbers
+        columns = {name: column for effect in self.effects for name, column in EFFECTS[effect].columns.items()}
+        return {name: np.asarray(column(motion, numbers)) for name, column in columns.items()}
 
 
 def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
     """Efforts of joints without friction and moments across their axes, as far as the effects need them.
 
     Args:
-        effects: names out of :data:`EFFECTS`.
+        effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
         q, v, a: (..., nv).
 
     Returns:

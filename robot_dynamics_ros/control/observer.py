@@ -8,7 +8,6 @@ Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Lu
 
 from __future__ import annotations
 
-from math import exp, tanh
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,20 @@ from robot_dynamics_ros.dynamics.engine.backends import backend_of
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
+    Matrix,
     Memory,
     Vector,
     entry_of,
     integers,
     make_routines,
     numbers,
+    row,
 )
+from robot_dynamics_ros.friction_law import COLUMNS, joint_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CollisionMonitor", "MomentumObserver"]
+__all__ = ["CollisionMonitor", "MomentumObserver", "ObserverMemory", "observe", "without_friction"]
 
 
 class ObserverMemory(Declared):
@@ -45,12 +47,7 @@ class ObserverMemory(Declared):
     before: Vector = numbers("nv", unit="N m or N", meaning="known efforts, friction included, one step before")
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
     tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
-    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction")
-    coulomb: Vector = numbers("nv", unit="N m or N", meaning="Coulomb friction")
-    breakaway: Vector = numbers("nv", unit="N m or N", meaning="static friction")
-    stribeck_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed of the Stribeck curve")
-    smoothing: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed below which Coulomb friction is smoothed")
-    offset: Vector = numbers("nv", unit="N m or N", meaning="constant effort")
+    friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
     rubs: Integers = integers(1, meaning="1 where friction is known")
     started: Integers = integers(1, meaning="1 after the first step")
 
@@ -65,12 +62,8 @@ def observe(p: ObserverMemory, x: Vector) -> int:
     dt = x[0]
     for i in range(p.nv):
         known = p.known[i]
-        if p.rubs[0] == 1:  # Friction.effort
-            level = p.coulomb[i]
-            if p.breakaway[i] != p.coulomb[i]:
-                ratio = p.v[i] / p.stribeck_speed[i]
-                level = level + (p.breakaway[i] - p.coulomb[i]) * exp(-(ratio * ratio))
-            known = known - (p.viscous[i] * p.v[i] + level * tanh(p.v[i] / p.smoothing[i]) + p.offset[i])
+        if p.rubs[0] == 1:
+            known = known - joint_friction(p.v[i], row(p.friction, i))
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
         elif dt > 0.0:
@@ -82,6 +75,13 @@ def observe(p: ObserverMemory, x: Vector) -> int:
         p.before[i] = known
     p.started[0] = 1
     return 0
+
+
+def without_friction(p: ObserverMemory, efforts: Vector) -> None:
+    """Take friction at the speeds ``p.v`` off the motor efforts."""
+    if p.rubs[0] == 1:
+        for i in range(p.nv):
+            efforts[i] -= joint_friction(p.v[i], row(p.friction, i))
 
 
 class MomentumObserver:
@@ -125,9 +125,7 @@ class MomentumObserver:
         self._friction = friction
         self._memory["rubs"][0] = friction is not None
         if friction is not None:
-            for name in ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing"):
-                self._memory[name][:] = getattr(friction, name)
-            self._memory["offset"][:] = 0.0 if friction.offset is None else friction.offset
+            self._memory["friction"].T[:] = friction.rows
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""

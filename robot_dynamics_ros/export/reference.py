@@ -17,9 +17,10 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.friction_law import secant_slope
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
-from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion, smooth_sign
+from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion
 
 __all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
 
@@ -129,9 +130,7 @@ def state_rates(
         di.append(rate)
         tau[at] = c.torque_constant * c.gear_ratio * min(max(current, -c.max_current), c.max_current)
     for k in range(plan.model.nv):
-        tau[k] -= plan.viscous[k] * v[k]
-        if plan.dry[k]:
-            tau[k] -= plan.dry[k] * smooth_sign(v[k], plan.smooth_velocity)
+        tau[k] -= v[k] * secant_slope(v[k], plan.viscous[k], plan.dry[k], plan.smooth_velocity)
     inputs = {"q": _normalized(plan, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
     return position_rates(plan, q, v), [float(x) for x in dv], di

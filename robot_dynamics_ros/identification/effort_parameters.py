@@ -14,6 +14,7 @@ from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction_law import EFFECTS, Effect, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -21,10 +22,14 @@ __all__ = ["EffortParameters", "FrictionTerms", "effort_regressor"]
 
 KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
-#: parameters of friction, which cannot be negative
-NOT_NEGATIVE = ("armature", "viscous", "coulomb", "rise", "load", "sigmoid", "rotor")
-#: shares: a gear that loses more than this of its load would not turn, a sensor that reads more across its axis is broken
-AT_MOST = {"load": 0.5, "crosstalk1": 0.2, "crosstalk2": 0.2}
+
+
+def bounds_of(parameter: str) -> tuple[float, float]:
+    """Between which a parameter of a joint can be; ``(−∞, ∞)`` for one of a body."""
+    if parameter in ("armature", "viscous", "coulomb"):
+        return 0.0, np.inf
+    effect = next((effect for effect in EFFECTS.values() if parameter in effect.columns), Effect({}))
+    return 0.0 if effect.not_negative else -effect.at_most, effect.at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +142,8 @@ class EffortParameters:
 
     def bounds(self) -> tuple[Array, Array]:
         """(p,) each, between which parameters of joints can be: friction and rotors are not negative, shares are small."""
-        words = [name.rpartition(".")[2] for name in self.names]
-        high = np.array([AT_MOST.get(word, np.inf) for word in words])
-        return np.where([word in NOT_NEGATIVE for word in words], 0.0, -high), high
+        low, high = np.array([bounds_of(name.rpartition(".")[2]) for name in self.names]).T
+        return low, high
 
     def joint_columns(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; see :meth:`regressor`."""
@@ -153,11 +157,12 @@ class EffortParameters:
             values: Any = {"armature": a, "viscous": v, "coulomb": d, "offset": 1.0}[kind]
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
-        first = nv * len(self.kinds)
-        for k, (j, name) in enumerate(self.extra):
-            out[..., j, first + k] = self.effects[j].column(
-                name, q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :]
-            )
+        at = nv * len(self.kinds)
+        for j, form in enumerate(self.effects):
+            motion = JointMotion(q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :])
+            for column in form.columns(motion).values():
+                out[..., j, at] = column
+                at += 1
         return out
 
     def regressor(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:

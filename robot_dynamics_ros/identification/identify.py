@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects
+from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters, cross_validated
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -43,10 +44,6 @@ _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
-#: forms of friction that are tried
-FRICTION = ("presliding", *EFFECTS)
-#: those tried unless others are named: a sigmoid can take the place of Stribeck friction, which controllers can compensate
-AUTO = tuple(name for name in FRICTION if name != "sigmoid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +107,9 @@ class IdentificationSettings:
                 f"expected 'refuse' or 'accept', got {self.plausibility!r}", where="plausibility", got=self.plausibility
             )
         for name in self.forms:
-            if name not in FRICTION:
-                raise UnknownNameError("form of friction", name, (*FRICTION, "auto", "simple"), where="friction")
+            if name not in ("presliding", *EFFECTS):
+                known = ("presliding", *EFFECTS, "auto", "simple")
+                raise UnknownNameError("form of friction", name, known, where="friction")
         if self.known_load is not None and self.currents is None:
             raise ArgumentError(
                 "a known load shows torque constants, and efforts are no currents",
@@ -126,7 +124,9 @@ class IdentificationSettings:
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
         if isinstance(self.friction, str):
-            return {"auto": AUTO, "simple": ()}.get(self.friction, (self.friction,))
+            return {"auto": ("presliding", *(n for n, e in EFFECTS.items() if e.automatic)), "simple": ()}.get(
+                self.friction, (self.friction,)
+            )
         return tuple(self.friction)
 
 
@@ -482,6 +482,6 @@ def _friction(parameters: EffortParameters, model: RobotModel, values: Array) ->
     return Friction.of(
         model,
         breakaway=(model.friction + rise).tolist(),
-        stribeck_speed=[e.stribeck_speed for e in parameters.effects],
+        stribeck_speed=[e.numbers.get("stribeck_speed", 0.1) for e in parameters.effects],
         smoothing=parameters.smoothing.tolist(),
     )

@@ -13,6 +13,7 @@ import numpy as np
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
@@ -222,11 +223,7 @@ def friction_file(found: Identification) -> FrictionFile:
                 "presliding": found.effects[j].presliding,
                 "offset": float(found.offset[j]),
                 "rotor_inertia": float(found.model.armature[j]),
-                **(
-                    {"sigmoid_width": found.effects[j].sigmoid_width, "sigmoid_shift": found.effects[j].sigmoid_shift}
-                    if "sigmoid" in found.effects[j].effects
-                    else {}
-                ),
+                **found.effects[j].all_numbers,
                 "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
             }
             for j, name in enumerate(found.prior.joint_names)
@@ -235,11 +232,9 @@ def friction_file(found: Identification) -> FrictionFile:
 
 
 def _speeds(form: JointEffects) -> str:
-    """The speeds that belong to the effects of a joint."""
-    out = f" (Stribeck speed {form.stribeck_speed:.3g})" if "stribeck" in form.effects else ""
-    if "sigmoid" in form.effects:
-        out += f" (sigmoid over {form.sigmoid_width:.3g} about {-form.sigmoid_shift:.3g})"
-    return out
+    """The numbers of a joint's effects."""
+    texts = [EFFECTS[name].text.format(**form.all_numbers) for name in form.effects]
+    return "".join(f" ({text})" for text in texts if text)
 
 
 def _finite(x: float) -> float | None:

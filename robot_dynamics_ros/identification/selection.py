@@ -2,7 +2,7 @@
 
 The recording is cut into twelve stretches.  Each is predicted from the others, for every form that is tried: over
 which speed Coulomb friction is smoothed, or over which distance it builds up (presliding), then, one after the other, the
-effects of :data:`~robot_dynamics_ros.control.joint_effects.EFFECTS`.  An effect is kept only if it predicts
+effects of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.  An effect is kept only if it predicts
 better.  All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
 trial costs one small linear solution per stretch.
 """
@@ -14,20 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.joint_effects import EFFECTS, JointEffects, joint_loads, presliding
-from robot_dynamics_ros.identification.effort_parameters import AT_MOST, NOT_NEGATIVE
+from robot_dynamics_ros.control.joint_effects import JointEffects, joint_loads, presliding
+from robot_dynamics_ros.friction_law import EFFECTS, JointMotion, Span
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Selection", "select_effects"]
 
 _FOLDS = 12
-#: speeds that belong to an effect, which it is tried with several of
-_OF = {"stribeck": ("stribeck_speed",), "sigmoid": ("sigmoid_width", "sigmoid_shift")}
-_SPEEDS = 14  # Stribeck speeds tried
-_SIGMOIDS, _SHIFTS = 6, np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # widths of sigmoids, and shifts as shares of these
-_RANGE = 1.0  # rad that a joint must move for its effort to be known as a function of its position
 _MOST = 0.55  # of the stretches: seven of twelve
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _WAYS = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
@@ -151,117 +148,160 @@ def select_effects(
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
-        allowed: effects that may be chosen, out of :data:`EFFECTS` and ``"presliding"``.
+        allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
     """
-    parameters = known.parameters
-    model, nv = parameters.model, parameters.model.nv
-    effects = list(parameters.effects)
+    parameters, nv = known.parameters, known.parameters.model.nv
+    forms = list(parameters.effects)
     fixed = [kind for kind in parameters.kinds if kind != "coulomb"]
     coulomb = "coulomb" in parameters.kinds
-    limit = np.where(np.isfinite(model.velocity_limit) & (model.velocity_limit > 0), model.velocity_limit, 2.0)
-    metres = np.array([_METRES if model.joint(n).type is JointType.PRISMATIC else 1.0 for n in model.joint_names])
-    width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
-
-    # candidates of the direction: as it is, smoothed over speeds, built up over ways
-    directions: list[Array] = []
-    for j in range(nv):
-        q, v = motion.q[:, j], motion.v[:, j]
-        out = [np.tanh(v / effects[j].smoothing)[:, None], np.tanh(v[:, None] / width[j])]
-        slid = np.empty((len(v), len(_WAYS)))
-        for part in motion.parts:
-            start = np.repeat(np.tanh(v[part][:1] / effects[j].smoothing), len(_WAYS))
-            slid[part] = presliding(q[part], _WAYS * metres[j], start)
-        directions.append(np.concatenate([*out, slid], axis=1))
-    averaged = [motion.mean(d, block) for d in directions]
     plain = [data.Y[:, j, [parameters.at(j, kind) for kind in fixed]] for j in range(nv)]
-    trials = _Trials(known, data, [np.column_stack([p, d]) for p, d in zip(plain, averaged, strict=True)], noise, prior)
+    candidates = _Directions(parameters, motion)
+    averaged = [motion.mean(d, block) for d in candidates.columns]
+    trials = _Trials(known, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior)
     first = len(fixed)
-    base = list(range(first))
-    chosen = [[*base, *([first] if coulomb else [])] for _ in range(nv)]
+    chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
     least = data.use.sum(axis=0) * (_LEAST * trials.scale) ** 2
-    statics = range(first, first + 1 + len(_WIDTHS))
-    slides = range(statics.stop, statics.stop + len(_WAYS))
-    for _ in range(2 if coulomb and allowed else 0):
-        for j in range(nv):
-            others = trials.others(chosen, j)
-            errors = {c: trials.errors(j, [*base, c], others)[0] for c in [*statics, *slides]}
-            static = min(statics, key=lambda c: errors[c].sum())
-            if not _better(errors[static], errors[first], 0.005, 0.0):
-                static = first
-            way = min(slides, key=lambda c: errors[c].sum())
-            slides_too = "presliding" in allowed and _better(errors[way], errors[static], _GAIN, least[j])
-            chosen[j] = [*base, way if slides_too else static]
-            effects[j] = JointEffects(
-                effects[j].smoothing if static == first else float(width[j, static - first - 1]),
-                float(_WAYS[way - slides.start] * metres[j]) if slides_too else 0.0,
-            )
+    if coulomb and allowed:
+        _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed)
 
-    # effects one after the other, each only if it predicts better
-    fastest, span = np.abs(motion.v).max(axis=0), np.ptp(motion.q, axis=0)
-    trial_effects: list[list[JointEffects]] = []
-    candidates: list[Array] = []
-    places: list[list[list[int]]] = []
-    load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
-    for j in range(nv):
-        d = directions[j][:, chosen[j][-1] - first] if coulomb else np.zeros(len(motion.t))
-        own: list[JointEffects] = []
-        for name in (n for n in EFFECTS if n in allowed):
-            if name == "stribeck":
-                low, high = 2.0 * effects[j].smoothing, 0.5 * fastest[j]
-                for speed in np.geomspace(low, high, _SPEEDS) if high > 1.5 * low and coulomb else ():
-                    own.append(dataclasses.replace(effects[j], stribeck_speed=float(speed), effects=(name,)))
-            elif name == "sigmoid":
-                for wide in np.geomspace(0.05, 0.7, _SIGMOIDS) * fastest[j] if fastest[j] > 0.0 else ():
-                    for shift in _SHIFTS * wide:
-                        form = {"sigmoid_width": float(wide), "sigmoid_shift": float(shift)}
-                        own.append(dataclasses.replace(effects[j], effects=(name,), **form))
-            elif (
-                (name in ("asymmetry", "load") and not coulomb)
-                or (name.startswith("position") and (metres[j] != 1.0 or span[j] < _RANGE))
-                or (name == "crosstalk" and (metres[j] != 1.0 or not load[:, j, 1:].any()))
-            ):
-                continue
-            elif not (name == "rotor" and "armature" in parameters.kinds):
-                own.append(dataclasses.replace(effects[j], effects=(name,)))
-        columns = [plain[j], *([averaged[j][:, chosen[j][-1] - first][:, None]] if coulomb else [])]
-        at, where = sum(c.shape[1] for c in columns), []
-        for e in own:
-            new = [
-                e.column(name, motion.q[:, j], motion.v[:, j], motion.a[:, j], d, load[:, j]) for name in e.parameters
-            ]
-            columns.append(motion.mean(np.column_stack(new), block))
-            where.append(list(range(at, at + len(new))))
-            at += len(new)
-        trial_effects.append(own)
-        places.append(where)
-        candidates.append(np.column_stack(columns))
-    again = _Trials(known, data, candidates, noise, prior)
+    directions, known_columns = [np.zeros(len(motion.t))] * nv, plain
+    if coulomb:
+        directions = [c[:, own[-1] - first] for c, own in zip(candidates.columns, chosen, strict=True)]
+        known_columns = [
+            np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in zip(plain, averaged, chosen, strict=True)
+        ]
+    offered = _offered(parameters, forms, motion, directions, allowed)
+    columns, numbers = [], []
+    for known_ones, offers in zip(known_columns, offered, strict=True):
+        new = [motion.mean(c, block) for _, c in offers]
+        columns.append(np.column_stack([known_ones, *new]))
+        ends = known_ones.shape[1] + np.cumsum([c.shape[1] for c in new], dtype=int)
+        numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
+    again = _Trials(known, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     for j in range(nv):
-        others = again.others(chosen, j)
-        best, _ = again.errors(j, chosen[j], others)
-        while True:
-            pick, now = -1, best
-            for k, e in enumerate(trial_effects[j]):
-                taken = effects[j].effects
-                if e.effects[0] in taken or (e.effects[0] == "position2" and "position" not in taken):
-                    continue
-                error, values = again.errors(j, [*chosen[j], *places[j][k]], others)
-                if _better(error, best, _GAIN, least[j]) and error.sum() < now.sum() and _possible(values, e):
-                    # after all friction, and only if the bodies are no worse for it
-                    if e.effects[0] == "crosstalk" and (pick >= 0 or not again.helps_all(chosen, j, places[j][k])):
-                        continue
-                    pick, now = k, error
-            if pick < 0:
-                break
-            e, best = trial_effects[j][pick], now
-            chosen[j] = [*chosen[j], *places[j][pick]]
-            own_speeds = {field: getattr(e, field) for field in _OF.get(e.effects[0], ())}
-            effects[j] = dataclasses.replace(effects[j], effects=(*effects[j].effects, e.effects[0]), **own_speeds)
+        forms[j] = _add_effects(again, chosen, j, forms[j], [f for f, _ in offered[j]], numbers[j], least[j])
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
-    return Selection(tuple(effects), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
+    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
+
+
+class _Directions:
+    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over ways.
+
+    Attributes:
+        columns: of each joint: (n, 1 + widths + ways).
+        width, way: (nv, widths) rad/s or m/s, (nv, ways) rad or m.
+    """
+
+    def __init__(self, parameters: EffortParameters, motion: Motion) -> None:
+        limit = parameters.model.velocity_limit
+        limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
+        self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
+        self.way = np.where(_rotary(parameters.model), 1.0, _METRES)[:, None] * _WAYS
+        self.columns: list[Array] = []
+        for j, form in enumerate(parameters.effects):
+            q, v = motion.q[:, j], motion.v[:, j]
+            slid = np.empty((len(v), len(_WAYS)))
+            for part in motion.parts:
+                start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(_WAYS))
+                slid[part] = presliding(q[part], self.way[j], start)
+            self.columns.append(
+                np.column_stack([np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j]), slid])
+            )
+
+
+def _rotary(model: RobotModel) -> Array:
+    """(nv,) whether a position is an angle."""
+    return np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
+
+
+def _choose_directions(
+    trials: _Trials,
+    candidates: _Directions,
+    chosen: list[list[int]],
+    forms: list[JointEffects],
+    first: int,
+    least: Array,
+    may_slide: bool,
+) -> None:
+    """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
+    base = list(range(first))
+    statics = range(first, first + 1 + len(_WIDTHS))
+    slides = range(statics.stop, statics.stop + len(_WAYS))
+    for j in [*range(len(forms))] * 2:
+        others = trials.others(chosen, j)
+        errors = {c: trials.errors(j, [*base, c], others)[0] for c in [*statics, *slides]}
+        static = min(statics, key=lambda c: errors[c].sum())
+        if not _better(errors[static], errors[first], 0.005, 0.0):
+            static = first
+        way = min(slides, key=lambda c: errors[c].sum())
+        slid = may_slide and _better(errors[way], errors[static], _GAIN, least[j])
+        chosen[j] = [*base, way if slid else static]
+        forms[j] = JointEffects(
+            forms[j].smoothing if static == first else float(candidates.width[j, static - first - 1]),
+            float(candidates.way[j, way - slides.start]) if slid else 0.0,
+        )
+
+
+def _offered(
+    parameters: EffortParameters,
+    forms: list[JointEffects],
+    motion: Motion,
+    directions: list[Array],
+    allowed: tuple[str, ...],
+) -> list[list[tuple[JointEffects, Array]]]:
+    """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
+    load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
+    rotary, kinds = _rotary(parameters.model), parameters.kinds
+    offered = []
+    for j, form in enumerate(forms):
+        q, v = motion.q[:, j], motion.v[:, j]
+        states = JointMotion(q, v, motion.a[:, j], directions[j], load[:, j])
+        span = Span(form.smoothing, np.abs(v).max(), np.ptp(q), rotary[j], "coulomb" in kinds, "armature" in kinds,
+                    bool(load[:, j, 1:].any()))  # fmt: skip
+        more = [
+            dataclasses.replace(form, effects=(name,), numbers=numbers)
+            for name, effect in EFFECTS.items()
+            if name in allowed
+            for numbers in effect.trials(span)
+        ]
+        offered.append([(e, np.column_stack(list(e.columns(states).values()))) for e in more])
+    return offered
+
+
+def _add_effects(
+    trials: _Trials,
+    chosen: list[list[int]],
+    j: int,
+    form: JointEffects,
+    offers: list[JointEffects],
+    numbers: list[list[int]],
+    least: float,
+) -> JointEffects:
+    """The form of joint ``j`` with effects added one after the other, each only if it predicts better; ``chosen`` follows."""
+    others = trials.others(chosen, j)
+    best, _ = trials.errors(j, chosen[j], others)
+    while True:
+        pick, now = -1, best
+        for k, offer in enumerate(offers):
+            name = offer.effects[0]
+            if name in form.effects or EFFECTS[name].after not in ("", *form.effects):
+                continue
+            error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
+            if _better(error, best, _GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
+                # after all friction, and only if the bodies are no worse for it
+                if name == "crosstalk" and (pick >= 0 or not trials.helps_all(chosen, j, numbers[k])):
+                    continue
+                pick, now = k, error
+        if pick < 0:
+            return form
+        offer, best = offers[pick], now
+        chosen[j] = [*chosen[j], *numbers[pick]]
+        form = dataclasses.replace(
+            form, effects=form.effects + offer.effects, numbers={**form.numbers, **offer.numbers}
+        )
 
 
 def _better(new: Array, old: Array, gain: float, least: float) -> bool:
@@ -273,7 +313,5 @@ def _better(new: Array, old: Array, gain: float, least: float) -> bool:
 def _possible(values: Array, effect: JointEffects) -> bool:
     """Whether the estimates (folds, ...), of which the last are the effect's, have the sign and size that it can have."""
     means = values[:, values.shape[1] - len(effect.parameters) :].mean(axis=0)
-    return all(
-        (x > 0.0 or name not in NOT_NEGATIVE) and abs(x) < AT_MOST.get(name, np.inf)
-        for name, x in zip(effect.parameters, means, strict=True)
-    )
+    rule = EFFECTS[effect.effects[0]]
+    return bool(np.all(np.abs(means) < rule.at_most) and (not rule.not_negative or np.all(means > 0.0)))

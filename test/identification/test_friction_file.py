@@ -49,7 +49,7 @@ def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
     effort += 0.05 * np.random.default_rng(0).standard_normal(effort.shape)
     found = rd.identify(model, t, q, effort, rd.IdentificationSettings(friction=("presliding", "stribeck", "sigmoid")))
     assert "sigmoid" in found.effects[0].effects and "sigmoid" not in found.effects[1].effects
-    assert found.effects[0].sigmoid_shift > 0.0
+    assert found.effects[0].numbers["sigmoid_shift"] > 0.0
     assert found.prediction_rms[0] < 0.5 * found.simple_rms[0]
     rd.friction_file(found).write(tmp_path / "friction.json")
     read = FrictionFile.read(tmp_path / "friction.json", found.model)

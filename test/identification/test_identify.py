@@ -143,7 +143,7 @@ def test_the_rise_of_friction_towards_rest_is_found(clean):
         assert "stribeck" in found.effects[j].effects
         assert found.friction.breakaway[j] == pytest.approx(1.5, rel=0.15)
         assert found.friction.coulomb[j] == pytest.approx(0.6, abs=0.1)
-        assert found.effects[j].stribeck_speed == pytest.approx(0.15, rel=0.25)
+        assert found.effects[j].numbers["stribeck_speed"] == pytest.approx(0.15, rel=0.25)
     assert (found.rms < 0.6 * plain.rms).all()
     assert (found.prediction_rms < 0.6 * found.simple_rms).all()
     v = np.full(2, 0.2)  # well above the speed over which the step at zero is smoothed

@@ -16,7 +16,7 @@ FILES = {
 """Module name → file."""
 
 LAYERS = (
-    ("arrays", "errors", "resources", "spatial", "topic_names", "workers"),
+    ("arrays", "errors", "friction_law", "resources", "spatial", "topic_names", "workers"),
     ("model",),
     ("wrench", "figures"),
     ("dynamics.algorithms",),

@@ -15,7 +15,8 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
-from robot_dynamics_ros.spatial import Vec3, maximum, minimum, quaternion_rate, rotation_of_quaternion, sqrt
+from robot_dynamics_ros.friction_law import secant_slope
+from robot_dynamics_ros.spatial import Vec3, maximum, minimum, quaternion_rate, rotation_of_quaternion
 
 __all__ = ["applied_efforts", "configuration_rate"]
 
@@ -56,9 +57,7 @@ def applied_efforts(
         effort, limit = tau[d], float(model.effort_limit[d])
         if np.isfinite(limit):
             effort = minimum(maximum(effort, -limit), limit)
-        slope: Any = viscous * float(model.damping[d])
-        if model.friction[d]:
-            slope = slope + (coulomb * float(model.friction[d])) / sqrt(v[d] * v[d] + smooth * smooth)
+        slope = secant_slope(v[d], viscous * float(model.damping[d]), coulomb * float(model.friction[d]), smooth)
         efforts.append(effort - slope * v[d] if model.damping[d] or model.friction[d] else effort)
         inertia.append(step * slope)
     for name in model.joint_names:

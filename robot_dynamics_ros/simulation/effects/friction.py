@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
-from math import pow as power
 
 import numpy as np
 
+from robot_dynamics_ros import friction_law
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, integers, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -45,8 +44,7 @@ def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
     """F(|v|) of joint ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
         return p.coulomb[i]
-    ratio = min(abs(speed) / p.stribeck_velocity[i], 1e12)
-    return p.coulomb[i] + p.rise[i] * exp(-power(ratio, p.stribeck_exponent[0]))
+    return friction_law.dry_friction(speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

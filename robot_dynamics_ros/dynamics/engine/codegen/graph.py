@@ -61,8 +61,8 @@ class Expr:
     def __rtruediv__(self, other: Any) -> Expr:
         return self.graph.div(self.graph.lift(other), self)
 
-    def __pow__(self, power: int) -> Expr:
-        if not isinstance(power, int) or power < 1:
+    def __pow__(self, power: float) -> Expr:
+        if power < 1 or power != int(power):
             return NotImplemented
         return self if power == 1 else self * self ** (power - 1)
 

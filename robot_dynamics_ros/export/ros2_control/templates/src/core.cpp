@@ -58,14 +58,9 @@ Core::Core(const Settings & settings)
   std::copy(continuous.begin(), continuous.end(), m_.continuous);
   observer_.rubs[0] = settings.friction != FrictionAt::none;
   for (std::size_t i = 0; i < N; ++i) {
-    const CompensatedFriction & f = compensated_friction[i];
     observer_.gain[i] = settings.observer_gain;
-    observer_.viscous[i] = f.viscous;
-    observer_.coulomb[i] = f.coulomb;
-    observer_.breakaway[i] = f.breakaway;
-    observer_.stribeck_speed[i] = f.stribeck_speed;
-    observer_.smoothing[i] = f.smoothing;
-    observer_.offset[i] = f.offset;
+    const auto & f = compensated_friction[i];
+    std::copy(f.begin(), f.end(), observer_.friction + f.size() * i);
   }
   load_limits();
   load_law();
@@ -485,21 +480,6 @@ void Core::estimate(const Vector * measured)
   }
 }
 
-Vector Core::friction_effort() const
-{
-  Vector out{};
-  for (std::size_t i = 0; i < N; ++i) {
-    const CompensatedFriction & f = compensated_friction[i];
-    double level = f.coulomb;
-    if (f.breakaway != f.coulomb) {
-      const double ratio = v[i] / f.stribeck_speed;
-      level += (f.breakaway - f.coulomb) * std::exp(-ratio * ratio);
-    }
-    out[i] = f.viscous * v[i] + level * std::tanh(v[i] / f.smoothing) + f.offset;
-  }
-  return out;
-}
-
 void Core::compute_wrenches(bool altered, const Vector * measured)
 {
   const Acceleration source = settings_.acceleration;
@@ -524,12 +504,8 @@ void Core::compute_wrenches(bool altered, const Vector * measured)
     copy_to(a, m_.a);
   } else {
     Vector net = source == Acceleration::measured_effort && measured != nullptr ? *measured : effort;
-    if (settings_.friction != FrictionAt::none) {
-      const Vector F = friction_effort();
-      for (std::size_t i = 0; i < N; ++i) {
-        net[i] -= F[i];
-      }
-    }
+    copy(v, observer_.v);
+    @prefix@_observer_without_friction(&observer_, net.data());
     @prefix@_forward_dynamics(&robot_.numbers, q.data(), v.data(), net.data(), robot_.loads, a.data());
   }
   @prefix@_joint_wrenches(&robot_.numbers, q.data(), v.data(), a.data(), robot_.loads, wrenches.data());

@@ -1,0 +1,214 @@
+"""Friction of one joint: every law that compensation, simulation, rollouts, identification and exported code share.
+
+    F(v) = d v + [F_c + (F_s − F_c) exp(−|v/v_s|^δ)] · direction(v) + offset
+
+is stated on single numbers.  The same functions run on floats, on arrays, on symbols that are traced, and are read as routines.
+What friction depends on besides speed is a table of effects, :data:`EFFECTS`, each linear in its parameters:
+
+    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
+        + S tanh((v + v_0)/w_s) + J a + C_1 m_1 + C_2 m_2,      d: direction, between −1 and 1
+
+The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.control.joint_effects`).  m_1 and m_2 are the
+moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).
+
+Sources: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot,
+IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019 (sigmoid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from robot_dynamics_ros.spatial import Scalar, exp, sqrt, tanh
+
+__all__ = [
+    "COLUMNS",
+    "COULOMB",
+    "EFFECTS",
+    "OFFSET",
+    "RISE",
+    "SMOOTHING",
+    "STRIBECK_SPEED",
+    "VISCOUS",
+    "Effect",
+    "JointMotion",
+    "Span",
+    "dry_friction",
+    "joint_friction",
+    "secant_slope",
+    "stribeck",
+]
+
+Array: TypeAlias = np.ndarray
+
+
+class Vector(Protocol):
+    """Parameters in order: numbers, arrays or symbols."""
+
+    def __getitem__(self, i: int, /) -> Scalar: ...
+
+
+VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, OFFSET = range(6)
+"""Parameters of :func:`joint_friction`, in order."""
+COLUMNS = 6
+"""How many there are."""
+
+
+def stribeck(v: Scalar, speed: Scalar, exponent: Scalar) -> Scalar:
+    """exp(−|v/v_s|^δ): from 1 at rest to 0."""
+    ratio = v / speed
+    return exp(-((ratio * ratio) ** (0.5 * exponent)))
+
+
+def dry_friction(v: Scalar, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: Scalar) -> Scalar:
+    """F_c + (F_s − F_c) exp(−|v/v_s|^δ), N m or N: the size of dry friction while sliding."""
+    return coulomb + rise * stribeck(v, speed, exponent)
+
+
+def joint_friction(v: Scalar, f: Vector) -> Scalar:
+    """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of :data:`VISCOUS` … :data:`OFFSET`."""
+    size = dry_friction(v, f[COULOMB], f[RISE], f[STRIBECK_SPEED], 2.0)
+    return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[OFFSET]
+
+
+def secant_slope(v: Scalar, viscous: Scalar, coulomb: Scalar, width: Scalar) -> Scalar:
+    """F(v)/v = d + F_c/√(v² + w²): finite at rest, so that an Euler step can be linearly implicit in friction."""
+    return viscous + coulomb / sqrt(v * v + width * width)
+
+
+# -- effects, as identification has them -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """States (...) of one joint.
+
+    Attributes:
+        q, v, a: position, velocity, acceleration.
+        d: direction of friction, between −1 and 1.
+        load: (..., 3) effort without friction and the moments across the axis, N m or N.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    d: Array
+    load: Array
+
+
+@dataclass(frozen=True)
+class Span:
+    """The extent of one joint's motion in a recording; the numbers to be tried follow from it.
+
+    Attributes:
+        smoothing: w, rad/s or m/s.
+        fastest: the largest speed, rad/s or m/s.
+        range: largest less smallest position, rad or m.
+        rotary: whether the position is an angle.
+        coulomb: whether Coulomb friction is identified.
+        armature: whether rotor inertia is identified for all joints.
+        moments: whether there are moments across the axis.
+    """
+
+    smoothing: float
+    fastest: float
+    range: float
+    rotary: bool
+    coulomb: bool
+    armature: bool
+    moments: bool
+
+
+Numbers: TypeAlias = Mapping[str, float]
+Column: TypeAlias = Callable[[JointMotion, Numbers], Array]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect of a joint that is kept only where it predicts better.
+
+    Attributes:
+        columns: parameter → its regressor column, (...).
+        numbers: what the columns depend on nonlinearly, name → value unless known; ``signed`` ones may be negative.
+        trials: the numbers that identification tries, ``()`` where the effect cannot be told.
+        not_negative: whether the parameters are at least zero.
+        at_most: the largest size of a parameter.
+        after: the effect without which this one is not tried.
+        automatic: whether it is tried unless effects are named.
+        text: how a report states the numbers.
+    """
+
+    columns: Mapping[str, Column]
+    numbers: Numbers = field(default_factory=dict)
+    trials: Callable[[Span], Iterable[Numbers]] = lambda _: ({},)
+    signed: tuple[str, ...] = ()
+    not_negative: bool = False
+    at_most: float = inf
+    after: str = ""
+    automatic: bool = True
+    text: str = ""
+
+
+def _stribeck_speeds(s: Span) -> Iterable[Numbers]:
+    low, high = 2.0 * s.smoothing, 0.5 * s.fastest
+    speeds = np.geomspace(low, high, 14) if high > 1.5 * low and s.coulomb else ()
+    return [{"stribeck_speed": float(speed)} for speed in speeds]
+
+
+def _sigmoids(s: Span) -> Iterable[Numbers]:
+    widths = np.geomspace(0.05, 0.7, 6) * s.fastest if s.fastest > 0.0 else ()
+    shifts = (-1.0, -0.5, 0.0, 0.5, 1.0)
+    return [{"sigmoid_width": float(w), "sigmoid_shift": float(share * w)} for w in widths for share in shifts]
+
+
+def _if_coulomb(s: Span) -> Iterable[Numbers]:
+    return ({},) if s.coulomb else ()
+
+
+def _waves(k: int) -> dict[str, Column]:
+    return {f"sin{k}": lambda x, _: np.sin(k * x.q), f"cos{k}": lambda x, _: np.cos(k * x.q)}
+
+
+def _if_it_turns_far(s: Span) -> Iterable[Numbers]:
+    return ({},) if s.rotary and s.range >= 1.0 else ()
+
+
+EFFECTS: dict[str, Effect] = {
+    "stribeck": Effect(
+        {"rise": lambda x, n: x.d * stribeck(x.v, n["stribeck_speed"], 2.0)},
+        {"stribeck_speed": 0.1},
+        _stribeck_speeds,
+        not_negative=True,
+        text="Stribeck speed {stribeck_speed:.3g}",
+    ),
+    "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, trials=_if_coulomb),
+    # a gear that loses more than half of its load would not turn
+    "load": Effect(
+        {"load": lambda x, _: x.d * np.abs(x.load[..., 0])}, trials=_if_coulomb, not_negative=True, at_most=0.5
+    ),
+    "position": Effect(_waves(1), trials=_if_it_turns_far),
+    "position2": Effect(_waves(2), trials=_if_it_turns_far, after="position"),
+    # friction that grows with speed only up to a limit, and not alike in both directions
+    "sigmoid": Effect(
+        {"sigmoid": lambda x, n: np.tanh((x.v + n["sigmoid_shift"]) / max(n["sigmoid_width"], 1e-6))},
+        {"sigmoid_width": 0.1, "sigmoid_shift": 0.0},
+        _sigmoids,
+        signed=("sigmoid_shift",),
+        not_negative=True,
+        automatic=False,  # it can take the place of Stribeck friction, which controllers can compensate
+        text="sigmoid over {sigmoid_width:.3g}, shifted by {sigmoid_shift:.3g}",
+    ),
+    "rotor": Effect({"rotor": lambda x, _: x.a}, trials=lambda s: () if s.armature else ({},), not_negative=True),
+    # a sensor that reads more than a fifth of what acts across its axis is broken; tried last
+    "crosstalk": Effect(
+        {"crosstalk1": lambda x, _: x.load[..., 1], "crosstalk2": lambda x, _: x.load[..., 2]},
+        trials=lambda s: ({},) if s.rotary and s.moments else (),
+        at_most=0.2,
+    ),
+}
+"""Effects of a joint, by name; an entry more is one that identification tries, friction files hold and ``wrenches`` computes."""

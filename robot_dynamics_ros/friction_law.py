@@ -135,7 +135,7 @@ class Effect:
     Attributes:
         columns: parameter → its regressor column, (...).
         numbers: what the columns depend on nonlinearly, name → value unless known; ``signed`` ones may be negative.
-        trials: the numbers that identification tries, ``()`` where the effect cannot be told.
+        trials: the numbers that identification tries, ``()`` where the effect cannot be recognized.
         not_negative: whether the parameters are at least zero.
         at_most: the largest size of a parameter.
         after: the effect without which this one is not tried.

@@ -30,6 +30,7 @@ __all__ = [
     "Vec3",
     "cos",
     "exp",
+    "free_joint_rate",
     "maximum",
     "minimum",
     "quaternion_rate",
@@ -231,6 +232,17 @@ def quaternion_rate(x: Scalar, y: Scalar, z: Scalar, w: Scalar, omega: Sequence[
         0.5 * (w * c + x * b - y * a),
         -0.5 * (x * a + y * b + z * c),
     ]
+
+
+def free_joint_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """Rates of a free joint's [p; x, y, z, w] from its twist [ω; v] in the body's axes: R v and ½ quaternion ⊗ ω.
+
+    The quaternion may have any length but 0, as within a step of an integrator.
+    """
+    x, y, z, w = q[3:7]
+    n = 1.0 / sqrt(x * x + y * y + z * z + w * w)
+    velocity = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(v[3:6]))
+    return [*velocity.parts(), *quaternion_rate(x, y, z, w, v[:3])]
 
 
 class Motion:

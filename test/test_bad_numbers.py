@@ -136,6 +136,7 @@ NO_NUMBERS = set(
         "parse_urdf",
         "plot_identification",
         "plot_joint",
+        "plot_run",
         "prepare",
         "prepared",
         "random_configuration",

@@ -727,6 +727,9 @@ True
 >>> rd.report_html(found)[:15]  # "found" as in the example of identify
 '<!doctype html>'
 """,
+    "plot_run": """
+>>> figure = rd.plot_run(rd.simulate(model, duration=0.1))
+""",
     "plot_identification": """
 >>> figure = rd.plot_identification(found)  # "found" as in the example of identify
 """,

@@ -36,6 +36,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
+from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 __all__ = ["add_arguments", "run"]
@@ -264,7 +265,7 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
                     write(path, history)
                     _written(path)
     if options.picture:
-        done.plot(options.picture, reference)
+        plot_run(done, options.picture, reference)
         _written(options.picture)
     if options.html:
         from robot_dynamics_ros.view.motion import Motion as Shown

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,13 +210,6 @@ class Identification:
     def urdf(self) -> str:
         """URDF text of ``model``; visuals, limits and the like are those of the prior's URDF, if it is at hand."""
         return urdf_of(self.model, self.prior.description.source)
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draw what is explained and how sure the parameters are; see
-        :func:`~robot_dynamics_ros.identification.plots.plot_identification`."""
-        from robot_dynamics_ros.identification.plots import plot_identification
-
-        return plot_identification(self, path)
 
 
 def identify(

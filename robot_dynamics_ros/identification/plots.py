@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.figures import SERIES, STYLE, joint_kinds, legend, pyplot, save, unit_of
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.identification.comparison import Comparison
-    from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.identification.comparison import Comparison
+from robot_dynamics_ros.identification.identify import Identification
 
 __all__ = ["plot_identification", "plot_joint"]
 

@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.external import frame_name
+from robot_dynamics_ros.recordings.external_wrench import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import segments

@@ -1,24 +1,22 @@
-"""External wrenches that were recorded beside the joint states: force plates, force/torque sensors, known loads."""
+"""Read external wrenches that were recorded beside the joint states: from tables and from bags."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import Frame, link_poses
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, frame_of
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.read_bag import messages_on, stamp_of
 from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of
 from robot_dynamics_ros.recordings.recording import in_seconds
 
-__all__ = ["ExternalWrench", "read_bag_wrench", "read_csv_wrench"]
+__all__ = ["read_bag_wrench", "read_csv_wrench"]
 
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
 _FORCE = tuple(tuple(w.format(c) for w in ("force.{}", "force_{}", "f{}", "F{}")) for c in "xyz")
@@ -26,71 +24,6 @@ _MOMENT = tuple(
     tuple(w.format(c) for w in ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}"))
     for c in "xyz"
 )
-_LONGEST = 5.0  # usual steps: nothing is interpolated across longer gaps
-
-
-@dataclass(frozen=True, eq=False)
-class ExternalWrench:
-    """A wrench that the surroundings exert on a link, over time.
-
-    Attributes:
-        link: the link it acts on.
-        t: (m,) increasing times, s, by the clock of the joint states.
-        wrench: (m, 6) [moment; force], N m and N, about the origin and in the axes of ``frame``.
-        frame: a link, ``"world"``, or a :class:`~robot_dynamics_ros.Frame` placed on either (a force plate's corner, a
-            sensor's flange); the link itself if not given.
-    """
-
-    link: str
-    t: Array
-    wrench: Array
-    frame: FrameLike = None
-
-    def __post_init__(self) -> None:
-        t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
-        if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
-            raise ArgumentError(
-                f"expected (m,) times and (m, 6) wrenches, got {t.shape}, {wrench.shape}", where=self.link
-            )
-        if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
-            raise ArgumentError(
-                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}", got=t
-            )
-        object.__setattr__(self, "t", t)
-        object.__setattr__(self, "wrench", wrench)
-
-    def there(self, t: Array) -> np.ndarray:
-        """(n,) bool: whether it was recorded at these times, or so near before and after that it can be interpolated."""
-        if len(self.t) == 1:
-            return np.asarray(t == self.t[0])
-        longest = _LONGEST * float(np.median(np.diff(self.t)))
-        after = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
-        near = self.t[after] - self.t[after - 1] <= longest
-        return (t >= self.t[0]) & (t <= self.t[-1]) & (near | (t == self.t[after]) | (t == self.t[after - 1]))
-
-    def on_link(self, model: RobotModel, t: Array, q: Array) -> Array:
-        """(n, 6) [moment; force] about the link's origin in the link's axes, as ``external`` of the dynamics takes it;
-        interpolated linearly.
-
-        Args:
-            t: (n,) s.  q: (n, nq).
-
-        Raises:
-            UnknownNameError: the robot has no such link or frame.
-        """
-        number = model.link_index(self.link)
-        rows = np.column_stack([np.interp(t, self.t, column) for column in self.wrench.T])
-        if self.frame is None or self.frame == self.link:
-            return rows
-        at, own = frame_of(model, self.frame, "frame")
-        poses = link_poses(model, q)
-        R = poses[:, at, :3, :3] if at >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
-        p = poses[:, at, :3, 3] if at >= 0 else np.zeros((len(t), 3))
-        if own is not None:
-            p, R = p + (R @ own.position[..., None])[..., 0], R @ own.rotation
-        moment, force = (np.einsum("nij,nj->ni", R, rows[:, k : k + 3]) for k in (0, 3))
-        moment = moment + np.cross(p - poses[:, number, :3, 3], force)
-        return np.concatenate([np.einsum("nji,nj->ni", poses[:, number, :3, :3], x) for x in (moment, force)], axis=1)
 
 
 def read_csv_wrench(
@@ -202,12 +135,3 @@ def read_bag_wrench(
         if frame not in (*model.link_names, WORLD):
             raise UnknownNameError("frame", frame, model.link_names, where=f"{path}, {topic}")
     return _of_rows(rows, link, frame, sign, f"{path}, {topic}")
-
-
-def frame_name(frame: Any) -> str:
-    """How a frame or point is written in tables: ``"tool0"``, ``"tool0:0,0,0.1"``."""
-    if isinstance(frame, Frame):
-        place = ",".join(f"{x:g}" for x in np.ravel(frame.position))
-        turned = not np.array_equal(frame.rotation, np.eye(3))
-        return frame.link if frame.plain else f"{frame.link}:{place}{' (turned)' if turned else ''}"
-    return str(frame)

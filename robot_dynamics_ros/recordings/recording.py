@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import frozen_positions, spikes
+from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.recordings.external import ExternalWrench
 
 __all__ = ["TIME_UNITS", "BadRow", "Recording", "RowCollector", "in_seconds"]
 

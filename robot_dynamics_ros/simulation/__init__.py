@@ -9,11 +9,14 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact
-from robot_dynamics_ros.simulation.mujoco_engine.plant import MUJOCO_INTEGRATORS, MujocoPlant
+from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS, MujocoOptions
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import WorldShape
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.plant import Plant, PlantPath
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
+from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 from robot_dynamics_ros.simulation.side_by_side import run_plants
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
@@ -32,8 +35,10 @@ __all__ = [
     "JointPD",
     "JointReading",
     "Lockstep",
+    "MujocoOptions",
     "MujocoPlant",
     "Plant",
+    "PlantOptions",
     "PlantPath",
     "RealTimePacer",
     "RigidStops",
@@ -44,6 +49,7 @@ __all__ = [
     "center_of_mass_paths",
     "make_integrator",
     "monte_carlo",
+    "plot_run",
     "random_model_error",
     "robot_model_error",
     "run_plants",

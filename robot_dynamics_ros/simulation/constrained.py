@@ -11,21 +11,19 @@ The step itself is :mod:`~robot_dynamics_ros.simulation.integrators.timestepping
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
-from robot_dynamics_ros.errors import ArgumentError, ConstraintError
+from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import DCMotor, add_rotors
-from robot_dynamics_ros.simulation.effects.contact import GroundContact
-from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
-from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
 
 __all__ = ["ConstrainedPlant"]
 
@@ -45,11 +43,9 @@ class ConstrainedPlant(Plant):
     Args:
         constraints: the loops, with their robot.
         dt: s that a step takes.
-        stops: ``"rigid"`` (no rebound), :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops` or ``None``.
-        limiter: clamp commands to the joints' effort limits.
-        q0, v0: initial state; corrected to satisfy the constraints if it is near them.
-        substeps, friction, motors, springs, contacts, user_effort, brake_effort, max_speed, compiled: as for
-            :class:`~robot_dynamics_ros.simulation.plant.Plant`.
+        options: as for :class:`~robot_dynamics_ros.simulation.plant.Plant`, but for ``integrator``.  ``stops`` are not
+            :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` with a rebound, ``limiter`` clamps efforts alone, and
+            ``q0``, ``v0`` are corrected to satisfy the constraints if they are near them.
 
     Attributes:
         constraints: those given.
@@ -58,49 +54,18 @@ class ConstrainedPlant(Plant):
         ConstraintError: the loops cannot be closed near ``q0``.
     """
 
-    def __init__(
-        self,
-        constraints: Constraints,
-        dt: float = 1e-3,
-        *,
-        substeps: int | None = None,
-        friction: JointFriction | bool | None = True,
-        stops: CompliantStops | str | None = "rigid",
-        limiter: bool = True,
-        motors: Mapping[str, DCMotor] | None = None,
-        springs: JointPD | None = None,
-        contacts: Sequence[GroundContact] = (),
-        user_effort: Callable[[float, Array, Array], Array] | None = None,
-        brake_effort: float | Array | Mapping[str, float] = math.inf,
-        q0: Any = None,
-        v0: Any = None,
-        max_speed: float = 1e5,
-        compiled: bool = True,
-    ) -> None:
+    def __init__(self, constraints: Constraints, dt: float = 1e-3, **options: object) -> None:
         if not isinstance(constraints, Constraints):
             raise ArgumentError("expected Constraints", where="constraints", got=constraints)
-        if stops not in ("rigid", None) and not isinstance(stops, CompliantStops):
-            raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=stops)
+        if "integrator" in options:
+            known = [f.name for f in fields(PlantOptions) if f.name != "integrator"]
+            raise UnknownNameError("option", "integrator", known, where="ConstrainedPlant")
+        o = options_of(PlantOptions, options, "ConstrainedPlant")
+        if o.stops not in ("rigid", None) and not isinstance(o.stops, CompliantStops):
+            raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=o.stops)
         self.constraints = constraints
-        self._loops = constraints.of(add_rotors(constraints.model, motors)) if motors else constraints
-        super().__init__(
-            constraints.model,
-            dt,
-            substeps=substeps,
-            friction=friction,
-            stops=stops,
-            limiter=limiter,
-            motors=motors,
-            springs=springs,
-            contacts=contacts,
-            user_effort=user_effort,
-            brake_effort=brake_effort,
-            q0=q0,
-            v0=v0,
-            max_speed=max_speed,
-            compiled=compiled,
-            constraints=constraints,
-        )
+        self._loops = constraints.of(add_rotors(constraints.model, o.motors)) if o.motors else constraints
+        super().__init__(constraints.model, dt, constraints=constraints, **options)
 
     def _command_limits(self) -> tuple[Array, Array, Array, Array]:
         nowhere = np.full(self.model.nv, np.inf)

@@ -11,9 +11,12 @@ from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion
+from robot_dynamics_ros.spatial import free_joint_rate
 
-__all__ = ["Coordinates", "per_joint", "position_bounds"]
+__all__ = ["Coordinates", "Values", "per_joint", "position_bounds"]
+
+Values = float | Array | Mapping[str, float]
+"""One number, (nv,) numbers, or joint name → number."""
 
 
 class Coordinates:
@@ -51,11 +54,7 @@ class Coordinates:
             return
         out[self.q_of_v[self.has_position]] = v[self.has_position]
         for iq, iv in self.floating:
-            x, y, z, w = q[iq + 3 : iq + 7].tolist()
-            twist = v[iv : iv + 6].tolist()
-            n = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
-            out[iq : iq + 3] = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(twist[3:])).parts()
-            out[iq + 3 : iq + 7] = quaternion_rate(x, y, z, w, twist[:3])
+            out[iq : iq + 7] = free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist())
 
     def normalize(self, q: Array) -> None:
         """Give the quaternions in ``q`` unit length, in place."""

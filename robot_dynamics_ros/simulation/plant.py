@@ -9,22 +9,20 @@ a command held constant over that period, which is what a digital controller doe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
-from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
+from robot_dynamics_ros.model.motors import MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
-from robot_dynamics_ros.simulation.effects.contact import GroundContact
-from robot_dynamics_ros.simulation.effects.friction import JointFriction, friction_table
+from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops, RigidStopTable
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
@@ -32,15 +30,15 @@ from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
 from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
 from robot_dynamics_ros.simulation.integrators.runge_kutta import (
-    DEFAULT_INTEGRATOR,
     DEFAULT_STEP,
-    Integrator,
     SemiImplicitEuler,
     make_integrator,
 )
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
+from robot_dynamics_ros.simulation.plant_memory import Effects
+from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
 from robot_dynamics_ros.simulation.system import JointSystem
 
 __all__ = ["Plant", "PlantPath"]
@@ -55,33 +53,9 @@ class Plant:
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.INTEGRATORS`) or an integrator object.
-            ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
-            springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
-            inside the step and keep their order.
-        substeps: integrator steps per control period; ``None``: one, or as many more (up to 20) as an explicit
-            integrator needs to follow the joints' damping and springs.
-        friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``), ``False`` or
-            ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.effects.friction.JointFriction` sets it.
-        stops: what happens at the position limits: ``"rigid"`` (default, no rebound),
-            a :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
-            :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`, or ``None`` for none.
-        limiter: apply effort saturation and the position and velocity rules of ros2_control's joint limiter to
-            commands.
-        motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
-            voltage, and its rotor is part of ``plant.model``.
-        springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
-            control with offsets, at every joint.
-        contacts: :class:`~robot_dynamics_ros.simulation.effects.contact.GroundContact` objects.
-        user_effort: ``callable(t, q, v) -> (nv,)`` effort added at every evaluation.
-        brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
-            names (the others have no brake); infinite holds anything.
-        q0, v0: initial state; the model's initial configuration (brought within the limits) and rest if not given.
-        max_speed: a joint faster than this counts as diverged, rad/s or m/s.
-        compiled: run whole steps of time stepping in machine code, if a compiler is installed; otherwise Python runs
-            the same statements, with the same results except for rounding.
-        constraints: closed loops; :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant` also gives their
-            forces.
+        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name: ``integrator``, ``substeps``,
+            ``friction``, ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``brake_effort``, ``q0``,
+            ``v0``, ``max_speed``, ``compiled``, ``constraints``.
 
     Attributes:
         t: time, s.
@@ -93,27 +67,7 @@ class Plant:
         SimulationError: the step is too large for the stiffness.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        dt: float = DEFAULT_STEP,
-        *,
-        integrator: str | Integrator = DEFAULT_INTEGRATOR,
-        substeps: int | None = None,
-        friction: JointFriction | bool | None = True,
-        stops: RigidStops | CompliantStops | str | None = "rigid",
-        limiter: bool = True,
-        motors: Mapping[str, DCMotor] | None = None,
-        springs: JointPD | None = None,
-        contacts: Sequence[GroundContact] = (),
-        user_effort: Callable[[float, Array, Array], Array] | None = None,
-        brake_effort: float | Array | Mapping[str, float] = math.inf,
-        q0: Any = None,
-        v0: Any = None,
-        max_speed: float = 1e5,
-        compiled: bool = True,
-        constraints: Constraints | None = None,
-    ) -> None:
+    def __init__(self, model: RobotModel, dt: float = DEFAULT_STEP, **options: object) -> None:
         if not isinstance(model, RobotModel):
             raise ArgumentError(
                 f"expected a RobotModel, got {type(model).__name__}",
@@ -123,49 +77,47 @@ class Plant:
             )
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
-        if substeps is not None and (int(substeps) != substeps or substeps < 1):
-            raise ArgumentError("must be a whole number of at least 1", where="substeps", got=substeps)
-        model = add_rotors(model, motors) if motors else model
-        self.model, self.dt, self.max_speed = model, float(dt), float(max_speed)
-        self.integrator = make_integrator(integrator)
+        o = options_of(PlantOptions, options, type(self).__name__)
+        model = add_rotors(model, o.motors) if o.motors else model
+        self.model, self.dt, self.max_speed = model, float(dt), float(o.max_speed)
+        self.integrator = make_integrator(o.integrator)
         self._bounds = position_bounds(model)
-        rigid, compliant = self._make_stops(stops)
-        self._friction = friction_table(model, friction)
-        self._braked = self._friction.with_brakes(per_joint(brake_effort, model, "brake_effort"))
+        rigid, compliant = self._make_stops(o.stops)
+        self._friction = friction_table(model, o.friction)
+        self._braked = self._friction.with_brakes(per_joint(o.brake_effort, model, "brake_effort"))
         coordinates = Coordinates(model)
-        for contact in contacts:
+        for contact in o.contacts:
             model.link_index(contact.link)
-        self.system = JointSystem(
-            model,
+        effects = Effects(
             self._friction,
-            MotorTable(model, motors) if motors else None,
-            None if springs is None else springs.table(model, coordinates),
+            rigid,
+            MotorTable(model, o.motors) if o.motors else None,
+            None if o.springs is None else o.springs.table(model, coordinates),
             compliant,
-            contacts,
-            user_effort,
-            rigid_stops=rigid,
-            constraints=constraints,
-            limits=self._command_limits() if limiter else None,
-            midpoint=isinstance(self.integrator, MoreauMidpoint),
-            compiled=compiled,
+            tuple(o.contacts),
+            o.user_effort,
+            o.constraints,
+            self._command_limits() if o.limiter else None,
         )
+        midpoint = isinstance(self.integrator, MoreauMidpoint)
+        self.system = JointSystem(model, effects, midpoint=midpoint, compiled=o.compiled)
         memory, routines = self.system.memory, self.system.routines
         self._hybrid = HybridStepper(self.system, self.integrator, rigid)
         self._stepper = TimeStepper(self.system)
         self._time_stepping = isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint)
-        self._arguments = PlantArguments(model, coordinates, self._bounds if stops is not None else None)
+        self._arguments = PlantArguments(model, coordinates, self._bounds if o.stops is not None else None)
         self.command, self.tau = memory["command"], memory["tau"]
         self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
         self._hold, self._advance, self._check = routines["hold"], routines["advance"], routines["check_progress"]
         self._run_routine = routines["run"]
         # a step that asks for nothing special is one call of machine code
         self._enter, self._block, self._status = routines.entry, memory.block, memory.python.status
-        self._plain = self._time_stepping and user_effort is None and model.nv > 0
+        self._plain = self._time_stepping and o.user_effort is None and model.nv > 0
         self._quick = False
         self._t0 = 0.0
-        self._start_q = self._arguments.default_start() if q0 is None else self._arguments.configuration(q0)
-        self._start_v = np.zeros(model.nv) if v0 is None else self._arguments.velocity("v0", v0)
-        self.substeps = self._enough_substeps() if substeps is None else int(substeps)
+        self._start_q = self._arguments.default_start() if o.q0 is None else self._arguments.configuration(o.q0)
+        self._start_v = np.zeros(model.nv) if o.v0 is None else self._arguments.velocity("v0", o.v0)
+        self.substeps = self._enough_substeps() if o.substeps is None else int(o.substeps)
         memory["substeps"][0], memory["h"][0] = self.substeps, self.dt / self.substeps
         memory["max_speed"][0] = self.max_speed
         self.reset()

@@ -2,98 +2,130 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.motors import MotorTable
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.coordinates import Coordinates
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
+from robot_dynamics_ros.simulation.effects.friction import FrictionTable
+from robot_dynamics_ros.simulation.effects.limits import RigidStopTable, StopTable
+from robot_dynamics_ros.simulation.effects.springs import SpringTable
 from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 
-if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.system import JointSystem
-
-__all__ = ["plant_kernels", "plant_memory"]
+__all__ = ["Effects", "plant_kernels", "plant_memory"]
 
 
-def plant_kernels(system: JointSystem, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Everything that acts on a robot.
+
+    Attributes:
+        friction, motors, springs: at its joints.
+        stops, rigid_stops: at its position limits.
+        contacts: with the ground.
+        user_effort: ``callable(t, q, v) -> (nv,)``.
+        constraints: closed loops, which time stepping by the midpoint rule keeps; nothing else knows of them.
+        limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
+    """
+
+    friction: FrictionTable
+    rigid_stops: RigidStopTable
+    motors: MotorTable | None = None
+    springs: SpringTable | None = None
+    stops: StopTable | None = None
+    contacts: Sequence[GroundContact] = ()
+    user_effort: Callable[[float, Array, Array], Array] | None = None
+    constraints: Constraints | None = None
+    limits: tuple[Array, Array, Array, Array] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Of the constraints."""
+        return 0 if self.constraints is None else self.constraints.rows
+
+
+def plant_kernels(model: RobotModel, effects: Effects, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
-    model = system.model
     kernels: dict[str, Any] = {"mass_matrix": evaluator(model, "mass_matrix")}
-    if midpoint and not _rows(system):
+    if midpoint and not effects.rows:
         kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
         kernels["external_efforts"] = evaluator(model, "external_efforts", (("external", True),))
     else:
         kernels["bias_forces"] = evaluator(model, "bias_forces", (("external", True),))
-    if system.contacts:
-        links = [model.link_index(contact.link) for contact in system.contacts]
+    if effects.contacts:
+        links = [model.link_index(contact.link) for contact in effects.contacts]
         kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
         kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
-    if system.constraints is not None and _rows(system):
-        kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", system.constraints.specs),))
+    if effects.constraints is not None and effects.rows:
+        kernels["constraint_terms"] = evaluator(
+            model, "constraint_terms", (("constraints", effects.constraints.specs),)
+        )
     return kernels
 
 
-def _rows(system: JointSystem) -> int:
-    return 0 if system.constraints is None else system.constraints.rows
-
-
 def plant_memory(
-    system: JointSystem, kernels: dict[str, Any], *, midpoint: bool, compiled: bool
+    coordinates: Coordinates, effects: Effects, kernels: dict[str, Any], *, midpoint: bool, compiled: bool
 ) -> Memory[PlantMemory]:
     """The memory of one plant, filled with its parameters."""
-    nq, nv, nz, nc = system.nq, system.nv, system.nz, len(system.contacts)
-    floating = system.coordinates.floating
-    rows = _rows(system)
+    model, floating, rows = coordinates.model, coordinates.floating, effects.rows
+    nz, nc = 0 if effects.motors is None else len(effects.motors), len(effects.contacts)
     constants = {
-        "nq": nq,
-        "nv": nv,
+        "nq": model.nq,
+        "nv": model.nv,
         "motors": nz,
         "contacts": nc,
         "floating": len(floating),
         "midpoint": midpoint,
         "in_momenta": midpoint and not rows,
-        "limiter": system.limits is not None,
+        "limiter": effects.limits is not None,
         "has_motors": nz > 0,
         "has_contacts": nc > 0,
         "has_floating": bool(floating),
-        "has_springs": system.springs is not None,
-        "has_compliant_stops": system.stops is not None,
-        "has_rigid_stops": system.rigid_stops.any,
+        "has_springs": effects.springs is not None,
+        "has_compliant_stops": effects.stops is not None,
+        "has_rigid_stops": effects.rigid_stops.any,
         "has_loops": rows > 0,
         "rows": rows,
-        "bodies": system.model.nb,
+        "bodies": model.nb,
     }
     memory = Memory(PlantMemory, constants, kernels, compiled=compiled)
-    _fill(memory, system)
+    _fill(memory, coordinates, effects)
     return memory
 
 
-def _fill(memory: Memory[PlantMemory], system: JointSystem) -> None:
+def _fill(memory: Memory[PlantMemory], coordinates: Coordinates, effects: Effects) -> None:
     def put(**values: Any) -> None:
         for name, value in values.items():
             memory[name][...] = value
 
-    coordinates = system.coordinates
     put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf)
     if coordinates.floating:
         put(coth=COTH, tanh=TANH)
         put(floating_q=[iq for iq, _ in coordinates.floating], floating_v=[iv for _, iv in coordinates.floating])
-    stops, limits = system.rigid_stops, system.limits
+    stops, limits = effects.rigid_stops, effects.limits
     put(lower=stops.lower, upper=stops.upper, tolerance=stops.tolerance)
     put(restitution=stops.restitution, rest_velocity=stops.rest_velocity)
     if limits is not None:
         put(limit_lower=limits[0], limit_upper=limits[1], velocity_limit=limits[2], effort_limit=limits[3])
-    if (s := system.springs) is not None:
+    if (s := effects.springs) is not None:
         put(spring_p=s.p, spring_d=s.d, spring_rest=s.rest, spring_rate=s.rate, spring_constant=s.constant)
-    if (c := system.stops) is not None:
+    if (c := effects.stops) is not None:
         put(stop_lower=c.lower, stop_upper=c.upper, stop_stiffness=c.stiffness, stop_damping=c.damping)
-    if (m := system.motors) is not None:
+    if (m := effects.motors) is not None:
         put(motor_index=m.index, motor_R=m.R, motor_L=m.L, motor_kt=m.kt, motor_ke=m.ke)
         put(max_voltage=m.max_voltage, max_current=m.max_current)
-    for k, g in enumerate(system.contacts):
+    for k, g in enumerate(effects.contacts):
         memory["contact_offset"][k], memory["contact_normal"][k] = g.offset, g.plane_normal
         memory["contact_plane"][k] = g.plane_point
         for word in ("radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):

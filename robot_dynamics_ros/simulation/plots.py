@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, legend, pyplot, save, thinned, unit_of, without_noise
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.simulation.simulate import SimulationResult
+from robot_dynamics_ros.simulation.simulate import SimulationResult
 
 __all__ = ["plot_run"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,16 +61,6 @@ class SimulationResult:
     def energy(self) -> Array:
         """(N,) total mechanical energy, J."""
         return self.kinetic_energy + self.potential_energy
-
-    def plot(self, path: str | Path | None = None, reference: Any = None) -> Any:
-        """Draw the run, and write it to ``path`` if given; see :func:`~robot_dynamics_ros.simulation.plots.plot_run`.
-
-        Args:
-            reference: (N, nq) where the joints should have been: the tracking error is drawn, too.
-        """
-        from robot_dynamics_ros.simulation.plots import plot_run
-
-        return plot_run(self, path, reference)
 
 
 def simulate(

@@ -9,26 +9,21 @@ What the single effects give is stated in the routines of :mod:`robot_dynamics_r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
-from robot_dynamics_ros.simulation.effects.limits import RigidStopTable, StopTable
-from robot_dynamics_ros.simulation.effects.springs import SpringTable
 from robot_dynamics_ros.simulation.integrators import timestepping
-from robot_dynamics_ros.simulation.plant_memory import plant_kernels, plant_memory
+from robot_dynamics_ros.simulation.plant_memory import Effects, plant_kernels, plant_memory
 
 __all__ = ["JointSystem"]
 
@@ -38,12 +33,7 @@ class JointSystem:
 
     Args:
         model: the robot.
-        friction, motors, springs: at its joints.
-        stops, rigid_stops: at its position limits.
-        contacts: with the ground.
-        user_effort: ``callable(t, q, v) -> (nv,)``.
-        constraints: closed loops, which time stepping by the midpoint rule keeps; nothing else here knows of them.
-        limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
+        effects: what acts on it.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
         compiled: use machine code where there is a compiler.
 
@@ -61,37 +51,27 @@ class JointSystem:
     def __init__(
         self,
         model: RobotModel,
-        friction: FrictionTable,
-        motors: MotorTable | None = None,
-        springs: SpringTable | None = None,
-        stops: StopTable | None = None,
-        contacts: Sequence[GroundContact] = (),
-        user_effort: Callable[[float, Array, Array], Array] | None = None,
+        effects: Effects,
         *,
-        constraints: Constraints | None = None,
-        rigid_stops: RigidStopTable | None = None,
-        limits: tuple[Array, Array, Array, Array] | None = None,
         midpoint: bool = False,
         compiled: bool = True,
     ) -> None:
-        self.model = model
+        self.model, self.effects = model, effects
         self.coordinates = Coordinates(model)
         self.twists = [iv for _, iv in self.coordinates.floating]
         self.nq, self.nv = model.nq, model.nv
-        self.nz = 0 if motors is None else len(motors)
-        self.motors, self.springs, self.stops = motors, springs, stops
-        self.rigid_stops = RigidStopTable.none(self.nv) if rigid_stops is None else rigid_stops
-        self.contacts, self.user_effort, self.limits = tuple(contacts), user_effort, limits
-        self.constraints = constraints
-        kernels = plant_kernels(self, midpoint)
+        self.motors, self.springs, self.stops = effects.motors, effects.springs, effects.stops
+        self.nz = 0 if self.motors is None else len(self.motors)
+        self.contacts, self.user_effort = effects.contacts, effects.user_effort
+        kernels = plant_kernels(model, effects, midpoint)
         flat = [e for k in kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
         self.compiled = compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
-        self.memory = plant_memory(self, kernels, midpoint=midpoint, compiled=self.compiled)
+        self.memory = plant_memory(self.coordinates, effects, kernels, midpoint=midpoint, compiled=self.compiled)
         self.routines = make_routines(
             self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
         )
         self.command, self.slip = self.memory["held"], self.memory["slip"]
-        self.friction = friction
+        self.friction = effects.friction
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
         self.locked: np.ndarray = np.empty(0, dtype=np.intp)

@@ -75,7 +75,7 @@ def test_the_drawing_refuses_what_is_no_state():
 def test_the_figure_of_a_run_has_degrees_and_no_noise(tmp_path):
     model = rd.load_robot("two_link")
     run = rd.simulate(model, duration=0.2, record_wrenches=True)
-    figure = run.plot(tmp_path / "run.png", reference=run.q)
+    figure = rd.plot_run(run, tmp_path / "run.png", reference=run.q)
     axes = {axis.get_title(loc="left"): axis for axis in figure.axes}
     assert "position [°]" in axes
     line = axes["position [°]"].lines[0]
@@ -84,7 +84,7 @@ def test_the_figure_of_a_run_has_degrees_and_no_noise(tmp_path):
     for axis in figure.axes:
         assert axis.get_legend() is None  # beside the curves, not on them
     with pytest.raises(ArgumentError):
-        run.plot(reference=run.q[:5])
+        rd.plot_run(run, reference=run.q[:5])
 
 
 def test_angles_and_lengths_are_not_mixed():
@@ -98,7 +98,7 @@ def test_angles_and_lengths_are_not_mixed():
     )
     model = rd.load_urdf(text)
     assert joint_kinds(model) == {"angle": [0], "length": [1]}
-    figure = rd.simulate(model, duration=0.05).plot()
+    figure = rd.plot_run(rd.simulate(model, duration=0.05))
     titles = [axis.get_title(loc="left") for axis in figure.axes]
     assert "position [°]" in titles
     assert "position [mm]" in titles
@@ -141,7 +141,7 @@ def test_the_figure_of_an_identification_shows_joints_and_parameters(tmp_path):
     )
     sizes = {name: rng.uniform(0.1, 10.0, 6) for name in ("effort_rms", "prior_rms", "rms")}
     found = SimpleNamespace(prior=prior, base=base, **sizes)
-    figure = rd.Identification.plot(found, tmp_path / "identification.png")
+    figure = rd.plot_identification(found, tmp_path / "identification.png")
     bars, parameters = figure.axes
     assert [label.get_text() for label in bars.get_yticklabels()] == list(found.prior.joint_names)
     assert 39 <= len(parameters.get_yticklabels()) <= 40

@@ -16,21 +16,19 @@ from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dyna
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.friction_law import secant_slope
-from robot_dynamics_ros.spatial import Vec3, maximum, minimum, quaternion_rate, rotation_of_quaternion
+from robot_dynamics_ros.spatial import free_joint_rate, maximum, minimum
 
 __all__ = ["applied_efforts", "configuration_rate"]
 
 
 def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
-    """q̇: the velocity itself, except for free joints, whose [ω; v] becomes ṗ = R v and ½ quaternion ⊗ ω."""
+    """q̇: the velocity itself, but for free joints."""
     rate: list[Any] = [0.0] * len(q)
     for kind, i, j in tree.position_indices():
-        if kind is not Kind.FREE:
+        if kind is Kind.FREE:
+            rate[i : i + 7] = free_joint_rate(q[i : i + 7], v[j : j + 6])
+        else:
             rate[i] = v[j] * 1.0
-            continue
-        x, y, z, w = q[i + 3 : i + 7]
-        rate[i : i + 3] = rotation_of_quaternion(x, y, z, w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
-        rate[i + 3 : i + 7] = quaternion_rate(x, y, z, w, v[j : j + 3])
     return rate
 
 

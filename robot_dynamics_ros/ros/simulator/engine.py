@@ -14,7 +14,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
-from robot_dynamics_ros.simulation.mujoco_engine.plant import MUJOCO_INTEGRATORS, MujocoPlant
+from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import PRIMITIVES, WorldShape
 
 __all__ = ["ENGINES", "ENGINE_PARAMETERS", "check_engine", "check_shapes", "make_mujoco_plant", "shape_parameters"]

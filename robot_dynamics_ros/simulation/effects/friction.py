@@ -20,7 +20,7 @@ from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vect
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.coordinates import per_joint
+from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
 __all__ = ["FrictionMemory", "FrictionTable", "JointFriction", "dry_friction", "friction_table"]
 
@@ -35,9 +35,6 @@ class FrictionMemory(Declared):
     stribeck_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve")
     stribeck_exponent: Vector = numbers(1, meaning="exponent δ of the Stribeck curve")
     dry: Integers = integers("nv", meaning="1 where the joint has dry friction")
-
-
-Values = float | Array | Mapping[str, float]
 
 
 def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import Constraints, kernel, kinetic_energy, mass_matrix, potential_energy
+from robot_dynamics_ros.dynamics import kernel, kinetic_energy, mass_matrix, potential_energy
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint, position_bounds
-from robot_dynamics_ros.simulation.effects.friction import JointFriction, friction_table
+from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
 from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
@@ -27,6 +25,7 @@ from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     robot_geometry,
     robot_spec,
 )
+from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS, MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     WorldShape,
     add_shapes,
@@ -35,11 +34,10 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
     unreadable,
 )
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
+from robot_dynamics_ros.simulation.plant_options import options_of
 
-__all__ = ["MUJOCO_INTEGRATORS", "MujocoPlant"]
+__all__ = ["MujocoPlant"]
 
-MUJOCO_INTEGRATORS = {"implicitfast": "IMPLICITFAST", "implicit": "IMPLICIT", "euler": "EULER", "rk4": "RK4"}
-"""Name → MuJoCo's name.  All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touches or sticks."""
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
 SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
@@ -65,23 +63,7 @@ class MujocoPlant:
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        scene: the world: path or text of an MJCF document; ``None``: empty space.  It may name the robot's links as
-            bodies or sites with the prefix ``robot/``.
-        shapes: further primitives, in the world or on links.
-        geometry: the robot's shapes for contact: its ``"collision"`` elements, its ``"visual"`` ones, or ``"none"``.
-        urdf, directory: where to read that geometry from, if the model was made or edited, and where relative mesh
-            addresses start; as for :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-        self_collision: links touch each other; pairs that do so at the start, and neighbours, never.
-        surface_friction: Coulomb's coefficient of the robot's surface; the larger of two that meet counts, or that of a
-            :class:`WorldShape`.
-        contact_time: s in which a penetration decays (critically damped): how soft contacts are; at least two substeps.
-        integrator: one of :data:`MUJOCO_INTEGRATORS`; ``None``: the scene's, else ``"implicitfast"``.
-        substeps: MuJoCo steps per control period; ``None``: so many that none is longer than 1 ms, and with ``"rk4"`` that
-            it can follow the joints' damping (at most 100).
-        friction, limiter, brake_effort, q0, v0, max_speed: as for :class:`~robot_dynamics_ros.simulation.plant.Plant`.
-        stops: ``"rigid"`` (no rebound) or ``None``.
-        user_effort: ``callable(t, q, v) -> (nv,)`` effort added, constant over a substep.
-        constraints: closed loops of the robot; all kinds but rolling ones.
+        options: fields of :class:`~robot_dynamics_ros.simulation.mujoco_engine.options.MujocoOptions`, by name.
 
     Attributes:
         m, data: MuJoCo's ``MjModel`` and ``MjData``, for functions that this class lacks.
@@ -95,66 +77,30 @@ class MujocoPlant:
         ArgumentError, UnknownNameError: an option that does not fit, a scene or a mesh that cannot be read.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        dt: float = 1e-3,
-        *,
-        scene: str | os.PathLike[str] | None = None,
-        shapes: Sequence[WorldShape] = (),
-        geometry: str = "collision",
-        urdf: UrdfInput | None = None,
-        directory: str | os.PathLike[str] | None = None,
-        self_collision: bool = False,
-        surface_friction: float = 0.8,
-        contact_time: float = 0.01,
-        integrator: str | None = None,
-        substeps: int | None = None,
-        friction: JointFriction | bool | None = True,
-        stops: str | None = "rigid",
-        limiter: bool = True,
-        user_effort: Callable[[float, Array, Array], Array] | None = None,
-        brake_effort: float | Array | Mapping[str, float] = math.inf,
-        q0: Any = None,
-        v0: Any = None,
-        max_speed: float = 1e5,
-        constraints: Constraints | None = None,
-    ) -> None:
+    def __init__(self, model: RobotModel, dt: float = 1e-3, **options: object) -> None:
         self._mujoco = mujoco_or_error()
-        for name, value in (("dt", dt), ("contact_time", contact_time)):
-            if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-                raise ArgumentError("must be a positive number of seconds", where=name, got=value)
-        if substeps is not None and (int(substeps) != substeps or substeps < 1):
-            raise ArgumentError("must be a whole number of at least 1", where="substeps", got=substeps)
-        if stops not in ("rigid", None):
-            raise ArgumentError("expected 'rigid' or None", where="stops", got=stops)
-        if integrator is not None and integrator not in MUJOCO_INTEGRATORS:
-            raise UnknownNameError("integrator of MuJoCo", integrator, MUJOCO_INTEGRATORS, where="integrator")
-        if not (math.isfinite(surface_friction) and surface_friction >= 0.0):
-            raise ArgumentError("must not be negative", where="surface_friction", got=surface_friction)
-        self.model, self.dt, self.max_speed = model, float(dt), float(max_speed)
-        self.limiter, self.user_effort, self.constraints = bool(limiter), user_effort, constraints
-        self._check_shapes(shapes)
-        self._friction = friction_table(model, friction)
-        self._integrator = integrator
-        self._brake = np.minimum(per_joint(brake_effort, model, "brake_effort"), BRAKE)
+        if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
+            raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
+        self._options = o = options_of(MujocoOptions, options, "MujocoPlant")
+        self.model, self.dt, self.max_speed = model, float(dt), float(o.max_speed)
+        self.limiter, self.user_effort, self.constraints = bool(o.limiter), o.user_effort, o.constraints
+        self._check_shapes(o.shapes)
+        self._friction = friction_table(model, o.friction)
+        self._brake = np.minimum(per_joint(o.brake_effort, model, "brake_effort"), BRAKE)
         self._braked = False
         coordinates = Coordinates(model)
         self._names = coordinates.names
         bounds = position_bounds(model)
-        self._arguments = PlantArguments(model, coordinates, bounds if stops is not None else None)
+        self._arguments = PlantArguments(model, coordinates, bounds if o.stops is not None else None)
         self._positions = coordinates.positions
         limits = Memory(LimitMemory, {"nv": model.nv}, compiled=False)
         limits["limit_lower"][:], limits["limit_upper"][:] = bounds[:2]
         limits["velocity_limit"][:], limits["effort_limit"][:] = model.velocity_limit, model.effort_limit
         self._limits = limits.python
-        self._start_q = self._arguments.default_start() if q0 is None else self._arguments.configuration(q0)
-        self._start_v = np.zeros(model.nv) if v0 is None else self._arguments.velocity("v0", v0)
-        self.substeps = self._enough_substeps() if substeps is None else int(substeps)
-        pieces = robot_geometry(model, geometry, urdf, directory)
-        self._build(
-            scene, shapes, pieces, surface_friction, self_collision, contact_time, integrator, stops is not None
-        )
+        self._start_q = self._arguments.default_start() if o.q0 is None else self._arguments.configuration(o.q0)
+        self._start_v = np.zeros(model.nv) if o.v0 is None else self._arguments.velocity("v0", o.v0)
+        self.substeps = self._enough_substeps() if o.substeps is None else int(o.substeps)
+        self._build()
         self.command, self.tau = np.zeros(model.nv), np.zeros(model.nv)
         self._wrenches: dict[str, Array] = {}
         self._world_wrenches: dict[str, Array] = {}
@@ -171,7 +117,7 @@ class MujocoPlant:
 
     def _enough_substeps(self) -> int:
         longest = LONGEST_STEP
-        if self._integrator == "rk4" and self._friction.viscous.any():
+        if self._options.integrator == "rk4" and self._friction.viscous.any():
             M = mass_matrix(self.model, self._start_q)
             fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, np.diag(self._friction.viscous)))).max()
             longest = max(min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS)  # the method's limit is 2.78 / fastest
@@ -192,51 +138,43 @@ class MujocoPlant:
             if shape.link and shape.link not in self.model.link_names:
                 raise UnknownNameError("link", shape.link, self.model.link_names, where=f"shape {shape.name!r}")
 
-    def _build(
-        self,
-        scene: Any,
-        shapes: Sequence[WorldShape],
-        pieces: Any,
-        surface_friction: float,
-        self_collision: bool,
-        contact_time: float,
-        integrator: str | None,
-        stops: bool,
-    ) -> None:
+    def _build(self) -> None:
+        o = self._options
         mujoco, model, h = self._mujoco, self.model, self.dt / self.substeps
-        contact = {"solref": [max(contact_time, 2.0 * h), 1.0], "solimp": SOFT}
+        contact = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
         excluded: set[tuple[str, str]] = set()
-        own = [shape for shape in shapes if shape.link]
+        own = [shape for shape in o.shapes if shape.link]
+        pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
         while True:
-            world = read_scene(scene)
+            world = read_scene(o.scene)
             robot = robot_spec(
                 model,
                 h,
                 shapes=pieces,
                 own=own,
-                surface_friction=surface_friction,
-                self_collision=self_collision,
-                stops=stops,
+                surface_friction=o.surface_friction,
+                self_collision=o.self_collision,
+                stops=o.stops is not None,
                 constraints=self.constraints,
                 contact=contact,
             )
             for one, other in sorted(excluded):
                 robot.add_exclude(bodyname1=one, bodyname2=other)
             option = world.option
-            if integrator is not None or scene is None:
+            if o.integrator is not None or o.scene is None:
                 option.integrator = getattr(
-                    mujoco.mjtIntegrator, f"mjINT_{MUJOCO_INTEGRATORS[integrator or 'implicitfast']}"
+                    mujoco.mjtIntegrator, f"mjINT_{MUJOCO_INTEGRATORS[o.integrator or 'implicitfast']}"
                 )
-            if scene is None:  # what MuJoCo's manual advises for grasping
+            if o.scene is None:  # what MuJoCo's manual advises for grasping
                 option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
             option.timestep, option.gravity = h, model.gravity
             option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
             try:
-                add_shapes(world, shapes, contact)
+                add_shapes(world, o.shapes, contact)
                 world.attach(robot, prefix=PREFIX, frame=world.worldbody.add_frame())
                 self.m = world.compile()
             except ValueError as error:
-                raise unreadable("shapes" if scene is None else f"scene {str(scene)[:200]!r}", error) from None
+                raise unreadable("shapes" if o.scene is None else f"scene {str(o.scene)[:200]!r}", error) from None
             self.data = mujoco.MjData(self.m)
             finish(self.m, self.data, model, self.constraints)
             self.map = CoordinateMap(self.m, model)

@@ -1,0 +1,101 @@
+"""Options of simulated robots, given by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+from numpy.typing import ArrayLike
+
+from robot_dynamics_ros.dynamics.constraints import Constraints
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.motors import DCMotor
+from robot_dynamics_ros.simulation.coordinates import Values
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
+from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
+from robot_dynamics_ros.simulation.effects.springs import JointPD
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, Integrator
+
+__all__ = ["CommonOptions", "PlantOptions", "options_of"]
+
+UserEffort = Callable[[float, Array, Array], Array]
+_O = TypeVar("_O")
+
+
+@dataclass(frozen=True, eq=False)
+class CommonOptions:
+    """Options of every engine.
+
+    Attributes:
+        substeps: integrator steps per control period; ``None``: as many as the engine needs.
+        friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``), ``False`` or
+            ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.effects.friction.JointFriction` sets it.
+        limiter: apply effort saturation and the position and velocity rules of ros2_control's joint limiter to
+            commands.
+        user_effort: ``callable(t, q, v) -> (nv,)`` effort added, N m or N.
+        brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
+            names (the others have no brake); infinite holds anything.
+        q0, v0: (nq,), (nv,) initial state; the model's initial configuration (brought within the limits) and rest if not given.
+        max_speed: a joint faster than this counts as diverged, rad/s or m/s.
+        constraints: closed loops.
+    """
+
+    substeps: int | None = None
+    friction: JointFriction | bool | None = True
+    limiter: bool = True
+    user_effort: UserEffort | None = None
+    brake_effort: Values = math.inf
+    q0: ArrayLike | None = None
+    v0: ArrayLike | None = None
+    max_speed: float = 1e5
+    constraints: Constraints | None = None
+
+    def __post_init__(self) -> None:
+        if self.substeps is not None and (int(self.substeps) != self.substeps or self.substeps < 1):
+            raise ArgumentError("must be a whole number of at least 1", where="substeps", got=self.substeps)
+
+
+@dataclass(frozen=True, eq=False)
+class PlantOptions(CommonOptions):
+    """Options of :class:`~robot_dynamics_ros.simulation.plant.Plant`, beside those of every engine.
+
+    Attributes:
+        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.INTEGRATORS`) or an integrator object.
+            ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
+            springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
+            inside the step and keep their order.
+        stops: what happens at the position limits: ``"rigid"`` (default, no rebound),
+            a :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
+            :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`, or ``None`` for none.
+        motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
+            voltage, and its rotor is part of ``plant.model``.
+        springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
+            control with offsets, at every joint.
+        contacts: :class:`~robot_dynamics_ros.simulation.effects.contact.GroundContact` objects.
+        compiled: run whole steps of time stepping in machine code, if a compiler is installed; otherwise Python runs
+            the same statements, with the same results except for rounding.
+    """
+
+    integrator: str | Integrator = DEFAULT_INTEGRATOR
+    stops: RigidStops | CompliantStops | str | None = "rigid"
+    motors: Mapping[str, DCMotor] | None = None
+    springs: JointPD | None = None
+    contacts: Sequence[GroundContact] = ()
+    compiled: bool = True
+
+
+def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
+    """Options by name.
+
+    Raises:
+        UnknownNameError: a name that is no option; lists those there are.
+    """
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            raise UnknownNameError("option", name, known, where=where)
+    return kind(**options)

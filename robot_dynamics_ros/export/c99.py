@@ -78,8 +78,9 @@ def c_source(plan: Plan, real: str) -> str:
     if plan.parameters:
         values = ",\n".join(f"    {c_number(float(d.value or 0.0), real)}" for d in plan.parameters)
         out += [f"const {plan.prefix}_parameters {plan.prefix}_default_parameters = {{", values, "};", ""]
-    for t in plan.traced:
-        out += [prototype(plan, t.request, real), "{", *(f"    {line}" for line in _body(plan, t, real)), "}", ""]
+    for t in (*plan.traced, *plan.stepping):
+        head = ("static " if t in plan.stepping else "") + prototype(plan, t.request, real)
+        out += [head, "{", *(f"    {line}" for line in _body(plan, t, real)), "}", ""]
     if plan.step:
         out += step_source(plan, real)
     return "\n".join(out).rstrip("\n") + "\n"

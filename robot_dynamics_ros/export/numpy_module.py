@@ -54,7 +54,7 @@ def numpy_module(plan: Plan) -> str:
         '"""',
         "",
         "import numpy as np",
-        "from numpy import cos, sin, sqrt",
+        "from numpy import cos, maximum, minimum, sin, sqrt",
         "",
     ]
     out += [f"NQ, NV, NJ = {model.nq}, {model.nv}, {len(model.joint_names)}", f"JOINTS = {tuple(model.joint_names)!r}"]
@@ -109,41 +109,17 @@ def _step(plan: Plan) -> list[str]:
     state = ["q", "v", "i"] if plan.motors else ["q", "v"]
     rest = "".join(f", {x}" for x in extra)
     handed = "".join(f", {x.split('=')[0]}" for x in extra)
+    unit = "np.array(_normalized({}, None))" if plan.floating else "{}"
     said = "command: (NV,) efforts" + (", voltages at joints with a motor; i: currents" if plan.motors else "")
     out = [
+        *(_raw(t) for t in plan.stepping),
         f"\ndef state_rates({', '.join(state)}, command{rest}):",
         f'    """Rates of the state.  {said}."""',
-        "    q, v, tau = np.asarray(q, float), np.asarray(v, float), np.array(command, float)",
-    ]
-    if plan.motors:
-        out.append(f"    di = np.zeros({len(plan.motors)})")
-    for m, motor in enumerate(plan.motors):
-        c, at = motor.constants, motor.index
-        emf = f"{c.emf * c.gear_ratio!r} * v[{at}]"
-        out.append(f"    voltage = min(max(tau[{at}], {_number(-c.max_voltage)}), {_number(c.max_voltage)})")
-        if c.inductance:
-            out += [
-                f"    current = i[{m}]",
-                f"    di[{m}] = (voltage - {c.resistance!r} * current - {emf}) / {c.inductance!r}",
-                f"    if abs(current) >= {_number(c.max_current)} and di[{m}] * current > 0.0:",
-                f"        di[{m}] = 0.0",
-            ]
-        else:
-            out.append(f"    current = (voltage - {emf}) / {c.resistance!r}")
-        out.append(
-            f"    tau[{at}] = {c.torque_constant * c.gear_ratio!r} * "
-            f"min(max(current, {_number(-c.max_current)}), {_number(c.max_current)})"
-        )
-    if any(plan.viscous):
-        out.append(f"    tau -= np.array({list(plan.viscous)!r}) * v")
-    if any(plan.dry):
-        out.append(f"    tau -= np.array({list(plan.dry)!r}) * v / np.sqrt(v * v + {plan.smooth_velocity**2!r})")
-    out += [
-        "    dq = _position_rates(q, v)",
-        f"    dv = forward_dynamics(_normalized(q), v, tau{handed})",
-        f"    return dq, dv{', di' if plan.motors else ''}",
+        f"    {', '.join(state)}, command = (np.asarray(x, float) for x in ({', '.join(state)}, command))",
+        f"    applied = np.array(_applied_efforts({', '.join([*state[1:], 'command'])}, None))",
+        f"    dv = forward_dynamics({unit.format('q')}, v, applied[:NV]{handed})",
+        f"    return np.array(_position_rates(q, v, None)), dv{', applied[NV:]' if plan.motors else ''}",
         "",
-        *_floating(plan),
     ]
     out += [
         f"\ndef step({', '.join(state)}, command, h{rest}):",
@@ -154,7 +130,8 @@ def _step(plan: Plan) -> list[str]:
         out += [
             f"    rates = state_rates(*state, command{handed})",
             "    state[1:] = [x + h * dx for x, dx in zip(state[1:], rates[1:])]",
-            "    state[0] = _normalized(state[0] + h * _position_rates(state[0], state[1]))",
+            "    q = state[0] + h * np.array(_position_rates(state[0], state[1], None))",
+            f"    state[0] = {unit.format('q')}",
         ]
     else:
         t = TABLEAUS[plan.integrator]
@@ -167,39 +144,9 @@ def _step(plan: Plan) -> list[str]:
             "for k, x in enumerate(state)]",
             f"        stages.append(state_rates(*moved, command{handed}))",
             "    state = [x + h * sum(w * s[k] for w, s in zip(b, stages)) for k, x in enumerate(state)]",
-            "    state[0] = _normalized(state[0])",
+            f"    state[0] = {unit.format('state[0]')}",
         ]
     return [*out, "    return tuple(state)", ""]
-
-
-def _number(x: float) -> str:
-    return f'float("{x}")' if x in (float("inf"), float("-inf")) else repr(x)
-
-
-def _floating(plan: Plan) -> list[str]:
-    out = ["\ndef _normalized(q):", '    """Quaternions of unit length."""', "    q = np.array(q, float)"]
-    out += [f"    q[{at + 3}:{at + 7}] /= np.linalg.norm(q[{at + 3}:{at + 7}])" for at, _ in plan.quaternions]
-    out += ["    return q", "", "\ndef _position_rates(q, v):", '    """dq/dt."""']
-    if not plan.quaternions:
-        return [*out, "    return v", ""]
-    out.append("    dq = np.zeros(NQ)")
-    model = plan.model
-    floating = dict(plan.quaternions)
-    for name in model.joint_names:
-        a, b = model.q_slice(name), model.v_slice(name)
-        if a.start not in floating:
-            out.append(f"    dq[{a.start}:{a.stop}] = v[{b.start}:{b.stop}]")
-    for at, vat in plan.quaternions:
-        out += [
-            f"    u, w = q[{at + 3}:{at + 6}], q[{at + 6}]",
-            f"    turn, shift = v[{vat}:{vat + 3}], v[{vat + 3}:{vat + 6}]",
-            "    n = 2.0 / (u @ u + w * w)",
-            "    c = np.cross(u, shift)",
-            f"    dq[{at}:{at + 3}] = shift + n * (w * c + np.cross(u, c))",
-            f"    dq[{at + 3}:{at + 6}] = 0.5 * (w * turn + np.cross(u, turn))",
-            f"    dq[{at + 6}] = -0.5 * (u @ turn)",
-        ]
-    return [*out, "    return dq", ""]
 
 
 def _check(plan: Plan) -> list[str]:

@@ -15,6 +15,7 @@ from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request
+from robot_dynamics_ros.export.step_rates import Drives, step_functions
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -46,9 +47,10 @@ class Plan:
         parameters: run-time parameters, in order; empty if every number is built in.
         joint_words: (name, identifier) of all joints with coordinates.
         step: whether the simulation step is emitted, with ``integrator``.
-        viscous, dry: (nv) joint friction in the step; ``dry`` is smoothed over ``smooth_velocity``.
+        stepping: functions for the step alone, in order.
+        drives: friction and motors in the step.
         motors: in joint order; a joint's command is then a voltage.
-        quaternions: first numbers in q and v of floating joints.
+        floating: first numbers in q of floating joints.
         external: links that carry known wrenches.
         geometry: the robot, with symbols for parameters.
     """
@@ -60,11 +62,10 @@ class Plan:
     joint_words: tuple[tuple[str, str], ...]
     step: bool
     integrator: str
-    viscous: tuple[float, ...]
-    dry: tuple[float, ...]
-    smooth_velocity: float
+    stepping: tuple[Traced, ...]
+    drives: Drives
     motors: tuple[Motor, ...]
-    quaternions: tuple[tuple[int, int], ...]
+    floating: tuple[int, ...]
     external: tuple[str, ...]
     geometry: Geometry
 
@@ -124,7 +125,15 @@ def make_plan(
 
     graph = Graph()
     tree = tree_of(geometry, graph)
-    zero = (0.0,) * model.nv
+    zero = [0.0] * model.nv
+    chosen_motors = [Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)] if motors else []
+    drives = Drives(
+        zero if friction == "none" else model.damping.tolist(),
+        model.friction.tolist() if friction == "smooth" else zero,
+        smooth_velocity,
+        [(motor.index, motor.constants) for motor in chosen_motors],
+    )
+    floating = [model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
     return Plan(
         model=model,
         prefix=prefix,
@@ -133,17 +142,10 @@ def make_plan(
         joint_words=joint_words,
         step=step,
         integrator=integrator,
-        viscous=zero if friction == "none" else tuple(model.damping.tolist()),
-        dry=tuple(model.friction.tolist()) if friction == "smooth" else zero,
-        smooth_velocity=smooth_velocity,
-        motors=tuple(Motor(name, model.v_slice(name).start, motors[name]) for name in check_motors(model, motors))
-        if motors
-        else (),
-        quaternions=tuple(
-            (model.q_slice(n).start, model.v_slice(n).start)
-            for n in model.joint_names
-            if model.joint(n).type is JointType.FLOATING
-        ),
+        stepping=step_functions(tree, floating, drives, graph) if step else (),
+        drives=drives,
+        motors=tuple(chosen_motors),
+        floating=tuple(floating),
         external=loaded,
         geometry=geometry,
     )

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.friction_law import secant_slope
+from robot_dynamics_ros.export.step_rates import normalized
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
-from robot_dynamics_ros.spatial import Vec3, quaternion_rate, rotation_of_quaternion
 
-__all__ = ["Case", "StepCase", "cases_of", "position_rates", "state_rates", "step_cases"]
+__all__ = ["Case", "StepCase", "cases_of", "state_rates", "step_cases"]
 
 COUNT = 3
 STEP = 1e-4
@@ -51,7 +51,7 @@ class StepCase:
 def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
     """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
     q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
-    for at, _ in plan.quaternions:
+    for at in plan.floating:
         norm = math.sqrt(math.fsum(x * x for x in q[at + 3 : at + 7]))
         q[at + 3 : at + 7] = [x / norm for x in q[at + 3 : at + 7]]
     return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
@@ -84,56 +84,21 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     return found
 
 
-def position_rates(plan: Plan, q: list[float], v: list[float]) -> list[float]:
-    """q̇ = N(q) v."""
-    model = plan.model
-    dq = [0.0] * model.nq
-    floating = {model.joint_names[k] for k, n in enumerate(model.joint_names) if model.joint(n).type.nq == 7}
-    for name in model.joint_names:
-        i, j = model.q_slice(name).start, model.v_slice(name).start
-        if name not in floating:
-            for k in range(model.joint(name).type.nq):
-                dq[i + k] = v[j + k]
-            continue
-        x, y, z, w = q[i + 3 : i + 7]
-        n = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
-        dq[i : i + 3] = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(v[j + 3 : j + 6])).parts()
-        dq[i + 3 : i + 7] = quaternion_rate(x, y, z, w, v[j : j + 3])
-    return dq
-
-
-def _normalized(plan: Plan, q: list[float]) -> list[float]:
-    q = list(q)
-    for at, _ in plan.quaternions:
-        norm = math.sqrt(sum(x * x for x in q[at + 3 : at + 7]))
-        q[at + 3 : at + 7] = [x / norm for x in q[at + 3 : at + 7]]
-    return q
-
-
 def state_rates(
-    plan: Plan, tree: Any, q: list[float], v: list[float], i: list[float], command: list[float], external: list[float]
+    plan: Plan,
+    tree: NumericTree,
+    q: list[float],
+    v: list[float],
+    i: list[float],
+    command: list[float],
+    external: list[float],
 ) -> tuple[list[float], list[float], list[float]]:
     """(q̇, v̇, di/dt) of the robot with its friction and motors."""
     request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
-    tau, di = list(command), []
-    for m, motor in enumerate(plan.motors):
-        c, at = motor.constants, motor.index
-        voltage = min(max(command[at], -c.max_voltage), c.max_voltage)
-        emf = c.emf * c.gear_ratio * v[at]
-        if c.inductance:
-            rate = (voltage - c.resistance * i[m] - emf) / c.inductance
-            current = i[m]
-            if abs(current) >= c.max_current and rate * current > 0.0:
-                rate = 0.0
-        else:
-            rate, current = 0.0, (voltage - emf) / c.resistance
-        di.append(rate)
-        tau[at] = c.torque_constant * c.gear_ratio * min(max(current, -c.max_current), c.max_current)
-    for k in range(plan.model.nv):
-        tau[k] -= v[k] * secant_slope(v[k], plan.viscous[k], plan.dry[k], plan.smooth_velocity)
-    inputs = {"q": _normalized(plan, q), "v": v, "tau": tau, "external": external}
+    tau, di = plan.drives.efforts(v, i, command)
+    inputs = {"q": normalized(plan.floating, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
-    return position_rates(plan, q, v), [float(x) for x in dv], di
+    return configuration_rate(tree, q, v), [float(x) for x in dv], di
 
 
 def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: list[float], h: float) -> Any:
@@ -142,8 +107,8 @@ def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: lis
         _, dv, di = state_rates(plan, tree, q, v, i, command, external)
         v = [x + h * y for x, y in zip(v, dv, strict=True)]
         i = [x + h * y for x, y in zip(i, di, strict=True)]
-        q = [x + h * y for x, y in zip(q, position_rates(plan, q, v), strict=True)]
-        return _normalized(plan, q), v, i
+        q = [x + h * y for x, y in zip(q, configuration_rate(tree, q, v), strict=True)]
+        return normalized(plan.floating, q), v, i
     tableau = TABLEAUS[plan.integrator]
     stages: list[Any] = []
 
@@ -160,7 +125,7 @@ def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: lis
         at_q, at_v, at_i = moved(row)
         stages.append(state_rates(plan, tree, at_q, at_v, at_i, command, external))
     q, v, i = moved(tableau.b)
-    return _normalized(plan, q), v, i
+    return normalized(plan.floating, q), v, i
 
 
 def step_cases(plan: Plan) -> list[StepCase]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import exp, expm1
 
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, constant, integers, numbers
+from robot_dynamics_ros.model.motors import current_rate
 
 __all__ = ["MotorMemory", "motor_current", "motor_rate", "motor_step"]
 
@@ -40,10 +41,7 @@ def motor_rate(p: MotorMemory, m: int, voltage: float, speed: float, current: fl
     """di/dt, A/s; zero where the drive holds the current at its limit, and without inductance."""
     if p.motor_L[m] == 0.0:
         return 0.0
-    rate = (voltage - p.motor_R[m] * current - p.motor_ke[m] * speed) / p.motor_L[m]
-    if abs(current) >= p.max_current[m] and rate * current > 0.0:
-        return 0.0
-    return rate
+    return current_rate(voltage, current, speed, p.motor_R[m], p.motor_L[m], p.motor_ke[m], p.max_current[m])
 
 
 def motor_step(p: MotorMemory, m: int, voltage: float, speed: float, current: float, h: float) -> None:

@@ -68,6 +68,9 @@ def c_function_body(
             right = leaf(node.a)
         elif node.op in _BINARY:
             right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
+        elif node.op in ("min", "max"):
+            one, other = text(node.a), text(node.b)
+            right = f"{one} {'>' if node.op == 'min' else '<'} {other} ? {other} : {one}"
         elif node.op == "neg":
             right = f"-{text(node.a)}"
         else:

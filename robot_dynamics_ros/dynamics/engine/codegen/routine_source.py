@@ -649,6 +649,8 @@ class _FunctionReader:
             return number if function in _MATHEMATICS else Operation("i", "to_i", (number,))
         if function in _TESTS_OF_NUMBERS:
             return Operation("b", _TESTS_OF_NUMBERS[function], (self.converted(self.value(node.args[0]), "f", node),))
+        if function in (spatial.minimum, spatial.maximum):
+            return self.built_in(node, function.__name__[:3])
         if not inspect.isfunction(function):
             self.refuse(node, "it is no routine")
         routine = self.reader.read(function)

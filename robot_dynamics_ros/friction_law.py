@@ -24,7 +24,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.spatial import Scalar, exp, sqrt, tanh
+from robot_dynamics_ros.spatial import S, Scalar, exp, sqrt, tanh
 
 __all__ = [
     "COLUMNS",
@@ -59,24 +59,24 @@ COLUMNS = 6
 """How many there are."""
 
 
-def stribeck(v: Scalar, speed: Scalar, exponent: Scalar) -> Scalar:
+def stribeck(v: S, speed: Scalar, exponent: Scalar) -> S:
     """exp(−|v/v_s|^δ): from 1 at rest to 0."""
     ratio = v / speed
     return exp(-((ratio * ratio) ** (0.5 * exponent)))
 
 
-def dry_friction(v: Scalar, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: Scalar) -> Scalar:
+def dry_friction(v: S, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: Scalar) -> S:
     """F_c + (F_s − F_c) exp(−|v/v_s|^δ), N m or N: the size of dry friction while sliding."""
     return coulomb + rise * stribeck(v, speed, exponent)
 
 
-def joint_friction(v: Scalar, f: Vector) -> Scalar:
+def joint_friction(v: S, f: Vector) -> S:
     """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of :data:`VISCOUS` … :data:`OFFSET`."""
     size = dry_friction(v, f[COULOMB], f[RISE], f[STRIBECK_SPEED], 2.0)
     return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[OFFSET]
 
 
-def secant_slope(v: Scalar, viscous: Scalar, coulomb: Scalar, width: Scalar) -> Scalar:
+def secant_slope(v: S, viscous: Scalar, coulomb: Scalar, width: Scalar) -> S:
     """F(v)/v = d + F_c/√(v² + w²): finite at rest, so that an Euler step can be linearly implicit in friction."""
     return viscous + coulomb / sqrt(v * v + width * width)
 

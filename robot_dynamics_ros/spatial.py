@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     "Mat3",
     "Motion",
     "RigidInertia",
+    "S",
     "Scalar",
     "Transform",
     "Vec3",
@@ -41,7 +42,25 @@ __all__ = [
     "tanh",
 ]
 
-Scalar = Any  # float, ndarray or Expr
+
+class Scalar(Protocol):
+    """A number as algorithms see it: a float, an array that holds a batch, or a symbol of a trace."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+
+
+S = TypeVar("S", bound=Scalar)
+"""The scalars an algorithm runs on."""
+
 
 QUATERNION_TOLERANCE = 1e-6
 """Largest deviation of a unit quaternion's squared norm from one, in arguments."""
@@ -70,18 +89,20 @@ exp = _elementary("exp")
 tanh = _elementary("tanh")
 
 
-def minimum(x: Scalar, bound: Scalar) -> Scalar:
+def minimum(x: S, bound: Scalar) -> S:
     """The smaller of two; a NaN in ``x`` stays."""
+    a, b = cast("Any", x), cast("Any", bound)
     if isinstance(x, float):
-        return bound if x > bound else x
-    return np.minimum(x, bound) if isinstance(x, np.ndarray) else x.minimum(bound)
+        return b if a > b else a
+    return np.minimum(a, b) if isinstance(x, np.ndarray) else a.minimum(b)
 
 
-def maximum(x: Scalar, bound: Scalar) -> Scalar:
+def maximum(x: S, bound: Scalar) -> S:
     """The larger of two; a NaN in ``x`` stays."""
+    a, b = cast("Any", x), cast("Any", bound)
     if isinstance(x, float):
-        return bound if x < bound else x
-    return np.maximum(x, bound) if isinstance(x, np.ndarray) else x.maximum(bound)
+        return b if a < b else a
+    return np.maximum(a, b) if isinstance(x, np.ndarray) else a.maximum(b)
 
 
 class Vec3:
@@ -245,33 +266,42 @@ def free_joint_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
     return [*velocity.parts(), *quaternion_rate(x, y, z, w, v[:3])]
 
 
-class Motion:
-    """A spatial motion vector [ω; v]."""
+_V = TypeVar("_V", bound="_SpatialVector")
+
+
+class _SpatialVector:
+    """[angular; linear], a motion or a force."""
 
     __slots__ = ("ang", "lin")
 
     def __init__(self, ang: Vec3, lin: Vec3) -> None:
         self.ang, self.lin = ang, lin
 
-    @staticmethod
-    def zero() -> Motion:
-        return Motion(Vec3.zero(), Vec3.zero())
+    @classmethod
+    def zero(cls: type[_V]) -> _V:
+        return cls(Vec3.zero(), Vec3.zero())
 
-    @staticmethod
-    def of(values: Sequence[Scalar]) -> Motion:
-        return Motion(Vec3.of(values[:3]), Vec3.of(values[3:]))
+    @classmethod
+    def of(cls: type[_V], values: Sequence[Scalar]) -> _V:
+        return cls(Vec3.of(values[:3]), Vec3.of(values[3:]))
 
     def parts(self) -> list[Scalar]:
         return self.ang.parts() + self.lin.parts()
 
-    def __add__(self, o: Motion) -> Motion:
-        return Motion(self.ang + o.ang, self.lin + o.lin)
+    def __add__(self: _V, o: _V) -> _V:
+        return type(self)(self.ang + o.ang, self.lin + o.lin)
 
-    def __sub__(self, o: Motion) -> Motion:
-        return Motion(self.ang - o.ang, self.lin - o.lin)
+    def __sub__(self: _V, o: _V) -> _V:
+        return type(self)(self.ang - o.ang, self.lin - o.lin)
 
-    def __mul__(self, s: Scalar) -> Motion:
-        return Motion(self.ang * s, self.lin * s)
+    def __mul__(self: _V, s: Scalar) -> _V:
+        return type(self)(self.ang * s, self.lin * s)
+
+
+class Motion(_SpatialVector):
+    """A spatial motion vector [ω; v]."""
+
+    __slots__ = ()
 
     def cross(self, o: Motion) -> Motion:
         """v × m (equation 2.33)."""
@@ -286,33 +316,10 @@ class Motion:
         return self.ang.dot(f.ang) + self.lin.dot(f.lin)
 
 
-class Force:
+class Force(_SpatialVector):
     """A spatial force vector [moment; force]."""
 
-    __slots__ = ("ang", "lin")
-
-    def __init__(self, ang: Vec3, lin: Vec3) -> None:
-        self.ang, self.lin = ang, lin
-
-    @staticmethod
-    def zero() -> Force:
-        return Force(Vec3.zero(), Vec3.zero())
-
-    @staticmethod
-    def of(values: Sequence[Scalar]) -> Force:
-        return Force(Vec3.of(values[:3]), Vec3.of(values[3:]))
-
-    def parts(self) -> list[Scalar]:
-        return self.ang.parts() + self.lin.parts()
-
-    def __add__(self, o: Force) -> Force:
-        return Force(self.ang + o.ang, self.lin + o.lin)
-
-    def __sub__(self, o: Force) -> Force:
-        return Force(self.ang - o.ang, self.lin - o.lin)
-
-    def __mul__(self, s: Scalar) -> Force:
-        return Force(self.ang * s, self.lin * s)
+    __slots__ = ()
 
 
 class RigidInertia:

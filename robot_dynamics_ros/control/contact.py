@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -108,7 +107,7 @@ class ContactEstimate:
         """Have everything compiled that :meth:`update` calls."""
         kernels.link(self.link)
 
-    def update(self, kernels: Kernels, q: Array, effort: Any) -> Array:
+    def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
         link: LinkKernels = kernels.link(self.link)
         link.jacobian(q, self._J)

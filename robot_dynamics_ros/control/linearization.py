@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import (
     bias_forces,
@@ -42,9 +43,9 @@ class LinearModel(NamedTuple):
 
 def linearize(
     model: RobotModel,
-    q: Any,
-    v: Any = None,
-    tau: Any = None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     *,
     external: Mapping[str, Any] | None = None,
     viscous: bool = False,

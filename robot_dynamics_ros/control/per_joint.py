@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
@@ -63,7 +64,7 @@ def per_joint(value: Any, n: int, where: str, **rules: Any) -> Array:
     return array
 
 
-def vector(values: Any, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = "") -> Array:
+def vector(values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = "") -> Array:
     """(n,) array of finite numbers.
 
     Args:

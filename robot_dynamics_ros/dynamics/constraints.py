@@ -600,7 +600,7 @@ def _frame_of(axis: Array) -> tuple[Array, Array]:
     return first, np.cross(axis, first)
 
 
-def _clean(*vectors: Any) -> tuple[float, ...]:
+def _clean(*vectors: ArrayLike) -> tuple[float, ...]:
     flat = np.concatenate([np.ravel(x) for x in vectors])
     for target in (0.0, 1.0, -1.0):
         flat[np.abs(flat - target) < 1e-13] = target

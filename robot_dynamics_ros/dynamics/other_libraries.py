@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -40,7 +39,7 @@ USUAL_NAMES = {
 _LIBRARIES = ("pinocchio", "mujoco", "drake")
 
 
-def swap_halves(x: Any, axis: int = -1) -> Array:
+def swap_halves(x: ArrayLike, axis: int = -1) -> Array:
     """[angular; linear] from [linear; angular] or the other way round: the two halves of an axis of length 6 exchanged.
 
     Args:
@@ -64,7 +63,7 @@ def swap_halves(x: Any, axis: int = -1) -> Array:
     return np.roll(array, 3, axis=axis)
 
 
-def floating_base_to(library: str, q: Any, v: Any) -> tuple[Array, Array]:
+def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     """Configuration and velocity of a floating base as another library has them.
 
     Args:
@@ -98,7 +97,7 @@ def floating_base_to(library: str, q: Any, v: Any) -> tuple[Array, Array]:
     return np.concatenate((first, place), axis=-1), np.concatenate((_rotated(turn, v[..., :3]), linear), axis=-1)
 
 
-def floating_base_from(library: str, q: Any, v: Any) -> tuple[Array, Array]:
+def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     """The inverse of :func:`floating_base_to`: from another library's convention to that of this package.
 
     Args:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -83,7 +84,7 @@ def _finite(values: Array, name: str) -> Array:
     return values
 
 
-def _placement(pose: Any) -> tuple[Array, Array]:
+def _placement(pose: ArrayLike) -> tuple[Array, Array]:
     if pose is None:
         return np.eye(3), np.zeros(3)
     if isinstance(pose, Pose):

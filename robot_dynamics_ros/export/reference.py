@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
+from robot_dynamics_ros.dynamics.algorithms.tree import Tree
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
@@ -96,9 +97,9 @@ def state_rates(
     """(q̇, v̇, di/dt) of the robot with its friction and motors."""
     request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
     tau, di = plan.drives.efforts(v, i, command)
-    inputs = {"q": normalized(plan.floating, q), "v": v, "tau": tau, "external": external}
+    inputs: dict[str, list[Any]] = {"q": normalized(plan.floating, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
-    return configuration_rate(tree, q, v), [float(x) for x in dv], di
+    return configuration_rate(cast("Tree[float]", tree), q, v), [float(x) for x in dv], di
 
 
 def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: list[float], h: float) -> Any:
@@ -107,7 +108,7 @@ def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: lis
         _, dv, di = state_rates(plan, tree, q, v, i, command, external)
         v = [x + h * y for x, y in zip(v, dv, strict=True)]
         i = [x + h * y for x, y in zip(i, di, strict=True)]
-        q = [x + h * y for x, y in zip(q, configuration_rate(tree, q, v), strict=True)]
+        q = [x + h * y for x, y in zip(q, configuration_rate(cast("Tree[float]", tree), q, v), strict=True)]
         return normalized(plan.floating, q), v, i
     tableau = TABLEAUS[plan.integrator]
     stages: list[Any] = []

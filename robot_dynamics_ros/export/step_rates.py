@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
@@ -11,7 +12,7 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import Argument, Request, Traced
 from robot_dynamics_ros.friction_law import secant_slope
 from robot_dynamics_ros.model.motors import DCMotor, current_rate
-from robot_dynamics_ros.spatial import Scalar, maximum, minimum, sqrt
+from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum, sqrt
 
 __all__ = ["Drives", "normalized", "step_functions"]
 
@@ -41,9 +42,10 @@ class Drives:
     ) -> None:
         self.viscous, self.dry, self.width, self.motors = viscous, dry, width, motors
 
-    def efforts(self, v: Numbers, i: Numbers, command: Numbers) -> tuple[list[Scalar], list[Scalar]]:
+    def efforts(self, v: Sequence[S], i: Sequence[S], command: Sequence[S]) -> tuple[list[S], list[S]]:
         """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
-        tau, rates = list(command), []
+        tau: list[Any] = list(command)
+        rates: list[Any] = []
         for current, (k, motor) in zip(i, self.motors, strict=True):
             voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
             if motor.inductance:

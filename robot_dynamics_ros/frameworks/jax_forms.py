@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.elementary_tree import layout_of
@@ -45,7 +46,7 @@ def form_of(model: RobotModel, request: Request) -> str:
     return "straight"
 
 
-def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Any]:
+def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Array]:
     """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
 
     Args:
@@ -66,7 +67,7 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
         flat = _with_implicit_derivative(model, request, flat)
     shapes = [shape for _, shape in request.inputs]
 
-    def compiled(*arrays: Any) -> Any:
+    def compiled(*arrays: Array) -> Array:
         leads = [x.shape[: x.ndim - len(s)] for x, s in zip(arrays, shapes, strict=True)]
         batch = jnp.broadcast_shapes(*leads)
         rows = [
@@ -79,14 +80,14 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
     compiled.__name__ = request.name
     run = jax.jit(compiled)
 
-    def function(*arguments: Any) -> Any:
+    def function(*arguments: Array) -> Array:
         dtype = _float_type([x for x in arguments if hasattr(x, "dtype")])
         return run(*(jnp.asarray(x, dtype) for x in arguments))
 
     return function
 
 
-def _float_type(arguments: Sequence[Any]) -> Any:
+def _float_type(arguments: Sequence[Array]) -> Any:
     """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
     dtype = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
     return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
@@ -96,7 +97,7 @@ def _straight(model: RobotModel, request: Request) -> Flat:
     trace = traced(model, request, where="jax", largest=LARGEST)
     sizes = [len(x) for x in trace.outputs]
 
-    def flat(*inputs: Any) -> list[Any]:
+    def flat(*inputs: Array) -> list[Array]:
         dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
         values = evaluate(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], operations(dtype))
         values = [jnp.broadcast_to(x, batch) for x in values]
@@ -117,13 +118,13 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     names = [word for word, _ in request.inputs]
     shapes = [shape for _, shape in request.inputs]
 
-    def both(*rows: Any) -> Any:
+    def both(*rows: Array) -> Array:
         return flat(*rows)[0]
 
     run = jax.custom_jvp(both)
 
     @run.defjvp
-    def _(rows: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
         a = run(*rows)
@@ -131,7 +132,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
         rest = [k for k in range(len(names)) if k not in (q, v, tau)]
         fixed = a  # its own tangent is what is looked for
 
-        def efforts(q_: Any, v_: Any, *more: Any) -> Any:
+        def efforts(q_: Array, v_: Array, *more: Array) -> Array:
             shaped = [x.reshape(*x.shape[:-1], *shapes[k]) for x, k in zip(more, rest, strict=True)]
             return inverse(q_, v_, fixed, *shaped)
 
@@ -148,7 +149,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
 # -- functions made of others ---------------------------------------------------------------------------------------------
 
 
-def _plain(model: RobotModel, request: Request, name: str, *, short: bool = False) -> Callable[..., Any]:
+def _plain(model: RobotModel, request: Request, name: str, *, short: bool = False) -> Callable[..., Array]:
     """Another function of the robot, with external wrenches and a moving base where this one has them.
 
     Args:
@@ -161,12 +162,12 @@ def _plain(model: RobotModel, request: Request, name: str, *, short: bool = Fals
     return make_function(model, found, "levels" if short and supported(model, name, options) else "")
 
 
-def _per_state(function: Callable[..., Any]) -> Flat:
+def _per_state(function: Callable[..., Array]) -> Flat:
     """A function of one state on flat batches."""
     return functools.partial(_batched, function)
 
 
-def _batched(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
+def _batched(function: Callable[..., Array], *inputs: Array) -> Sequence[Array]:
     batch = inputs[0].shape[:-1]
     run = function
     for _ in batch:
@@ -174,7 +175,7 @@ def _batched(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
     return [y.reshape(*batch, -1) for y in run(*inputs)]
 
 
-def _tangent(model: RobotModel) -> Callable[[Any, Any], Any]:
+def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
     lay = layout_of(model)
     free = [(lay.q_index[k], lay.v_index[k]) for k in range(lay.n) if lay.kind[k] is Kind.FREE]
@@ -184,7 +185,7 @@ def _tangent(model: RobotModel) -> Callable[[Any, Any], Any]:
             q_of_v[lay.v_index[k]] = lay.q_index[k]
     plain = np.array(sorted(set(range(model.nv)) - {v + c for _, v in free for c in range(6)}), dtype=int)
 
-    def moved(q: Any, delta: Any) -> Any:
+    def moved(q: Array, delta: Array) -> Array:
         new = q.at[q_of_v[plain]].add(delta[plain]) if len(plain) else q
         for at, v in free:
             p, u, w = q[at : at + 3], q[at + 3 : at + 6], q[at + 6]
@@ -202,7 +203,7 @@ def _mass_matrix(model: RobotModel, request: Request) -> Flat:
     inverse = _plain(model, request, "inverse_dynamics")
     zero = np.zeros(model.nv)
 
-    def one(q: Any) -> tuple[Any, ...]:
+    def one(q: Array) -> tuple[Array, ...]:
         still = jnp.asarray(zero, q.dtype)
         M = jax.jacfwd(lambda a: inverse(q, still, a))(still)
         return ((0.5 * (M + M.T)).reshape(-1),)
@@ -213,7 +214,7 @@ def _mass_matrix(model: RobotModel, request: Request) -> Flat:
 def _inverse_dynamics_derivatives(model: RobotModel, request: Request) -> Flat:
     inverse, moved = _plain(model, request, "inverse_dynamics", short=True), _tangent(model)
 
-    def one(q: Any, v: Any, a: Any, *external: Any) -> tuple[Any, ...]:
+    def one(q: Array, v: Array, a: Array, *external: Array) -> tuple[Array, ...]:
         wrenches = [x.reshape(-1, 6) for x in external]
         zero = jnp.zeros(model.nv, q.dtype)
         by_q, by_v = jax.jacfwd(lambda d, x: inverse(moved(q, d), x, a, *wrenches), (0, 1))(zero, v)
@@ -222,14 +223,14 @@ def _inverse_dynamics_derivatives(model: RobotModel, request: Request) -> Flat:
     return _per_state(one)
 
 
-def _factors(M: Any) -> tuple[Any, Any]:
+def _factors(M: Array) -> tuple[Array, Array]:
     """M = Lᵀ D L with L unit lower triangular, from the Cholesky factor of the matrix in reverse order."""
     upper = jnp.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1]  # M = upper upperᵀ
     root = jnp.diagonal(upper)
     return (upper / root).T, root * root
 
 
-def _with_mass_matrix(work: Callable[..., tuple[Any, ...]]) -> Callable[[RobotModel, Request], Flat]:
+def _with_mass_matrix(work: Callable[..., tuple[Array, ...]]) -> Callable[[RobotModel, Request], Flat]:
     def make(model: RobotModel, request: Request) -> Flat:
         mass_matrix = _plain(model, request, "mass_matrix")
         return _per_state(lambda q, *more: tuple(y.reshape(-1) for y in work(mass_matrix(q), *more)))
@@ -237,7 +238,7 @@ def _with_mass_matrix(work: Callable[..., tuple[Any, ...]]) -> Callable[[RobotMo
     return make
 
 
-def _solve(M: Any, b: Any) -> Any:
+def _solve(M: Array, b: Array) -> Array:
     return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(M), True), b)
 
 
@@ -251,7 +252,7 @@ def _coriolis_matrix(model: RobotModel, request: Request) -> Flat:
     """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) v_k."""
     mass_matrix = _plain(model, request, "mass_matrix")
 
-    def one(q: Any, v: Any) -> tuple[Any, ...]:
+    def one(q: Array, v: Array) -> tuple[Array, ...]:
         rate = jax.jvp(mass_matrix, (q,), (v,))[1]
         by_q = jax.jacfwd(lambda x: mass_matrix(x) @ v)(q)
         return ((0.5 * (rate + by_q - by_q.T)).reshape(-1),)
@@ -266,7 +267,7 @@ def _linearization(model: RobotModel, request: Request) -> Flat:
     mass_matrix = _plain(model, request, "mass_matrix")
     damping = np.asarray(model.damping) * float(bool(dict(request.options)["viscous"]))
 
-    def one(q: Any, v: Any, tau: Any, *external: Any) -> tuple[Any, ...]:
+    def one(q: Array, v: Array, tau: Array, *external: Array) -> tuple[Array, ...]:
         wrenches = [x.reshape(-1, 6) for x in external]
         loss = jnp.asarray(damping, q.dtype)
         a = forward(q, v, tau - loss * v, *wrenches)

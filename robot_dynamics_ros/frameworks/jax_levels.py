@@ -13,7 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Block, BodyLoop, DegreeLoop, LoopProgram, Store
@@ -67,7 +67,7 @@ class _Levels:
         return hands_on
 
 
-def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Any]]:
+def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Array]]:
     """A function of arrays (\\*batch, size), one for each input, that returns a list of such arrays.
 
     The batch dimensions of all inputs must be the same.
@@ -76,7 +76,7 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
     levels = _Levels(program.ints[: program.n, PARENT].tolist(), program.n)
     sizes = [int(np.prod(shape)) for _, shape in shapes.outputs]
 
-    def function(*inputs: Any) -> list[Any]:
+    def function(*inputs: Array) -> list[Array]:
         run = _Run(program, levels, inputs, sizes)
         for section in program.sections:
             if isinstance(section, BodyLoop):
@@ -97,7 +97,7 @@ class _Run:
     some; ``bank_of`` tells where the newest value of an entry is.
     """
 
-    def __init__(self, program: LoopProgram, levels: _Levels, inputs: Sequence[Any], sizes: Sequence[int]) -> None:
+    def __init__(self, program: LoopProgram, levels: _Levels, inputs: Sequence[Array], sizes: Sequence[int]) -> None:
         self.program, self.levels = program, levels
         self.inputs = list(inputs)
         self.dtype = self.inputs[0].dtype
@@ -109,7 +109,7 @@ class _Run:
         self.bank_of: dict[int, tuple[int, int]] = {}
         self.root: dict[int, Any] = {}
 
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> list[Array]:
         return self.arguments[self.first_output :]
 
     # -- sections ----------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class _Loop:
             found.append((tuple(sorted(set(classes[numbers].ravel().tolist()))), numbers))
         return found
 
-    def start(self) -> Any:
+    def start(self) -> Array:
         """Carry of the first level."""
         run = self.run
         wide = (*run.batch, run.levels.width)
@@ -238,7 +238,7 @@ class _Loop:
             found["slot"] = levels.slot_of_parent[at]
         self.places: dict[Location, tuple[str, int]] = {}
 
-        def take(source: Any, index: np.ndarray) -> Any:
+        def take(source: Array, index: np.ndarray) -> Array:
             return jnp.moveaxis(source[..., index], -2, 0)  # (levels, *batch, width)
 
         memory: dict[tuple[int, str], list[tuple[Location, int]]] = {}
@@ -272,7 +272,7 @@ class _Loop:
                 self.places[location] = (word, k)
         return found
 
-    def step(self, kinds: tuple[int, ...], carry: Any, here: dict[str, Any]) -> tuple[Any, Any]:
+    def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Any]) -> tuple[Array, Array]:
         """One level: the next carry, and what is written, (\\*batch, width, entries)."""
         run = self.run
         wide = (*run.batch, run.levels.width)
@@ -280,7 +280,7 @@ class _Loop:
             carry = carry[..., here["slot"], :] if run.levels.width > 1 else carry
         number = {k: c for c, k in enumerate(self.carried)}
 
-        def in_memory(location: Location) -> Any:
+        def in_memory(location: Location) -> Array:
             place = self.places.get(location)
             return np.zeros((), run.dtype) if place is None else here[place[0]][..., place[1]]
 
@@ -311,7 +311,7 @@ class _Loop:
                 results.setdefault(location, leaf((location, None)))
         zero = np.zeros((), run.dtype)
 
-        def all_of(locations: list[Location]) -> Any:
+        def all_of(locations: list[Location]) -> Array:
             values = [jnp.broadcast_to(results.get(x, zero), wide) for x in locations]
             return join(values, wide, run.dtype)
 
@@ -325,7 +325,7 @@ class _Loop:
         next_carry = written[..., np.array([where[("record", k, "i")] for k in self.carried], dtype=int)]
         return next_carry, written
 
-    def keep(self, written: Any, carry: Any) -> None:
+    def keep(self, written: Array, carry: Array) -> None:
         """Store what all levels wrote: (levels, \\*batch, width, entries)."""
         run, levels = self.run, self.run.levels
         ints = run.program.ints

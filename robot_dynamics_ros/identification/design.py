@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.control.per_joint import per_joint
@@ -236,7 +237,7 @@ def design_excitation(
     )
 
 
-def _bounds(values: Any, n: int, name: str) -> Array:
+def _bounds(values: ArrayLike, n: int, name: str) -> Array:
     out = np.asarray(values, dtype=np.float64)
     if out.shape != (n,) or np.isnan(out).any():
         raise ArgumentError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.control.per_joint import per_joint
@@ -145,7 +146,7 @@ class EffortParameters:
         low, high = np.array([bounds_of(name.rpartition(".")[2]) for name in self.names]).T
         return low, high
 
-    def joint_columns(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
+    def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; see :meth:`regressor`."""
         q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
         q, v, a = np.broadcast_arrays(q, v, a)
@@ -165,7 +166,7 @@ class EffortParameters:
                 at += 1
         return out
 
-    def regressor(self, q: Any, v: Any, a: Any, parts: tuple[slice, ...] = ()) -> np.ndarray:
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
         """(..., nv, p) see :func:`effort_regressor`.
 
         Args:
@@ -175,7 +176,7 @@ class EffortParameters:
             [np.asarray(joint_torque_regressor(self.model, q, v, a)), self.joint_columns(q, v, a, parts)], axis=-1
         )
 
-    def known(self, v: Any, a: Any) -> Array:
+    def known(self, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""
         model = self.model
         v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
@@ -189,7 +190,9 @@ class EffortParameters:
         return out
 
 
-def effort_regressor(model: RobotModel, q: Any, v: Any, a: Any, terms: FrictionTerms | None = None) -> np.ndarray:
+def effort_regressor(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: FrictionTerms | None = None
+) -> np.ndarray:
     """Y with motor efforts τ = Y θ, θ the inertial parameters of all bodies, then those of the joints' friction.
 
     Args:

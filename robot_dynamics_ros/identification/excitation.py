@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.reference.move import plan_move
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
@@ -56,7 +57,7 @@ class Excitation:
     condition: float = math.inf
     effort: Array | None = None
 
-    def at(self, t: Any, derivative: int = 0) -> Array:
+    def at(self, t: ArrayLike, derivative: int = 0) -> Array:
         """(..., n) position, velocity (1) or acceleration (2) at times ``t``, s."""
         lw = 2.0 * math.pi / self.period * np.arange(1, self.sine.shape[-1] + 1.0)
         angle = np.asarray(t, dtype=np.float64)[..., None] * lw

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import JointEffects
@@ -190,7 +191,7 @@ class Identification:
         at = self.parameters.at(joint, name)
         return float(self.full.values[at]) if at >= 0 else 0.0
 
-    def predict(self, q: Any, v: Any, a: Any, *, in_order: bool = True) -> Array:
+    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
         """Motor efforts for a motion: inverse dynamics, friction and offset.
 
         Args:
@@ -214,12 +215,12 @@ class Identification:
 
 def identify(
     model: RobotModel,
-    t: Any,
-    q: Any,
-    effort: Any,
+    t: ArrayLike,
+    q: ArrayLike,
+    effort: ArrayLike,
     settings: IdentificationSettings | None = None,
     *,
-    v: Any = None,
+    v: ArrayLike | None = None,
 ) -> Identification:
     """Identify inertial parameters and friction from recorded motion.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.payload import Payload
@@ -70,7 +71,7 @@ class PayloadEstimate:
 def payload_motion(
     model: RobotModel,
     link: str,
-    q0: Any,
+    q0: ArrayLike,
     *,
     span: Any = 0.5,
     duration: float = 24.0,
@@ -206,7 +207,7 @@ def _normal(
 
 
 def estimate_payload(
-    model: RobotModel, link: str, t: Any, q: Any, effort: Any, *, friction: Friction | None = None
+    model: RobotModel, link: str, t: ArrayLike, q: ArrayLike, effort: ArrayLike, *, friction: Friction | None = None
 ) -> PayloadEstimate:
     """Estimate a payload from a recorded motion.
 
@@ -257,7 +258,7 @@ def estimate_payload(
 
 
 def estimate_payload_at_rest(
-    model: RobotModel, link: str, q: Any, effort: Any, *, friction: Friction | None = None
+    model: RobotModel, link: str, q: ArrayLike, effort: ArrayLike, *, friction: Friction | None = None
 ) -> PayloadEstimate:
     """Estimate mass and centre of mass from poses at rest.
 

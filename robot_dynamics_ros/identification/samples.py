@@ -9,10 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -59,10 +58,10 @@ class Motion:
     def of(
         cls,
         model: RobotModel,
-        t: Any,
-        q: Any,
-        effort: Any,
-        v: Any = None,
+        t: ArrayLike,
+        q: ArrayLike,
+        effort: ArrayLike | None,
+        v: ArrayLike | None = None,
         *,
         window: float | None = None,
         order: int = ORDER,
@@ -80,7 +79,8 @@ class Motion:
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
         """
-        t, q, effort = (as_input(x, (), w, finite=False) for x, w in ((t, "t"), (q, "q"), (effort, "effort")))
+        inputs = (("t", t), ("q", q), ("effort", () if effort is None else effort))
+        t, q, effort = (as_input(x, (), w, finite=False) for w, x in inputs)
         n = len(t) if t.ndim == 1 else -1
         for name, array, shape in (("t", t, (n,)), ("q", q, (n, model.nv)), ("effort", effort, (n, model.nv))):
             if array.shape != shape or n < 0:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identify import Identification
@@ -32,7 +32,15 @@ class Validation:
     noise: Array
 
 
-def validate(found: Identification, t: Any, q: Any, effort: Any, *, v: Any = None, block: float = 0.05) -> Validation:
+def validate(
+    found: Identification,
+    t: ArrayLike,
+    q: ArrayLike,
+    effort: ArrayLike,
+    *,
+    v: ArrayLike | None = None,
+    block: float = 0.05,
+) -> Validation:
     """Compare predicted with recorded efforts.
 
     Args:

@@ -6,9 +6,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.checks import LARGEST
@@ -73,7 +74,14 @@ class Recording:
 
     @classmethod
     def of(
-        cls, model: RobotModel, t: Any, q: Any, v: Any = None, effort: Any = None, *, source: str = "arrays"
+        cls,
+        model: RobotModel,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        effort: ArrayLike | None = None,
+        *,
+        source: str = "arrays",
     ) -> Recording:
         """A recording from arrays, its times and repeated rows repaired as those of a file; see :meth:`repaired`.
 

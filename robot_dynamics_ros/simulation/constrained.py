@@ -16,6 +16,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
@@ -73,7 +74,7 @@ class ConstrainedPlant(Plant):
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def _start_of(self, q: Any, v: Any, t: float) -> tuple[Array, Array, float]:
+    def _start_of(self, q: ArrayLike | None, v: ArrayLike | None, t: float) -> tuple[Array, Array, float]:
         q, v, t = super()._start_of(q, v, t)
         try:
             q, v = self._loops.project(q, v)

@@ -54,7 +54,7 @@ class Coordinates:
             return
         out[self.q_of_v[self.has_position]] = v[self.has_position]
         for iq, iv in self.floating:
-            out[iq : iq + 7] = free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist())
+            out[iq : iq + 7] = np.array(free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist()))
 
     def normalize(self, q: Array) -> None:
         """Give the quaternions in ``q`` unit length, in place."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import motion
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -67,7 +68,7 @@ class CenterOfMassPaths:
 
 
 def center_of_mass_paths(
-    run: SimulationResult | RobotModel, q: Any = None, v: Any = None, *, links: Sequence[str] | None = None
+    run: SimulationResult | RobotModel, q: ArrayLike = (), v: ArrayLike = (), *, links: Sequence[str] | None = None
 ) -> CenterOfMassPaths:
     """Paths of the centres of mass of links through the world.
 

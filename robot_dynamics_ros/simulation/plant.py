@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError
@@ -28,10 +29,9 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
-from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
 from robot_dynamics_ros.simulation.integrators.runge_kutta import (
     DEFAULT_STEP,
-    SemiImplicitEuler,
+    TIME_STEPPING,
     make_integrator,
 )
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
@@ -81,6 +81,7 @@ class Plant:
         model = add_rotors(model, o.motors) if o.motors else model
         self.model, self.dt, self.max_speed = model, float(dt), float(o.max_speed)
         self.integrator = make_integrator(o.integrator)
+        method = getattr(self.integrator, "name", "")
         self._bounds = position_bounds(model)
         rigid, compliant = self._make_stops(o.stops)
         self._friction = friction_table(model, o.friction)
@@ -99,12 +100,12 @@ class Plant:
             o.constraints,
             self._command_limits() if o.limiter else None,
         )
-        midpoint = isinstance(self.integrator, MoreauMidpoint)
+        midpoint = method == "moreau"
         self.system = JointSystem(model, effects, midpoint=midpoint, compiled=o.compiled)
         memory, routines = self.system.memory, self.system.routines
         self._hybrid = HybridStepper(self.system, self.integrator, rigid)
         self._stepper = TimeStepper(self.system)
-        self._time_stepping = isinstance(self.integrator, SemiImplicitEuler | MoreauMidpoint)
+        self._time_stepping = method in TIME_STEPPING
         self._arguments = PlantArguments(model, coordinates, self._bounds if o.stops is not None else None)
         self.command, self.tau = memory["command"], memory["tau"]
         self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
@@ -190,7 +191,7 @@ class Plant:
         if bool(on) != self.brakes:
             self.system.friction = self._braked if on else self._friction
 
-    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """Set the state; ``None`` means the configuration and velocity the plant was made with.
 
         Commands, external wrenches and motor currents go to zero; brakes stay as they are.
@@ -208,7 +209,7 @@ class Plant:
         for name in ("steps", "alternating", "previous", "command", "tau", "known"):
             memory[name][:] = 0
 
-    def _start_of(self, q: Any, v: Any, t: float) -> tuple[Array, Array, float]:
+    def _start_of(self, q: ArrayLike | None, v: ArrayLike | None, t: float) -> tuple[Array, Array, float]:
         """Arguments of :meth:`reset`, checked."""
         q = self._start_q if q is None else self._arguments.configuration(q)
         v = self._start_v if v is None else self._arguments.velocity("v", v)
@@ -273,7 +274,7 @@ class Plant:
 
     # -- motion --------------------------------------------------------------------------------------------------
 
-    def step(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def step(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
         """Advance by ``dt`` under a constant command.
 
         Args:
@@ -293,7 +294,7 @@ class Plant:
         self.hold(command, external, external_world)
         self.advance()
 
-    def hold(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def hold(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
         """The first half of :meth:`step`: take a command, without moving yet.
 
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
@@ -331,7 +332,7 @@ class Plant:
             self.tau[:] = system.motors_effort()
 
     def run(
-        self, commands: Any, steps: int | None = None, *, external: Wrenches = None, record: bool = True
+        self, commands: ArrayLike, steps: int | None = None, *, external: Wrenches = None, record: bool = True
     ) -> PlantPath | None:
         """Many control periods in one call.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -31,12 +32,12 @@ class PlantArguments:
     def __init__(self, model: RobotModel, coordinates: Coordinates, bounds: tuple[Array, Array] | None) -> None:
         self.model, self.coordinates, self.bounds = model, coordinates, bounds
 
-    def velocity(self, name: str, values: Any) -> Array:
+    def velocity(self, name: str, values: ArrayLike) -> Array:
         """(nv,) a copy, or an :class:`ArgumentError` naming the argument."""
         remedy = f"One for each of {', '.join(self.coordinates.names[:20])}."
         return _vector(name, values, self.model.nv, remedy)
 
-    def configuration(self, values: Any) -> Array:
+    def configuration(self, values: ArrayLike) -> Array:
         """(nq,) a copy with unit quaternions, within the limits; or an :class:`ArgumentError`."""
         q = _vector("q", values, self.model.nq)
         for iq, _ in self.coordinates.floating:
@@ -68,7 +69,7 @@ class PlantArguments:
             self._clip(q)
         return q
 
-    def commands(self, values: Any, steps: int | None) -> tuple[Array, int]:
+    def commands(self, values: ArrayLike, steps: int | None) -> tuple[Array, int]:
         """((1 or steps, nv) contiguous commands, steps) of :meth:`Plant.run`'s arguments."""
         nv = self.model.nv
         array = real_array_or_nan(values)
@@ -104,7 +105,7 @@ class PlantArguments:
         q[where[has]] = np.minimum(np.maximum(q[where[has]], lower[has]), upper[has])
 
 
-def _vector(name: str, values: Any, n: int, remedy: str = "") -> Array:
+def _vector(name: str, values: ArrayLike, n: int, remedy: str = "") -> Array:
     array = real_array_or_nan(values)
     if array.shape != (n,):
         raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)

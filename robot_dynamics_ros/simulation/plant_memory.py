@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -105,7 +106,7 @@ def plant_memory(
 
 
 def _fill(memory: Memory[PlantMemory], coordinates: Coordinates, effects: Effects) -> None:
-    def put(**values: Any) -> None:
+    def put(**values: ArrayLike) -> None:
         for name, value in values.items():
             memory[name][...] = value
 

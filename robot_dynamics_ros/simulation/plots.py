@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, legend, pyplot, save, thinned, unit_of, without_noise
@@ -14,7 +15,7 @@ from robot_dynamics_ros.simulation.simulate import SimulationResult
 __all__ = ["plot_run"]
 
 
-def plot_run(run: SimulationResult, path: str | Path | None = None, reference: Any = None) -> Any:
+def plot_run(run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None) -> Any:
     """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.
 
     Args:
@@ -77,7 +78,7 @@ def _energy(axis: Any, run: SimulationResult, k: slice) -> None:
 
 
 def _joints(
-    axis: Any, run: SimulationResult, kind: str, joints: list[int], quantity: str, wanted: Any, k: slice, t: Any
+    axis: Any, run: SimulationResult, kind: str, joints: list[int], quantity: str, wanted: Any, k: slice, t: ArrayLike
 ) -> None:
     model = run.model
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.parallel import threads
@@ -17,7 +17,7 @@ __all__ = ["run_plants"]
 
 
 def run_plants(
-    plants: Sequence[Plant], commands: Any, steps: int | None = None, *, record: bool = True
+    plants: Sequence[Plant], commands: ArrayLike, steps: int | None = None, *, record: bool = True
 ) -> PlantPath | None:
     """Advance all plants by the same number of control periods, on all processors.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
@@ -66,8 +67,8 @@ class SimulationResult:
 def simulate(
     model: RobotModel,
     control: Control | None = None,
-    q0: Any = None,
-    v0: Any = None,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
     duration: float = 1.0,
     dt: float = DEFAULT_STEP,
     *,
@@ -119,23 +120,15 @@ def simulate(
     motors = plant.motor_joints
     currents = np.empty((n, len(motors)))
     loops = {name: np.empty((n, 2, 6)) for name in constraints.names} if constraints and record_wrenches else {}
-    idle = np.zeros(model.nv)
-    command: Any = idle
+    command: ArrayLike = np.zeros(model.nv)
     for k in range(n):
         if progress is not None and k % 64 == 0:
             progress(k / n)
         now = plant.t
         t[k], q[k], v[k] = now, plant.q, plant.v
         kinetic[k], potential[k] = plant.energy()
-        if k < steps:
-            command = idle if control is None else control(now, q[k].copy(), v[k].copy())
-            if command is None:
-                raise ArgumentError(
-                    f"returned None at t = {now:g} s",
-                    where="control",
-                    got=None,
-                    remedy=f"Return the {model.nv} efforts.",
-                )
+        if k < steps and control is not None:
+            command = _command(control, now, q[k].copy(), v[k].copy())
         plant.hold(command, _at(external, now), _at(external_world, now))
         a[k], tau[k] = plant.acceleration(), plant.tau
         if wrenches is not None:
@@ -152,6 +145,15 @@ def simulate(
         progress(1.0)
     by_motor = {name: currents[:, k] for k, name in enumerate(motors)}
     return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, by_motor, loops)
+
+
+def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:
+    command: ArrayLike | None = control(t, q, v)
+    if command is None:
+        raise ArgumentError(
+            f"returned None at t = {t:g} s", where="control", got=None, remedy=f"Return the {len(v)} efforts."
+        )
+    return command
 
 
 def _plant(

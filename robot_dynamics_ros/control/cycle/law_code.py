@@ -12,6 +12,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.memory import GAINS, law_input_shapes
 from robot_dynamics_ros.control.laws import Law
@@ -41,7 +42,7 @@ class _Symbols:
         self.used.add(name)
         return self._made[name]
 
-    def inverse_dynamics(self, a: Any) -> np.ndarray:
+    def inverse_dynamics(self, a: ArrayLike) -> np.ndarray:
         if self.asked is not None:
             raise _NotStraightError
         self.asked = a

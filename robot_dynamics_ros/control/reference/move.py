@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
@@ -25,7 +26,7 @@ PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
 
 def plan_move(
     model: RobotModel,
-    q0: Any,
+    q0: ArrayLike,
     q1: Any,
     *,
     scale: float = 0.5,
@@ -149,7 +150,7 @@ def _time_for_efforts(
     return T
 
 
-def _configuration(model: RobotModel, q: Any, name: str) -> Array:
+def _configuration(model: RobotModel, q: ArrayLike, name: str) -> Array:
     array = vector(q, model.nq, name, joints=model.joint_names)
     bad = (array < model.lower - 1e-6) | (array > model.upper + 1e-6)
     if bad.any():

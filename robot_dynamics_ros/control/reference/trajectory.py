@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
 from robot_dynamics_ros.errors import ArgumentError
@@ -192,10 +193,10 @@ class Trajectory:
         joint_names: Sequence[str],
         times: Sequence[float],
         positions: Any,
-        velocities: Any = None,
-        accelerations: Any = None,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
         *,
-        effort: Any = None,
+        effort: ArrayLike | None = None,
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
@@ -396,7 +397,7 @@ def _checked_time(time: Any, where: str, previous: int | None) -> int:
     return int(time)
 
 
-def _fill(out: Array, values: Any, where: str, names: tuple[str, ...]) -> bool:
+def _fill(out: Array, values: Sequence[float], where: str, names: tuple[str, ...]) -> bool:
     """Copy one field of a point into ``out``; False if it is empty, i.e. not given."""
     if len(values) == 0:
         return False

@@ -9,7 +9,7 @@ from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, transmit
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Force, Vec3
+from robot_dynamics_ros.spatial import Force, Scalar, Vec3
 
 __all__ = ["centroidal_momentum_matrix", "mass_center", "mass_center_motion"]
 
@@ -27,7 +27,7 @@ def mass_center(tree: Tree[S], q: Vector[S]) -> Vec3:
 
 
 @function("centroidal_momentum_matrix", "q", {"A": (6, "nv")})
-def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
+def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
     """A with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
     Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root frame each column is

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, motion_of_point, placements
-from robot_dynamics_ros.spatial import Mat3, Motion, Vec3, sqrt
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
+from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Vec3, sqrt
 
 __all__ = ["ROWS", "Row", "constraint_rows", "end_wrenches"]
 
@@ -39,7 +40,7 @@ class Row:
     force: Vec3
     moment: Vec3
 
-    def speed(self, v: Sequence[Any]) -> Any:
+    def speed(self, v: Sequence[Scalar]) -> Scalar:
         """K v."""
         total: Any = 0.0
         for x, w in zip(self.jacobian, v, strict=True):
@@ -68,12 +69,13 @@ class _End(NamedTuple):
         return _End(self.R, self.p + d, Motion(w, lin), Motion(self.acceleration.ang, acc), [*J[:3], *rows])
 
 
-def _end(tree: Any, q: Any, v: Any, link: int, point: Vec3) -> _End:
+def _end(tree: Tree[S], q: Vector[S], v: Vector[S], link: int, point: Vec3) -> _End:
     n = tree.nv
     if link < 0:
         return _End(Mat3.identity(), point, Motion.zero(), Motion.zero(), [[0.0] * n for _ in range(6)])
     (pose,) = placements(tree, q, [link])
-    ((velocity, acceleration),) = motion_of_point(tree, q, v, [0.0] * n, [link], point)
+    none: list[Any] = [0.0] * n
+    ((velocity, acceleration),) = motion_of_point(tree, q, v, none, [link], point)
     J, _ = jacobian_and_rate(tree, q, None, link, point, "world")
     R = pose.E.T
     return _End(R, pose.r + R.mul(point), velocity, acceleration, J)
@@ -83,12 +85,12 @@ def _vectors(numbers: tuple[float, ...]) -> list[Vec3]:
     return [Vec3.of([float(x) for x in numbers[k : k + 3]]) for k in range(0, len(numbers) - len(numbers) % 3, 3)]
 
 
-def _combined(direction: Vec3, rows: list[list[Any]]) -> list[Any]:
+def _combined(direction: Vec3, rows: list[list[Scalar]]) -> list[Scalar]:
     x, y, z = direction.parts()
     return [x * a + y * b + z * c for a, b, c in zip(*rows, strict=True)]
 
 
-def _difference(a: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
+def _difference(a: list[list[Scalar]], b: list[list[Scalar]]) -> list[list[Scalar]]:
     return [[y - x for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
 
 
@@ -170,7 +172,7 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     return rows, own.p
 
 
-def _rows_of(tree: Any, q: Any, v: Any, spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
+def _rows_of(tree: Tree[S], q: Vector[S], v: Vector[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
     """Rows of one constraint, and where its reaction acts on a and on b."""
     kind, a, b, numbers = spec
     if kind == "gear":
@@ -199,21 +201,22 @@ def _rows_of(tree: Any, q: Any, v: Any, spec: Spec) -> tuple[list[Row], Vec3, Ve
     return rows, A.p, B.p
 
 
-def constraint_rows(tree: Any, q: Any, v: Any, specs: tuple[Spec, ...]) -> list[Row]:
+def constraint_rows(tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]) -> list[Row]:
     """All rows of all constraints, in order."""
     return [row for spec in specs for row in _rows_of(tree, q, v, spec)[0]]
 
 
-def end_wrenches(tree: Any, q: Any, reactions: Any, specs: tuple[Spec, ...]) -> list[Any]:
+def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]) -> list[Scalar]:
     """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in its axes, flat.
 
     Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
     """
     out: list[Any] = []
+    none: list[Any] = [0.0] * tree.nv
     first = 0
     for spec in specs:
         kind, a, b, _ = spec
-        rows, p_a, p_b = _rows_of(tree, q, [0.0] * tree.nv, spec)
+        rows, p_a, p_b = _rows_of(tree, q, none, spec)
         force, moment = Vec3.zero(), Vec3.zero()
         for row in rows:
             force, moment = force + row.force * reactions[first], moment + row.moment * reactions[first]

@@ -8,11 +8,11 @@ closed by a hinge in space, singular configurations) that gives the solution of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import Row, constraint_rows, end_wrenches
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
     back_substitute,
@@ -23,6 +23,7 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
 )
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
+from robot_dynamics_ros.spatial import Scalar
 
 __all__ = ["constrained_acceleration", "projections"]
 
@@ -111,16 +112,14 @@ class ReactionSolver(Generic[S]):
     "constraint_terms", "q v", {"residual": ("nc",), "K": ("nc", "nv"), "rate": ("nc",)}, options=("constraints",)
 )
 def _constraint_terms(
-    tree: Tree[S], q: Vector[S], v: Vector[S], options: Mapping[str, Any]
+    tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
 ) -> tuple[list[S], list[list[S]], list[S]]:
     rows = constraint_rows(tree, q, v, options["constraints"])
     return [r.residual for r in rows], [r.jacobian for r in rows], [r.rate for r in rows]
 
 
 @function("constraint_wrenches", "q reactions", {"wrenches": ("nk", 2, 6)}, options=("constraints",))
-def _constraint_wrenches(
-    tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Mapping[str, Any]
-) -> list[list[list[S]]]:
+def _constraint_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Options) -> list[Scalar]:
     return end_wrenches(tree, q, reactions, options["constraints"])
 
 
@@ -140,7 +139,7 @@ def constrained_acceleration(
     stabilization: Sequence[S],
     external: Forces = None,
     *,
-    options: Mapping[str, Any],
+    options: Options,
 ) -> tuple[list[S], list[S]]:
     """q̈ and λ under efforts τ and wrenches from the surroundings.
 
@@ -170,9 +169,7 @@ def constrained_acceleration(
     options=("constraints",),
     per_body=1200,
 )
-def projections(
-    tree: Tree[S], q: Vector[S], v: Vector[S], options: Mapping[str, Any]
-) -> tuple[list[S], list[S], list[S]]:
+def projections(tree: Tree[S], q: Vector[S], v: Vector[S], options: Options) -> tuple[list[S], list[S], list[S]]:
     """One step of Newton back to φ = 0, and the velocity that the constraints allow nearest to ``v`` (metric M).
 
     Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import RigidInertia, Transform, Vec3
+from robot_dynamics_ros.spatial import RigidInertia, Scalar, Transform, Vec3
 
 __all__ = ["kinetic_energy", "mass_moment", "potential_energy"]
 
@@ -48,6 +48,6 @@ def _in_world(pose: Transform, inertia: RigidInertia) -> Vec3:
     per_body=35,
     exports=(Export("Potential energy, zero for masses at the world's origin.", {"energy": "energy"}, default=True),),
 )
-def potential_energy(tree: Tree[S], q: Vector[S]) -> S:
+def potential_energy(tree: Tree[S], q: Vector[S]) -> Scalar:
     """−Σ m gᵀ c, zero where the world origin is; the root body included."""
     return (-tree.gravity()).dot(mass_moment(tree, q))

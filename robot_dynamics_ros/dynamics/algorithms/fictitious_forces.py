@@ -12,11 +12,10 @@ r and ṙ are position and velocity of c in the observer's frame A; a_A, α_A an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement, reduced
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import JointWrenches, to_link
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.point_motion import seen_from
@@ -88,7 +87,7 @@ def _wrench_balance(
     axes: Sequence[S],
     about: Sequence[S],
     *,
-    options: Mapping[str, Any],
+    options: Options,
 ) -> list[Force]:
     frames = FrameChoice(tree, options, q, v, a)
     A, own = frames.observer(observer), frames.link(options["link"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from robot_dynamics_ros.dynamics.algorithms.function import Options
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Force, Mat3, Vec3
+from robot_dynamics_ros.spatial import Force, Mat3, Scalar, Vec3
 
 __all__ = ["FrameChoice", "Placement", "reduced"]
 
@@ -34,7 +35,7 @@ class Placement(NamedTuple):
         wd = self.omega.cross(d)
         return self.p + d, self.v + wd, self.a + self.alpha.cross(d) + self.omega.cross(wd)
 
-    def carrying(self, rows: Sequence[Any]) -> Placement:
+    def carrying(self, rows: Sequence[Scalar]) -> Placement:
         """The frame placed on this one: ``rows`` are the 24 numbers of :meth:`Frame.rows`."""
         R = Mat3.of([rows[0:3], rows[3:6], rows[6:9]])
         p, omega, v, alpha, a = (Vec3.of(rows[k : k + 3]) for k in range(9, 24, 3))
@@ -63,7 +64,7 @@ class FrameChoice:
     def __init__(
         self,
         tree: Tree[S],
-        options: Mapping[str, Any],
+        options: Options,
         q: Vector[S],
         v: Vector[S] | None = None,
         a: Vector[S] | None = None,
@@ -93,17 +94,17 @@ class FrameChoice:
         lin = a.lin + v.ang.cross(v.lin)
         return Placement(R, pose.r, *(R.mul(x) for x in (v.ang, v.lin, a.ang, lin)))
 
-    def observer(self, rows: Sequence[Any]) -> Placement:
+    def observer(self, rows: Sequence[Scalar]) -> Placement:
         """The observer's frame."""
         carrier = self.link(self.options["observer"])
         return carrier.carrying(rows) if rows else carrier
 
-    def axes(self, choice: Any, rows: Sequence[Any]) -> Mat3:
+    def axes(self, choice: Any, rows: Sequence[Scalar]) -> Mat3:
         """Rotation to world axes of the frame to express results in."""
         R = self.link(choice).R
         return R.matmul(Mat3.of([rows[0:3], rows[3:6], rows[6:9]])) if rows else R
 
-    def point(self, choice: Any, rows: Sequence[Any]) -> Vec3:
+    def point(self, choice: Any, rows: Sequence[Scalar]) -> Vec3:
         """Where the point to reduce to is in the world."""
         carrier = self.link(choice)
         return carrier.p + carrier.R.mul(Vec3.of(rows)) if rows else carrier.p

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "function"]
+__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "Options", "function"]
 
 Dimension = int | str
 Shape = tuple[Dimension, ...]
@@ -44,6 +44,9 @@ point to reduce them to; reactions of constraints, and the gains of their stabil
 inverse kinematics where the tool's frame shall be, where it is on the link, position limits, and the weights of radians and
 metres beside the damping."""
 
+Options: TypeAlias = Mapping[str, Any]
+"""Choices that a function is compiled for, by name: a link, a frame …"""
+
 
 @dataclass(frozen=True)
 class Export:
@@ -60,7 +63,7 @@ class Export:
     said: str
     outputs: Mapping[str, str]
     name: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     default: bool = False
 
 
@@ -97,7 +100,7 @@ class Function:
     exports: tuple[Export, ...] = ()
     takes_options: bool = False
 
-    def call(self, tree: Any, options: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+    def call(self, tree: Any, options: Options, values: Mapping[str, Any]) -> Any:
         """Run the algorithm.
 
         Args:
@@ -121,7 +124,7 @@ class Function:
         more = {"options": options} if self.takes_options else {}
         return self.algorithm(tree, *arguments, **more)
 
-    def run(self, tree: Any, options: Mapping[str, Any], values: Mapping[str, Any]) -> list[list[Any]]:
+    def run(self, tree: Any, options: Options, values: Mapping[str, Any]) -> list[list[Any]]:
         """Run the algorithm; returns a flat list for each output."""
         result = self.call(tree, options, values)
         results = [result] if len(self.outputs) == 1 else result

@@ -14,7 +14,7 @@ Outward, f_i = I_i a_i + v_i ×* I_i v_i − f_i^x; inward, τ_i = S_iᵀ f_i an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, project, transmit
@@ -92,7 +92,9 @@ def inverse_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], ex
         ),
     ),
 )
-def _inverse_dynamics_wrenches(tree: Tree[S], q: Any, v: Any, a: Any, external: Forces = None) -> Any:
+def _inverse_dynamics_wrenches(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+) -> tuple[list[S], list[S]]:
     motion_and_forces = newton_euler(tree, q, v, a, external)
     return motion_and_forces.tau, tree.per_joint(motion_and_forces.f)
 

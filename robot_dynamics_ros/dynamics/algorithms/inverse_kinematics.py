@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, placements
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Mat3, Vec3, maximum, minimum, sqrt
+from robot_dynamics_ros.spatial import Mat3, Scalar, Vec3, maximum, minimum, sqrt
 
 __all__ = ["LONGEST_STEP", "coordinates_of_rates", "inverse_kinematics_step"]
 
@@ -37,7 +37,7 @@ def inverse_kinematics_step(
     upper: Vector[S],
     weights: Sequence[S],
     *,
-    options: Mapping[str, Any],
+    options: Options,
 ) -> tuple[list[S], list[S]]:
     """q + Δq with (JᵀWJ + λ D) Δq = JᵀW e, D the diagonal of JᵀWJ, W the squared weights; by its dual form, 6 × 6 for any
     robot: Δq = D⁻¹ Jᵀ √W (√W J D⁻¹ Jᵀ √W + λ 1)⁻¹ √W e.
@@ -111,13 +111,13 @@ def _split(rows: Sequence[S]) -> tuple[Mat3, Vec3]:
     return Mat3.of([rows[0:3], rows[4:7], rows[8:11]]), Vec3(rows[3], rows[7], rows[11])
 
 
-def _sum(terms: Any) -> Any:
+def _sum(terms: Iterable[Scalar]) -> Scalar:
     total: Any = 0.0
     for term in terms:
         total = total + term
     return total
 
 
-def _is_positive(x: Any) -> Any:
+def _is_positive(x: Scalar) -> Scalar:
     """1 or 0, without a branch."""
     return minimum(maximum(x * _STEEP, 0.0), 1.0)

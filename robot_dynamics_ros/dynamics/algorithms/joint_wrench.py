@@ -7,17 +7,17 @@ the Newton-Euler algorithm finds for its body.  A fixed joint carries the part o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, reduced
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import NewtonEuler, newton_euler
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.algorithms.passes import net_force
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, Vector
-from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Transform, Vec3
+from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Scalar, Transform, Vec3
 
 __all__ = ["JointWrenches", "group_inertia", "point_mass", "to_link"]
 
@@ -88,7 +88,7 @@ def group_inertia(tree: Tree[S], links: Sequence[int]) -> RigidInertia:
     return total
 
 
-def point_mass(m: Any, r: Vec3) -> Mat3:
+def point_mass(m: Scalar, r: Vec3) -> Mat3:
     """m (rᵀr 1 − r rᵀ): the inertia of a point mass at r about the origin."""
     x, y, z = (r * m).parts()
     return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
@@ -109,7 +109,7 @@ def _joint_wrenches(
     axes: Sequence[S],
     about: Sequence[S],
     *,
-    options: Mapping[str, Any],
+    options: Options,
 ) -> list[Force]:
     """Wrenches of the joints above the links ``joints_of``, about the points and in the axes that the options choose."""
     wrenches = JointWrenches(tree, q, v, a, link_external)

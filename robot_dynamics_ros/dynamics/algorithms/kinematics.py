@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
-from robot_dynamics_ros.spatial import Mat3, Motion, Transform, Vec3
+from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Transform, Vec3
 
 __all__ = ["jacobian_and_rate", "link_placement", "motion_of_point", "placements"]
 
@@ -51,7 +51,7 @@ def motion_of_point(
 
 def jacobian_and_rate(
     tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, axes: str
-) -> tuple[list[list[Any]], list[list[Any]]]:
+) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """Geometric Jacobian of a point P of a link, and its time derivative (zero if ``v`` is ``None``).
 
     | frame | origin | axes |
@@ -100,7 +100,7 @@ def jacobian_and_rate(
     return J, J_rate
 
 
-def _homogeneous(pose: Transform) -> list[Any]:
+def _homogeneous(pose: Transform) -> list[Scalar]:
     R, p = pose.E.T, pose.r
     return [*R.a.parts(), p.x, *R.b.parts(), p.y, *R.c.parts(), p.z, 0.0, 0.0, 0.0, 1.0]
 
@@ -113,13 +113,13 @@ def _homogeneous(pose: Transform) -> list[Any]:
     options=("link",),
     exports=(Export("Placement of the link in the world.", {"pose": "homogeneous matrix"}),),
 )
-def _link_pose(tree: Tree[S], q: Vector[S], *, options: Mapping[str, Any]) -> list[Any]:
+def _link_pose(tree: Tree[S], q: Vector[S], *, options: Options) -> list[Scalar]:
     (pose,) = placements(tree, q, [options["link"]])
     return _homogeneous(pose)
 
 
 @function("link_poses", "q", {"poses": ("nl", 4, 4)}, per_body=110)
-def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Any]]:
+def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
     return [_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names)))]
 
 
@@ -143,7 +143,7 @@ def _link_motions(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tu
         ),
     ),
 )
-def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Mapping[str, Any]) -> list[list[Any]]:
+def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Options) -> list[list[Scalar]]:
     return jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])[0]
 
 
@@ -156,6 +156,6 @@ def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Mappi
     exports=(Export("Time derivative of the Jacobian.", {"Jdot": "derivative of the Jacobian"}),),
 )
 def _jacobian_rate(
-    tree: Tree[S], q: Vector[S], v: Vector[S], point: Sequence[S], *, options: Mapping[str, Any]
-) -> list[list[Any]]:
+    tree: Tree[S], q: Vector[S], v: Vector[S], point: Sequence[S], *, options: Options
+) -> list[list[Scalar]]:
     return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])[1]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix_inverse
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.spatial import Scalar
 
 __all__ = ["linearization"]
 
@@ -47,8 +48,8 @@ def linearization(
     tau: Vector[S],
     external: Forces = None,
     *,
-    options: Mapping[str, Any],
-) -> tuple[list[list[Any]], list[list[Any]]]:
+    options: Options,
+) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹] at the resulting acceleration.
 
     With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating joint are counted in a
@@ -81,11 +82,11 @@ def linearization(
     return A, B
 
 
-def _moving_frame(A: list[list[Any]], at: int, v: Any) -> None:
+def _moving_frame(A: list[list[Scalar]], at: int, v: Sequence[Scalar]) -> None:
     """−(v ×) of a floating joint."""
     w, u = v[at : at + 3], v[at + 3 : at + 6]
 
-    def put(row: int, column: int, x: Any) -> None:
+    def put(row: int, column: int, x: Sequence[Scalar]) -> None:
         for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
             A[at + row + i][at + column + j] = value
 

@@ -9,18 +9,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, inverse_of_factors
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
-from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Motion, RigidInertia, Transform
+from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Tree, Vector
+from robot_dynamics_ros.spatial import Motion, RigidInertia, Scalar, Transform
 
 __all__ = ["composite_rigid_body", "composite_rigid_body_world", "mass_matrix"]
 
 
-def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
+def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table 6.2)."""
     Ic = tree.field(RigidInertia)
     Ic[tree.root] = RigidInertia.zero()
@@ -45,7 +43,7 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Any:
     return M
 
 
-def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
+def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) with subspaces and forces brought to the root frame once: one six-term product for each pair of joints.
 
     The sum in each entry cancels over the distance from the root, so it is as exact as the form above up to the
@@ -85,13 +83,13 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Any:
     common=True,
     exports=(Export("Joint-space inertia matrix M(q), rotor inertia included.", {"M": "mass matrix"}, default=True),),
 )
-def mass_matrix(tree: Tree[S], q: Vector[S]) -> Any:
+def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) by whichever form takes fewer operations for this robot."""
     return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
 
 
 @function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40)
-def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
+def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]], list[Scalar]]:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv
     full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
@@ -106,11 +104,11 @@ def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> Any:
     per_pair=60,
     exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
 )
-def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Any:
+def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
     """M(q)⁻¹ from the sparse factors."""
     return inverse_of_factors(*factorize(mass_matrix(tree, q).rows))
 
 
 @function("mass_matrix_solve", "q tau", {"x": ("nv",)}, joint_space=True, per_pair=45)
-def _mass_matrix_solve(tree: Tree[S], q: Vector[S], tau: Vector[S]) -> list[Any]:
+def _mass_matrix_solve(tree: Tree[S], q: Vector[S], tau: Vector[S]) -> list[Scalar]:
     return back_substitute(*factorize(mass_matrix(tree, q).rows), tau)

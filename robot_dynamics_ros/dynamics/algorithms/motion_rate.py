@@ -16,12 +16,12 @@ from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dyna
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.friction_law import secant_slope
-from robot_dynamics_ros.spatial import free_joint_rate, maximum, minimum
+from robot_dynamics_ros.spatial import Scalar, free_joint_rate, maximum, minimum
 
 __all__ = ["applied_efforts", "configuration_rate"]
 
 
-def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
+def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     """q̇: the velocity itself, but for free joints."""
     rate: list[Any] = [0.0] * len(q)
     for kind, i, j in tree.position_indices():
@@ -33,8 +33,8 @@ def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Any]:
 
 
 def applied_efforts(
-    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], friction: Sequence[S], stops: Sequence[S], step: Any
-) -> tuple[list[Any], list[Any]]:
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], friction: Sequence[S], stops: Sequence[S], step: Scalar
+) -> tuple[list[S], list[S]]:
     """Efforts that reach the mechanism, and the inertia that makes a step of length ``step`` implicit in them.
 
     Commands saturate at the effort limits; friction takes d v + f v / √(v² + s²) off them; a stop pushes back with
@@ -81,12 +81,12 @@ def _motion_rate(
     friction: Sequence[S],
     stops: Sequence[S],
     step: Sequence[S],
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[S], list[S]]:
     efforts, inertia = applied_efforts(tree, q, v, tau, friction, stops, step[0])
     tree.add_armature(inertia)
     return configuration_rate(tree, q, v), forward_dynamics(tree, q, v, efforts)
 
 
-def _beyond(depth: Any) -> Any:
+def _beyond(depth: Scalar) -> Scalar:
     """1 inside a stop, 0 outside, changing over a micrometre or microradian."""
     return minimum(depth * 1e6, 1.0)

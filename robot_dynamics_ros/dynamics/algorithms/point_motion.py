@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Vec3
 
@@ -61,8 +61,8 @@ def _point_motion(
     observer: Sequence[S],
     axes: Sequence[S],
     *,
-    options: Mapping[str, Any],
-) -> tuple[Any, ...]:
+    options: Options,
+) -> tuple[Vec3 | Mat3, ...]:
     frames = FrameChoice(tree, options, q, v, a)
     A = frames.observer(observer)
     seen = seen_from(A, frames.link(options["link"]), Vec3.of(point))

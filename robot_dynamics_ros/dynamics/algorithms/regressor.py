@@ -7,7 +7,7 @@ from typing import Any
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Force, Mat3, Motion, Transform, Vec3
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, Scalar, Transform, Vec3
 
 __all__ = ["PARAMETERS", "joint_torque_regressor"]
 
@@ -16,7 +16,7 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 @function("joint_torque_regressor", "q v a", {"Y": ("nv", "np")}, per_pair=110)
-def joint_torque_regressor(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[list[Any]]:
+def joint_torque_regressor(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[list[Scalar]]:
     """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in order.
 
     A body's ten columns are the wrenches that it takes with unit parameters; each joint before it feels Sᵀ of them.

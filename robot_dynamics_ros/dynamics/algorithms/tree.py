@@ -19,28 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, S, Scalar, Transform, Vec3
 
 __all__ = ["Body", "Field", "Kind", "Matrix", "S", "Tree", "Vector"]
 
 
-class Arithmetic(Protocol):
-    """Operations on scalars that an algorithm may use, beside the functions of :mod:`robot_dynamics_ros.spatial`."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-    def __radd__(self, other: Any, /) -> Any: ...
-    def __sub__(self, other: Any, /) -> Any: ...
-    def __rsub__(self, other: Any, /) -> Any: ...
-    def __mul__(self, other: Any, /) -> Any: ...
-    def __rmul__(self, other: Any, /) -> Any: ...
-    def __truediv__(self, other: Any, /) -> Any: ...
-    def __rtruediv__(self, other: Any, /) -> Any: ...
-    def __neg__(self) -> Any: ...
-
-
-S = TypeVar("S", bound=Arithmetic)
-"""The scalars an algorithm runs on."""
-S_contra = TypeVar("S_contra", bound=Arithmetic, contravariant=True)
+S_contra = TypeVar("S_contra", bound=Scalar, contravariant=True)
 T = TypeVar("T")
 
 Vector = Sequence[S]
@@ -95,12 +79,15 @@ class Field(Protocol[T]):
 
 
 class Matrix(Protocol):
-    """A symmetric matrix over the coordinates, in the making."""
+    """A symmetric matrix over the coordinates, in the making; ``rows``: its lower triangle, where it is written out."""
 
-    def add(self, i: int, j: int, value: Any) -> None:
+    @property
+    def rows(self) -> list[list[Any]]: ...
+
+    def add(self, i: int, j: int, value: Scalar) -> None:
         """Add to the entries (i, j) and (j, i), to (i, i) once."""
 
-    def add_pair(self, i: int, j: int, value: Any) -> None:
+    def add_pair(self, i: int, j: int, value: Scalar) -> None:
         """The same for two joints, whose coordinate may be the same where one mimics the other."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
@@ -15,7 +16,7 @@ __all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
 
 
 def as_input(
-    values: Any, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
+    values: ArrayLike, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
 ) -> np.ndarray:
     """``values`` as a C-contiguous float64 array of shape (..., *shape).
 
@@ -113,7 +114,7 @@ def _words(shape: tuple[int, ...]) -> str:
     return "(" + ", ".join(["...", *map(str, shape)]) + ")"
 
 
-def _no_numbers(values: Any, name: str, shape: str = "") -> ArgumentError:
+def _no_numbers(values: ArrayLike, name: str, shape: str = "") -> ArgumentError:
     try:
         array = np.asarray(values)
         kind = f"{type(values).__name__} of {array.dtype}" if array.size else type(values).__name__

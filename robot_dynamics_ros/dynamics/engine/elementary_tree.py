@@ -268,6 +268,7 @@ class Layout:
         made.mass, made.first_moment = list(self.mass), [h.copy() for h in self.first_moment]
         made.inertia = [x.copy() for x in self.inertia]
         for i in reversed(range(self.n)):
+            m: Scalar
             m, h, I = 0.0, np.zeros(3), made.inertia[i]  # noqa: E741 - the book's name
             if self.kind[i] is Kind.FREE:
                 continue

@@ -8,8 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator, SemiImplicitEuler
+from robot_dynamics_ros.simulation.integrators.runge_kutta import TIME_STEPPING, Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 __all__ = ["check_step", "describe_divergence", "stable_step"]
@@ -43,7 +42,7 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     """
     if math.isinf(integrator.stability_limit) or not system.nv:
         return math.inf, ""
-    implicit = isinstance(integrator, (SemiImplicitEuler, MoreauMidpoint))
+    implicit = getattr(integrator, "name", "") in TIME_STEPPING
     if implicit and system.user_effort is None:
         return math.inf, ""
     system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))

@@ -18,6 +18,7 @@ from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS, Tableau
 
 __all__ = [
     "INTEGRATORS",
+    "TIME_STEPPING",
     "ExplicitRungeKutta",
     "Integrator",
     "MechanicalSystem",
@@ -68,6 +69,8 @@ class Integrator(Protocol):
         name: its name.
         order: order of convergence on smooth problems.
         stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
+
+    A plant steps those of :data:`TIME_STEPPING` by its own routines, friction and stops included.
     """
 
     name: str
@@ -174,12 +177,11 @@ def _explicit(name: str) -> Any:
 def _registry() -> dict[str, Any]:
     from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
     from robot_dynamics_ros.simulation.integrators.implicit import Rosenbrock2
-    from robot_dynamics_ros.simulation.integrators.moreau import MoreauMidpoint
     from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
 
     return {
         "semi_implicit_euler": SemiImplicitEuler,
-        "moreau": MoreauMidpoint,
+        "moreau": lambda **options: VariationalMidpoint("moreau", **options),
         **{name: _explicit(name) for name in TABLEAUS},
         "dopri5": lambda **options: Adaptive("RK45", **options),
         "dop853": lambda **options: Adaptive("DOP853", **options),
@@ -191,5 +193,7 @@ def _registry() -> dict[str, Any]:
 
 INTEGRATORS: dict[str, Any] = _registry()
 """Name → factory of every integrator."""
+TIME_STEPPING = ("moreau", "semi_implicit_euler")
+"""Names of the methods that a plant runs as time stepping; the others go from event to event."""
 DEFAULT_INTEGRATOR, DEFAULT_STEP = "moreau", 1e-3
 """Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a step; s."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, kinetic_energy, mass_matrix, potential_energy
 from robot_dynamics_ros.dynamics.engine.routines import Memory
@@ -263,7 +264,7 @@ class MujocoPlant:
             dry = dry + table.rise * np.exp(-((speed / table.velocity) ** table.exponent))
         self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
 
-    def reset(self, q: Any = None, v: Any = None, t: float = 0.0) -> None:
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """Set the state; without ``q`` and ``v`` everything goes back to the start, the world too.
 
         With one of them given the robot alone is set, and the world stays as it is.  Commands and external wrenches go to
@@ -320,7 +321,7 @@ class MujocoPlant:
 
     # -- motion --------------------------------------------------------------------------------------------------
 
-    def step(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def step(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
         """Advance by ``dt`` under a constant command.
 
         Args:
@@ -337,7 +338,7 @@ class MujocoPlant:
         self.hold(command, external, external_world)
         self.advance()
 
-    def hold(self, command: Any, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def hold(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
         """The first half of :meth:`step`: take a command, without moving yet."""
         given = self._arguments.velocity("command", command)
         link = self._arguments.wrenches("external", external)
@@ -420,7 +421,9 @@ class MujocoPlant:
                 remedy="Give the scene <size memory='100M'/>, or simpler shapes.",
             )
 
-    def run(self, commands: Any, steps: int | None = None, *, external: Wrenches = None, record: bool = True) -> Any:
+    def run(
+        self, commands: ArrayLike, steps: int | None = None, *, external: Wrenches = None, record: bool = True
+    ) -> Any:
         """Many control periods in one call; see :meth:`Plant.run <robot_dynamics_ros.simulation.plant.Plant.run>`."""
         from robot_dynamics_ros.simulation.plant import PlantPath
 

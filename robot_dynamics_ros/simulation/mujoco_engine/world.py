@@ -111,7 +111,7 @@ class WorldShape:
         return Pose.from_rpy(self.position, self.rpy)
 
 
-def _numbers(values: Any, length: int, where: str) -> tuple[float, ...]:
+def _numbers(values: Sequence[float], length: int, where: str) -> tuple[float, ...]:
     try:
         numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError):

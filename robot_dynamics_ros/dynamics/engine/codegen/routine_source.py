@@ -9,7 +9,7 @@ run by Python, or read here, and written as LLVM assembly (:mod:`~robot_dynamics
   (:class:`~robot_dynamics_ros.dynamics.engine.codegen.declared.Declared`): ``p.name[i]`` and ``p.name[i, j]`` are numbers in its arrays,
   ``p.name`` alone is one of its constants or an array handed to a function, and ``p.name(arrays)`` calls one of its kernels,
   ``p.name(k, arrays)`` the k-th of several of one name; a function of numbers alone needs no memory;
-- further parameters are annotated ``int``, ``float`` (``Scalar`` where arrays and symbols may come too), ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
+- further parameters are annotated ``int``, ``float`` (``Scalar`` or ``S`` where arrays and symbols may come too), ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
   what is returned is a number, a truth value or nothing;
 - ``if`` of constants of the memory leaves out what is not taken, before anything in it is looked up;
 - ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names, array entries, and to several of them at once, arithmetic,
@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 Function: TypeAlias = Callable[..., Any]
-_KINDS = {"float": "f", "Scalar": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
+_KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
           "Packed": "packed", "None": "none"}  # fmt: skip
 MATHEMATICS = (
     "sqrt",

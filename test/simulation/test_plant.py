@@ -372,3 +372,12 @@ def test_too_many_events_are_stepped_over():
     for _ in range(5):
         plant.step([0.0])
     assert abs(plant.q[0]) <= 1e-6 + 1e-12
+
+
+def test_an_unknown_option_is_named_with_those_there_are():
+    model = rd.load_robot("two_link")
+    with pytest.raises(UnknownNameError, match="frcition.*friction"):
+        Plant(model, frcition=True)
+    loops = rd.Constraints(rd.limb(3), [])
+    with pytest.raises(UnknownNameError, match="integrator"):
+        rd.ConstrainedPlant(loops, integrator="rk4")

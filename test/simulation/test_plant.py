@@ -376,7 +376,7 @@ def test_too_many_events_are_stepped_over():
 
 def test_an_unknown_option_is_named_with_those_there_are():
     model = rd.load_robot("two_link")
-    with pytest.raises(UnknownNameError, match="frcition.*friction"):
+    with pytest.raises(UnknownNameError, match=r"frcition.*friction"):
         Plant(model, frcition=True)
     loops = rd.Constraints(rd.limb(3), [])
     with pytest.raises(UnknownNameError, match="integrator"):

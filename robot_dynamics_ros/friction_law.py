@@ -37,7 +37,6 @@ __all__ = [
     "VISCOUS",
     "Effect",
     "JointMotion",
-    "Span",
     "dry_friction",
     "joint_friction",
     "secant_slope",
@@ -101,29 +100,6 @@ class JointMotion:
     load: Array
 
 
-@dataclass(frozen=True)
-class Span:
-    """The extent of one joint's motion in a recording; the numbers to be tried follow from it.
-
-    Attributes:
-        smoothing: w, rad/s or m/s.
-        fastest: the largest speed, rad/s or m/s.
-        range: largest less smallest position, rad or m.
-        rotary: whether the position is an angle.
-        coulomb: whether Coulomb friction is identified.
-        armature: whether rotor inertia is identified for all joints.
-        moments: whether there are moments across the axis.
-    """
-
-    smoothing: float
-    fastest: float
-    range: float
-    rotary: bool
-    coulomb: bool
-    armature: bool
-    moments: bool
-
-
 Numbers: TypeAlias = Mapping[str, float]
 Column: TypeAlias = Callable[[JointMotion, Numbers], Array]
 
@@ -135,7 +111,9 @@ class Effect:
     Attributes:
         columns: parameter → its regressor column, (...).
         numbers: what the columns depend on nonlinearly, name → value unless known; ``signed`` ones may be negative.
-        trials: the numbers that identification tries, ``()`` where the effect cannot be recognized.
+        trials: of a joint's smoothing and largest speed, rad/s or m/s: the numbers that identification tries.
+        needs: without what the effect cannot be recognized: ``"coulomb"``: Coulomb friction is identified; ``"far"``: the joint
+            turns by a radian; ``"moments"``: there are some across its axis; ``"rotors"``: rotor inertia is not identified anyway.
         not_negative: whether the parameters are at least zero.
         at_most: the largest size of a parameter.
         after: the effect without which this one is not tried.
@@ -145,7 +123,8 @@ class Effect:
 
     columns: Mapping[str, Column]
     numbers: Numbers = field(default_factory=dict)
-    trials: Callable[[Span], Iterable[Numbers]] = lambda _: ({},)
+    trials: Callable[[float, float], Iterable[Numbers]] = lambda _, __: ({},)
+    needs: str = ""
     signed: tuple[str, ...] = ()
     not_negative: bool = False
     at_most: float = inf
@@ -154,28 +133,19 @@ class Effect:
     text: str = ""
 
 
-def _stribeck_speeds(s: Span) -> Iterable[Numbers]:
-    low, high = 2.0 * s.smoothing, 0.5 * s.fastest
-    speeds = np.geomspace(low, high, 14) if high > 1.5 * low and s.coulomb else ()
-    return [{"stribeck_speed": float(speed)} for speed in speeds]
+def _stribeck_speeds(smoothing: float, fastest: float) -> Iterable[Numbers]:
+    low, high = 2.0 * smoothing, 0.5 * fastest
+    return [{"stribeck_speed": float(x)} for x in (np.geomspace(low, high, 14) if high > 1.5 * low else ())]
 
 
-def _sigmoids(s: Span) -> Iterable[Numbers]:
-    widths = np.geomspace(0.05, 0.7, 6) * s.fastest if s.fastest > 0.0 else ()
+def _sigmoids(_: float, fastest: float) -> Iterable[Numbers]:
+    widths = (np.geomspace(0.05, 0.7, 6) * fastest).tolist() if fastest > 0.0 else ()
     shifts = (-1.0, -0.5, 0.0, 0.5, 1.0)
-    return [{"sigmoid_width": float(w), "sigmoid_shift": float(share * w)} for w in widths for share in shifts]
-
-
-def _if_coulomb(s: Span) -> Iterable[Numbers]:
-    return ({},) if s.coulomb else ()
+    return [{"sigmoid_width": w, "sigmoid_shift": share * w} for w in widths for share in shifts]
 
 
 def _waves(k: int) -> dict[str, Column]:
     return {f"sin{k}": lambda x, _: np.sin(k * x.q), f"cos{k}": lambda x, _: np.cos(k * x.q)}
-
-
-def _if_it_turns_far(s: Span) -> Iterable[Numbers]:
-    return ({},) if s.rotary and s.range >= 1.0 else ()
 
 
 EFFECTS: dict[str, Effect] = {
@@ -183,16 +153,17 @@ EFFECTS: dict[str, Effect] = {
         {"rise": lambda x, n: x.d * stribeck(x.v, n["stribeck_speed"], 2.0)},
         {"stribeck_speed": 0.1},
         _stribeck_speeds,
+        needs="coulomb",
         not_negative=True,
         text="Stribeck speed {stribeck_speed:.3g}",
     ),
-    "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, trials=_if_coulomb),
+    "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, needs="coulomb"),
     # a gear that loses more than half of its load would not turn
     "load": Effect(
-        {"load": lambda x, _: x.d * np.abs(x.load[..., 0])}, trials=_if_coulomb, not_negative=True, at_most=0.5
+        {"load": lambda x, _: x.d * np.abs(x.load[..., 0])}, needs="coulomb", not_negative=True, at_most=0.5
     ),
-    "position": Effect(_waves(1), trials=_if_it_turns_far),
-    "position2": Effect(_waves(2), trials=_if_it_turns_far, after="position"),
+    "position": Effect(_waves(1), needs="far"),
+    "position2": Effect(_waves(2), needs="far", after="position"),
     # friction that grows with speed only up to a limit, and not alike in both directions
     "sigmoid": Effect(
         {"sigmoid": lambda x, n: np.tanh((x.v + n["sigmoid_shift"]) / max(n["sigmoid_width"], 1e-6))},
@@ -203,11 +174,11 @@ EFFECTS: dict[str, Effect] = {
         automatic=False,  # it can take the place of Stribeck friction, which controllers can compensate
         text="sigmoid over {sigmoid_width:.3g}, shifted by {sigmoid_shift:.3g}",
     ),
-    "rotor": Effect({"rotor": lambda x, _: x.a}, trials=lambda s: () if s.armature else ({},), not_negative=True),
+    "rotor": Effect({"rotor": lambda x, _: x.a}, needs="rotors", not_negative=True),
     # a sensor that reads more than a fifth of what acts across its axis is broken; tried last
     "crosstalk": Effect(
         {"crosstalk1": lambda x, _: x.load[..., 1], "crosstalk2": lambda x, _: x.load[..., 2]},
-        trials=lambda s: ({},) if s.rotary and s.moments else (),
+        needs="moments",
         at_most=0.2,
     ),
 }

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.joint_effects import JointEffects, joint_loads, presliding
-from robot_dynamics_ros.friction_law import EFFECTS, JointMotion, Span
+from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
@@ -259,13 +259,13 @@ def _offered(
     for j, form in enumerate(forms):
         q, v = motion.q[:, j], motion.v[:, j]
         states = JointMotion(q, v, motion.a[:, j], directions[j], load[:, j])
-        span = Span(form.smoothing, np.abs(v).max(), np.ptp(q), rotary[j], "coulomb" in kinds, "armature" in kinds,
-                    bool(load[:, j, 1:].any()))  # fmt: skip
+        facts = {"": True, "coulomb": "coulomb" in kinds, "far": rotary[j] and np.ptp(q) >= 1.0,
+                 "moments": rotary[j] and load[:, j, 1:].any(), "rotors": "armature" not in kinds}  # fmt: skip
         more = [
             dataclasses.replace(form, effects=(name,), numbers=numbers)
             for name, effect in EFFECTS.items()
-            if name in allowed
-            for numbers in effect.trials(span)
+            if name in allowed and facts[effect.needs]
+            for numbers in effect.trials(form.smoothing, float(np.abs(v).max()))
         ]
         offered.append([(e, np.column_stack(list(e.columns(states).values()))) for e in more])
     return offered

@@ -79,14 +79,14 @@ class Coordinates:
         return out
 
 
-def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0, default: float = 0.0) -> Array:
+def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0, default: float | Array = 0.0) -> Array:
     """(nv,) array from a number, an array, or a mapping of joint names (the rest get ``default``).
 
     Raises:
         ArgumentError: wrong length, not a number, NaN, or below ``low``.
         UnknownNameError: a name that is no joint of the model.
     """
-    out = np.full(model.nv, default)
+    out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     try:
         if isinstance(value, Mapping):
             for name, entry in value.items():

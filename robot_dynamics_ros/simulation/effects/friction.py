@@ -10,7 +10,6 @@ loaded below breakaway does not creep, and one that stops does not chatter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,11 +67,11 @@ class JointFriction:
         Raises:
             ArgumentError: a negative value, a wrong length, or breakaway below Coulomb friction.
         """
-        viscous = model.damping.copy() if self.viscous is None else per_joint(self.viscous, model, "viscous friction")
-        coulomb = model.friction.copy() if self.coulomb is None else per_joint(self.coulomb, model, "Coulomb friction")
-        static = coulomb.copy() if self.static is None else per_joint(self.static, model, "static friction")
-        if isinstance(self.static, Mapping):  # joints not named have no hump
-            static = np.where([name in self.static for name in _owners(model)], static, coulomb)
+        viscous = model.damping if self.viscous is None else per_joint(self.viscous, model, "viscous friction")
+        coulomb = model.friction if self.coulomb is None else per_joint(self.coulomb, model, "Coulomb friction")
+        static = coulomb  # joints not named have no hump
+        if self.static is not None:
+            static = per_joint(self.static, model, "static friction", default=coulomb)
         if (static < coulomb).any():
             i = int(np.flatnonzero(static < coulomb)[0])
             raise ArgumentError(
@@ -89,14 +88,6 @@ class JointFriction:
                 got=(self.stribeck_velocity, self.stribeck_exponent),
             )
         return FrictionTable(viscous, coulomb, static, velocity, float(self.stribeck_exponent))
-
-
-def _owners(model: RobotModel) -> list[str]:
-    owners = [""] * model.nv
-    for name in model.joint_names:
-        block = model.v_slice(name)
-        owners[block] = [name] * (block.stop - block.start)
-    return owners
 
 
 class FrictionTable:

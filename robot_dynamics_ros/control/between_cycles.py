@@ -96,7 +96,7 @@ class BetweenCycles:
 
     def desired(self, t: int) -> Array:
         """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
-        return self._runner.reference.path.sample(t)
+        return self._runner.reference.sample(t)
 
     @property
     def goal(self) -> Goal | None:

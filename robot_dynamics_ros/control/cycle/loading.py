@@ -11,6 +11,7 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal
+from robot_dynamics_ros.control.reference.tracks import NEVER
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -19,14 +20,12 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["NEVER", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
+__all__ = ["load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
 
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
 UNLIMITED = 100.0
 """N m or N, from which on rotors are taken to be largest; also the size of a joint without effort limit."""
-NEVER = 2**62
-"""A time that does not come, ns."""
 
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
@@ -85,16 +84,10 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
 
 
 def load_reference(memory: Memory[CycleMemory], reference: ReferenceGenerator, t: int, *, add_efforts: bool) -> None:
-    """Follow the piece of the path at ``t``, ns, and watch over the active goal."""
-    path = reference.path
-    i, _ = path.piece(t)
-    memory["knot"][0], memory["piece"][:] = path.knots[i], path.coefficients[i]
-    efforts = path.effort_coefficients if add_efforts else None
-    memory["adds_feedforward"][0] = efforts is not None
-    if efforts is not None:
-        memory["piece_effort"][:] = efforts[i]
-    following = path.knots[i + 1] if i + 1 < len(path.knots) else NEVER
-    memory["due"][0] = min(following, reference.next_start)
+    """Follow the reference from ``t``, ns, on, and watch over the active goal."""
+    coefficients, memory["due"][0] = reference.load(t)
+    memory["knot"][0], memory["piece"][:], memory["piece_effort"][:] = t, coefficients[:6], coefficients[6:]
+    memory["adds_feedforward"][0] = add_efforts and reference.with_effort
     _load_goal(memory, reference.active_goal)
 
 

@@ -18,9 +18,9 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
-from robot_dynamics_ros.control.reference.splice import JointTable
 from robot_dynamics_ros.control.reference.tolerances import Violation
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
@@ -84,7 +84,9 @@ class CycleRunner:
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
         memory["robot_holds"][0] = ("controller", "robot", "robot_with_coriolis").index(options.gravity_compensated_by)
-        self.reference = ReferenceGenerator(table, options, self.guards.deceleration, self._reference_changed)
+        self.reference = ReferenceGenerator(
+            table, options, self.guards.deceleration, self._reference_changed, compiled=self.work.compiled
+        )
         self.wrenches = ExternalWrenches(nanoseconds(options.wrench_timeout))
         self.wrenches_changed()
         self.execution = Execution(memory, self.work.compiled)

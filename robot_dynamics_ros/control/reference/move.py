@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.control.guards import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint

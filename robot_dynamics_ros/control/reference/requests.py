@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.mode import Mode
-from robot_dynamics_ros.control.reference.reference import Proposal
+from robot_dynamics_ros.control.reference.motion import Motion
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 
 __all__ = ["MotionRequests"]
-
-#: How far ahead a long trajectory is prepared to start, ns, and ns more for each of its points.
-LEAD, LEAD_PER_POINT = 20_000_000, 3_000
 
 
 class MotionRequests:
@@ -74,29 +70,23 @@ class MotionRequests:
         def refused(error: Exception) -> None:
             done(error, None)
 
-        def job(made: Trajectory | None = None, lead: int = LEAD) -> Callable[[], None]:
-            trajectory = make() if made is None else made
-            if not len(trajectory):
-                return lambda: take_over(trajectory, None, lead)
-            lead = max(lead, LEAD + len(trajectory) * LEAD_PER_POINT)
-            proposal = reference.propose(trajectory, runner.last[0] + lead, chosen)
-            return lambda: take_over(trajectory, proposal, lead)
+        def job() -> Callable[[], None]:
+            trajectory = make()
+            motion = reference.prepare(trajectory, runner.last[0]) if len(trajectory) else None
+            return lambda: take_over(trajectory, motion)
 
-        def take_over(trajectory: Trajectory, proposal: Proposal | None, lead: int) -> None:
-            now = runner.last[0]
+        def take_over(trajectory: Trajectory, motion: Motion | None) -> None:
             try:
-                self._require_tracking()
-                if proposal is None:
-                    done(self.accept_trajectory(trajectory, now, chosen), trajectory)
+                if motion is None:
+                    done(self.accept_trajectory(trajectory, runner.last[0], chosen), trajectory)
                     return
+                self._require_tracking()
+                goal = reference.adopt(motion, runner.last[0], chosen)
             except TrajectoryRejected as error:
                 done(error, trajectory)
                 return
-            if reference.adopt(proposal, now):
-                runner.mode = Mode.TRAJECTORY
-                done(proposal.goal, trajectory)
-            else:  # the path was changed, or it took longer than thought
-                self._queue.prepare("", partial(job, trajectory, 2 * lead), refused)
+            runner.mode = Mode.TRAJECTORY
+            done(goal, trajectory)
 
         self._queue.prepare("", job, refused)
 
@@ -112,7 +102,7 @@ class MotionRequests:
         if measured or not runner.law.tracks:
             q, v = work.q, work.v
         else:
-            q, v, _ = runner.reference.path.sample(t)
+            q, v, _ = runner.reference.sample(t)
         runner.reference.stop_from(t, q, v, GoalStatus.CANCELED, text="hold was asked for")
         if measured:
             runner.start_blend()

@@ -609,6 +609,7 @@ ROUTINES = (
     stream,
     stop_all,
     end_goal,
-    close_goals,
+    tell,
+    fastest_meant,
 )
 """Those that are called from outside."""

@@ -16,6 +16,7 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.observer import ObserverMemory, observe
+from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
@@ -82,7 +83,7 @@ def _law(kind: type[Law], friction: Friction, way: str) -> Law:
     return kind(**gains, **options)
 
 
-def _routines(plan: Plan) -> tuple[CText, CText]:
+def _routines(plan: Plan) -> tuple[CText, ...]:
     nv, nb, prefix = plan.model.nv, plan.model.nb, plan.prefix
     return (
         routines_in_c(
@@ -92,11 +93,12 @@ def _routines(plan: Plan) -> tuple[CText, CText]:
             context=f"const {prefix}_robot",
         ),
         routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe,)), f"{prefix}_observer"),
+        routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
     )
 
 
 def cycle_header(plan: Plan, package: str) -> str:
-    """The memory of cycle and observer, their steps and verdicts, and the table of laws."""
+    """The memory of cycle, observer and reference, their steps and verdicts, and the table of laws."""
     prefix, upper = plan.prefix, plan.prefix.upper()
     texts = _routines(plan)
     includes = sorted({name for text in texts for name in text.includes})

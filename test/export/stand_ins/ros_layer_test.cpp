@@ -185,9 +185,8 @@ void commands_are_those_of_the_core()
     q[0] += 1e-3 * std::sin(k);
     bench.put(q, core.v_d);
   }
-  Motion * motion = nullptr;
   core.deactivate();
-  while (core.reference.released.pop(motion)) {
+  while (const Motion * const motion = core.reference.take_back()) {
     delete motion;
   }
   const auto & wrenches = bench.sent<geometry_msgs::msg::WrenchStamped>(std::string("~/joint_wrenches/") + TOPIC_NAMES[0]);

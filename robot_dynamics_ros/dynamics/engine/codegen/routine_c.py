@@ -334,8 +334,11 @@ def _handed(call: Call | KernelCall) -> Iterator[str]:
     """Arrays that a call may write to."""
     if isinstance(call, Call) and call.routine in ("number", "word"):
         return
-    for x in call.arguments:
-        if isinstance(x, (Array, Row)):
+    routine = call.routine if isinstance(call, Call) else None
+    written = _usage(routine.body).arrays if isinstance(routine, Routine) else None
+    names = list(routine.parameters) if isinstance(routine, Routine) else [""] * len(call.arguments)
+    for x, name in zip(call.arguments, names, strict=True):
+        if isinstance(x, (Array, Row)) and (written is None or name in written):
             yield x.name if isinstance(x, Array) else x.array.name
 
 

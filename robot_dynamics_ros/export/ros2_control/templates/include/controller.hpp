@@ -127,7 +127,7 @@ private:
   Tolerances tolerances_of(const Action::Goal & goal) const;
   Time stamp_in_cycle_time(const builtin_interfaces::msg::Time & stamp) const;
   void housekeeping();
-  void finish_goal(const Event & event);
+  void finish_goal(const Event & event, Code code);
   void publish_feedback(const Snapshot & snapshot);
   void publish_diagnostics(const Snapshot & snapshot);
   void release();

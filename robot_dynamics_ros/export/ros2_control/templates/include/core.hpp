@@ -21,37 +21,6 @@
 namespace @package@
 {
 
-/// Causes that are counted.
-enum class Cause : std::size_t
-{
-  non_finite_state,
-  time_still,
-  time_late,
-  time_backwards,
-  stale_state,
-  fault,
-  non_finite_effort,
-  position_zone,
-  velocity_limit,
-  effort_rate,
-  effort_limit,
-  tolerance_violated,
-  external_wrench_expired,
-  collision,
-  reference_refused,
-  state_jump,
-  velocity_sign,
-  overspeed,
-  COUNT,
-};
-
-constexpr std::array<const char *, static_cast<std::size_t>(Cause::COUNT)> CAUSE_NAMES = {
-  "non_finite_state", "time_still",        "time_late",    "time_backwards",     "stale_state",
-  "fault",            "non_finite_effort", "position_zone", "velocity_limit",     "effort_rate",
-  "effort_limit",     "tolerance_violated", "external_wrench_expired", "collision", "reference_refused",
-  "state_jump", "velocity_sign", "overspeed",
-};
-
 /// How often each cause was met.
 class Counts
 {
@@ -60,10 +29,8 @@ public:
   unsigned long operator[](Cause cause) const { return counts_[static_cast<std::size_t>(cause)]; }
 
 private:
-  std::array<unsigned long, static_cast<std::size_t>(Cause::COUNT)> counts_{};
+  std::array<unsigned long, CAUSE_NAMES.size()> counts_{};
 };
-
-enum class Mode { inactive, hold, trajectory, stream, free, safe };
 
 /// One robot's controller. The members from `mode` on are to be read after each cycle; they are overwritten by the next.
 class Core
@@ -144,7 +111,7 @@ private:
   void reference_changed() { m_.due[0] = std::numeric_limits<Time>::min(); }
   void start_blend() { m_.blending[0] = settings_.blend_time > 0.0; }
   void set_mode(Mode wanted);
-  void stop(Time t, Status status, Code code, Reason reason);
+  void stop(Time t, Status status, Reason reason);
   std::int64_t act(std::int64_t verdict);
   std::int64_t fail(Reason why);
   void restart(Reason why);

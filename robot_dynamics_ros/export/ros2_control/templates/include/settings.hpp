@@ -6,6 +6,7 @@
 #include <string>
 
 #include "@package@/parameters.hpp"
+#include "@package@/words.hpp"
 
 namespace @package@
 {

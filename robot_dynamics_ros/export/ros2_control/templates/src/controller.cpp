@@ -70,12 +70,6 @@ double resolved(double asked, double by_default)
   return asked;
 }
 
-const char * name_of(Mode mode)
-{
-  static const char * const names[] = {"inactive", "hold", "trajectory", "stream", "free", "safe"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
 void resize(sensor_msgs::msg::JointState & message, bool position, bool velocity, bool effort)
 {
   message.name.assign(joint_names.begin(), joint_names.end());
@@ -322,8 +316,7 @@ controller_interface::CallbackReturn ComputedTorqueController::on_deactivate(con
   running_.store(false, std::memory_order_release);
   write(core_->deactivate());
   started_ = false;
-  Event event;
-  while (core_->reference.events.pop(event)) {
+  for (Event event; core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
   return CallbackReturn::SUCCESS;
@@ -362,8 +355,7 @@ void ComputedTorqueController::release()
   if (core_) {
     core_->deactivate();
     housekeeping();  // results of goals, memory that came back
-    Motion * motion = nullptr;
-    while (core_->reference.released.pop(motion)) {
+    while (const Motion * const motion = core_->reference.take_back()) {
       delete motion;
     }
     core_.reset();
@@ -526,12 +518,10 @@ void ComputedTorqueController::take_requests(Time t)
 void ComputedTorqueController::hand_out(const rclcpp::Time & time)
 {
   const Time t = time.nanoseconds();
-  Motion * motion = nullptr;
-  while (motions_.size() < QUEUE && core_->reference.released.pop(motion)) {
+  for (Motion * motion = nullptr; motions_.size() < QUEUE && (motion = core_->reference.take_back()) != nullptr;) {
     static_cast<void>(motions_.push(motion));
   }
-  Event event;
-  while (events_.size() < 4 * QUEUE && core_->reference.events.pop(event)) {
+  for (Event event; events_.size() < 4 * QUEUE && core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
   const Time stamp = t + clock_offset_.load(std::memory_order_relaxed);
@@ -548,7 +538,7 @@ void ComputedTorqueController::hand_out(const rclcpp::Time & time)
     s.collision = core_->collision;
     s.write_failures = write_failures_;
     s.read_failures = read_failures_;
-    s.lost_events = core_->reference.lost_events;
+    s.lost_events = static_cast<unsigned long>(core_->reference.memory.lost[0]);
     s.counts = core_->counts;
     s.q = core_->q;
     s.v = core_->v;
@@ -754,8 +744,8 @@ void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & h
   Event event;
   event.id = next_goal_++;
   event.status = Status::rejected;
-  event.code = Code::invalid_goal;
   event.reason = Reason::not_following;
+  Code code = code_of(event.reason);
   goals_[event.id] = handle;
   const auto goal = handle->get_goal();
   try {
@@ -768,13 +758,13 @@ void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & h
       return;
     }
   } catch (const Rejected & error) {
-    event.code = error.code;
+    code = error.code;
     RCLCPP_WARN(get_node()->get_logger(), "goal refused: %s", error.what());
   }
-  finish_goal(event);
+  finish_goal(event, code);
 }
 
-void ComputedTorqueController::finish_goal(const Event & event)
+void ComputedTorqueController::finish_goal(const Event & event, Code code)
 {
   const auto logger = get_node()->get_logger();
   const std::string text = text_of(event);
@@ -786,7 +776,7 @@ void ComputedTorqueController::finish_goal(const Event & event)
     return;
   }
   const auto result = std::make_shared<Action::Result>();
-  result->error_code = static_cast<std::int32_t>(event.code);
+  result->error_code = static_cast<std::int32_t>(code);
   result->error_string = text;
   const auto & handle = found->second;
   if (handle->is_active()) {
@@ -839,7 +829,7 @@ void ComputedTorqueController::housekeeping()
   }
   Event event;
   while (events_.pop(event)) {
-    finish_goal(event);
+    finish_goal(event, code_of(event.reason));
   }
   if (!timer_) {
     return;

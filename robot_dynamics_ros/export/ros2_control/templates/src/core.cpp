@@ -79,7 +79,7 @@ void Core::load_limits()
   const Settings & s = settings_;
   m_.zone_rate[0] = ZONE_RATE;
   m_.braking_rate[0] = BRAKING_RATE;
-  copy(reference.deceleration, m_.deceleration);
+  std::copy_n(reference.memory.deceleration, N, m_.deceleration);
   copy(joint_friction, m_.dry);
   copy(joint_damping, m_.viscous);
   copy(s.effort_rate, m_.effort_rate);
@@ -120,17 +120,19 @@ void Core::load_law()
 void Core::load_reference(Time t)
 {
   reference.begin_due(t);
-  m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.with_effort();
+  m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.memory.with_effort[0] != 0;
   if (tracks(settings_.law) && chained_now_ && load_chained(t)) {
     set_mode(Mode::stream);
     return;
   }
   m_.knot[0] = t;
-  m_.due[0] = reference.load(t, m_.piece, m_.piece_effort);
+  m_.due[0] = reference.load(t);
+  std::copy_n(reference.memory.now, 6 * N, m_.piece);
+  std::copy_n(reference.memory.now + 6 * N, 2 * N, m_.piece_effort);
   load_goal();
   if (!tracks(settings_.law)) {
     set_mode(Mode::free);
-  } else if (reference.streaming() && reference.moving(t)) {
+  } else if (reference.memory.streaming[0] != 0 && reference.moving(t)) {
     set_mode(Mode::stream);
   } else {
     set_mode(reference.has_goal() ? Mode::trajectory : Mode::hold);
@@ -139,31 +141,29 @@ void Core::load_reference(Time t)
 
 void Core::load_goal()
 {
-  const Reference::Goal & goal = reference.goal();
-  m_.goal_open[0] = goal.open;
-  m_.goal_end[0] = goal.end;
-  m_.goal_time[0] = nanoseconds(goal.tolerances.goal_time);
-  copy(goal.tolerances.path_position, m_.path_tolerance);
-  copy(goal.tolerances.path_velocity, m_.path_tolerance, 1);
-  copy(goal.tolerances.goal_position, m_.goal_tolerance);
-  copy(goal.tolerances.goal_velocity, m_.goal_tolerance, 1);
+  const Tolerances & tolerances = reference.tolerances();
+  m_.goal_open[0] = reference.memory.open[0];
+  m_.goal_end[0] = reference.memory.goal_end[0];
+  m_.goal_time[0] = nanoseconds(tolerances.goal_time);
+  copy(tolerances.path_position, m_.path_tolerance);
+  copy(tolerances.path_velocity, m_.path_tolerance, 1);
+  copy(tolerances.goal_position, m_.goal_tolerance);
+  copy(tolerances.goal_velocity, m_.goal_tolerance, 1);
 }
 
 /// The reference that another controller gave for this cycle, if it is near and within the limits.
 bool Core::load_chained(Time t)
 {
-  std::array<double, 6 * N> piece{};
-  std::array<double, 2 * N> unused{};
-  reference.load(t, piece.data(), unused.data());  // where the arm is held if the given reference is refused
+  reference.load(t);  // where the arm is held if the given reference is refused
   const auto short_way = [](std::size_t i, double way) { return continuous[i] ? std::remainder(way, 2.0 * PI) : way; };
   bool good = true, asked_to_hold = true;
   for (std::size_t i = 0; i < N; ++i) {
     if (settings_.commanded[i]) {
-      const double near = chained_good_ ? chained_last_q_[i] : piece[i];
+      const double near = chained_good_ ? chained_last_q_[i] : reference.memory.now[i];
       const bool inside = continuous[i] || (chained_q_[i] >= limits::lower[i] - LIMIT_SLACK &&
                                             chained_q_[i] <= limits::upper[i] + LIMIT_SLACK);
       good = good && std::abs(short_way(i, chained_q_[i] - near)) <= settings_.max_step && inside &&
-             std::abs(chained_v_[i]) <= fastest_meant(i) && std::abs(chained_a_[i]) <= SHARPEST;
+             std::abs(chained_v_[i]) <= @prefix@_tracks_fastest_meant(&reference.memory, static_cast<Time>(i)) && std::abs(chained_a_[i]) <= SHARPEST;
       asked_to_hold = asked_to_hold && std::isnan(chained_q_[i]);
     }
   }
@@ -172,7 +172,7 @@ bool Core::load_chained(Time t)
       counts.add(Cause::reference_refused);
     }
     if (chained_good_) {
-      reference.stop_from(t, chained_last_q_, chained_last_v_, Status::canceled, Code::successful, Reason::held);
+      reference.stop_from(t, chained_last_q_, chained_last_v_, Status::canceled, Reason::held);
       chained_good_ = false;
     }
     return false;
@@ -264,9 +264,9 @@ bool Core::activate(Time t, const Vector & measured_q, const Vector & measured_v
   return true;
 }
 
-void Core::stop(Time t, Status status, Code code, Reason reason)
+void Core::stop(Time t, Status status, Reason reason)
 {
-  reference.stop_from(t, q, v, status, code, reason);
+  reference.stop_from(t, q, v, status, reason);
   chained_good_ = false;
   reference_changed();
 }
@@ -278,7 +278,7 @@ void Core::restart(Reason why)
   copy_to(v, m_.arrived, 1);
   copy(q, m_.q);
   copy(v, m_.v);
-  stop(m_.time[0], Status::aborted, Code::invalid_goal, why);
+  stop(m_.time[0], Status::aborted, why);
   std::fill_n(m_.z, N, 0.0);
   std::fill_n(m_.saturated, N, 0.0);
   std::fill_n(m_.agreement, N, 0.0);
@@ -298,7 +298,7 @@ void Core::restart(Reason why)
 const Vector & Core::deactivate()
 {
   if (mode != Mode::inactive) {
-    stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::deactivated);
+    stop(m_.last[0], Status::aborted, Reason::deactivated);
     set_mode(Mode::inactive);
   }
   return safe_command();
@@ -400,20 +400,26 @@ std::int64_t Core::act(std::int64_t verdict)
       counts.add(Cause::non_finite_effort);
       return fail(Reason::fault);
     case @PREFIX@_GOAL_REACHED:
-      reference.reached();
+      @prefix@_tracks_end_goal(&reference.memory, static_cast<Time>(Status::succeeded), 0);
       load_goal();
       m_.due[0] = std::min<Time>(m_.due[0], t);  // the mode may be another one now
       return @PREFIX@_FOLLOW;
     case @PREFIX@_PATH_VIOLATED:
     case @PREFIX@_GOAL_LATE: {
-      const auto i = static_cast<std::size_t>(m_.bad_joint[0]), field = static_cast<std::size_t>(m_.bad_field[0]);
       const bool late = verdict == @PREFIX@_GOAL_LATE;
-      reference.violated(
-        t, late, i, field == 1, std::abs(m_.error[field * N + i]), (late ? m_.goal_tolerance : m_.path_tolerance)[field * N + i]);
+      const auto at = static_cast<std::size_t>(m_.bad_field[0]) * N + static_cast<std::size_t>(m_.bad_joint[0]);
+      Tracks & r = reference.memory;
+      r.bad_joint[0] = m_.bad_joint[0];
+      r.bad_field[0] = m_.bad_field[0];
+      r.bad_value[0] = std::abs(m_.error[at]);
+      r.bad_value[1] = (late ? m_.goal_tolerance : m_.path_tolerance)[at];
+      r.bad_value[2] = late ? 1e-9 * static_cast<double>(t - m_.goal_end[0]) : 0.0;
+      @prefix@_tracks_end_goal(
+        &r, static_cast<Time>(Status::aborted), static_cast<Time>(late ? Reason::goal_tolerance : Reason::path_tolerance));
       counts.add(Cause::tolerance_violated);
       copy_to(q, m_.q);
       copy_to(v, m_.v);
-      stop(t, Status::canceled, Code::successful, Reason::none);
+      stop(t, Status::canceled, Reason::none);
       start_blend();
       return @PREFIX@_FOLLOW;
     }
@@ -443,7 +449,7 @@ std::int64_t Core::fail(Reason why)
   fault_reason = why;
   copy_to(q, m_.q);
   copy_to(v, m_.v);
-  stop(m_.last[0], Status::aborted, Code::invalid_goal, why);
+  stop(m_.last[0], Status::aborted, why);
   send_safe();
   return DROPPED;
 }
@@ -459,7 +465,7 @@ const Vector & Core::watch(Time t)
     m_.stale[0] = 1;
     if (mode != Mode::safe) {
       counts.add(Cause::stale_state);
-      stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::stale);
+      stop(m_.last[0], Status::aborted, Reason::stale);
     }
     return send_safe();
   }
@@ -554,7 +560,7 @@ void Core::collide()
   if (reaction == Reaction::none || !tracks(settings_.law)) {
     return;
   }
-  stop(m_.time[0], Status::aborted, Code::invalid_goal, Reason::collision);
+  stop(m_.time[0], Status::aborted, Reason::collision);
   if (reaction == Reaction::gravity) {
     settings_.law = Law::gravity_compensation;
     settings_.d.fill(0.0);
@@ -599,7 +605,7 @@ void Core::change(const Settings & wanted, const Parameters & loaded)
   if (wanted.law != before.law) {
     std::fill_n(m_.z, N, 0.0);
     if (tracks(wanted.law) != tracks(before.law) && mode != Mode::inactive && mode != Mode::safe) {
-      stop(m_.last[0], Status::canceled, Code::successful, Reason::law_changed);
+      stop(m_.last[0], Status::canceled, Reason::law_changed);
       set_mode(tracks(wanted.law) ? Mode::hold : Mode::free);
     }
   } else if (integrating(before)) {  // Ki z goes on where it was
@@ -625,12 +631,7 @@ bool Core::ready_for(const Motion & motion)
   if (follows()) {
     return true;
   }
-  Event event;
-  event.id = motion.id;
-  event.status = Status::rejected;
-  event.code = Code::invalid_goal;
-  event.reason = Reason::not_following;
-  reference.lost_events += reference.events.push(event) ? 0 : 1;
+  reference.tell(motion.id, Status::rejected, Reason::not_following);
   return false;
 }
 
@@ -659,13 +660,11 @@ void Core::hold(Time t)
   Vector from_q = q, from_v = v;
   if (tracks(settings_.law)) {
     reference.begin_due(t);
-    std::array<double, 6 * N> piece{};
-    std::array<double, 2 * N> unused{};
-    reference.load(t, piece.data(), unused.data());
-    copy_to(from_q, piece.data());
-    copy_to(from_v, piece.data(), 1);
+    reference.load(t);
+    copy_to(from_q, reference.memory.now);
+    copy_to(from_v, reference.memory.now, 1);
   }
-  reference.stop_from(t, from_q, from_v, Status::canceled, Code::successful, Reason::held);
+  reference.stop_from(t, from_q, from_v, Status::canceled, Reason::held);
   reference_changed();
 }
 

@@ -87,7 +87,7 @@ class Motion:
         stamp: see :class:`Trajectory`.
         columns: see :meth:`JointTable.columns`.
         times, degree: (m,) int64.
-        fields: positions, velocities, accelerations, efforts, each (m × k,) row after row.
+        fields: (4 × m × k,) positions, velocities, accelerations, efforts, row after row.
         segments: ((m − 1) × k × 8,) see :func:`~robot_dynamics_ros.control.reference.tracks.make_segments`.
         with_effort: whether efforts were given.
         handed: ``times`` and ``segments`` as routines take them, once it is followed.
@@ -97,7 +97,7 @@ class Motion:
     columns: np.ndarray
     times: np.ndarray
     degree: np.ndarray
-    fields: tuple[Array, ...]
+    fields: Array
     with_effort: bool
     segments: Array = field(default_factory=lambda: np.zeros(8))
     handed: tuple[Any, ...] = ()
@@ -112,14 +112,14 @@ class Motion:
         columns = table.columns(trajectory.joint_names, allow_partial=allow_partial)
         t = trajectory
         effort = np.zeros_like(t.positions) if t.effort is None else t.effort
-        arrays = tuple(np.ascontiguousarray(x).ravel() for x in (t.positions, t.velocities, t.accelerations, effort))
+        fields = np.concatenate([x.ravel() for x in (t.positions, t.velocities, t.accelerations, effort)])
         times, degree = t.times.astype(np.int64), t.degree.astype(np.int64)
-        return cls(t.stamp, columns, times, degree, arrays, t.effort is not None)
+        return cls(t.stamp, columns, times, degree, fields, t.effort is not None)
 
     def describe(self, memory: Memory[TracksMemory], slot: int) -> None:
         """Tell the routines about it, under this slot."""
         n, m = len(self.columns), len(self.times)
-        memory["points"][slot], memory["width"][slot] = m, len(self.fields[0]) // m
+        memory["points"][slot], memory["width"][slot] = m, len(self.fields) // (4 * m)
         memory["efforts_given"][slot] = self.with_effort
         memory["column"][slot * n : slot * n + n] = self.columns
 
@@ -139,7 +139,7 @@ class Motion:
         """
         self.describe(memory, slot)
         begin = self.stamp or t
-        problem = routines["check_points"](memory, slot, begin, max(t, begin), self.times, *self.fields)
+        problem = routines["check_points"](memory, slot, begin, max(t, begin), self.times, self.fields)
         if not problem:
             return
         p = memory.python
@@ -165,8 +165,8 @@ class Motion:
 
     def make_segments(self, memory: Memory[TracksMemory], routines: Routines | InterpretedRoutines, slot: int) -> None:
         """Fill ``segments``, for one that :meth:`describe` was called for."""
-        self.segments = np.zeros(8 * len(self.fields[0]))
-        routines["make_segments"](memory, slot, self.times, self.degree, *self.fields, self.segments)
+        self.segments = np.zeros(2 * len(self.fields))
+        routines["make_segments"](memory, slot, self.times, self.degree, self.fields, self.segments)
 
 
 def too_fast(name: str, way: float, time: float, point: int) -> TrajectoryRejected:

@@ -8,6 +8,27 @@ from robot_dynamics_ros.control.reference.result import ResultCode
 
 __all__ = ["REASONS", "STATUSES"]
 
+_TABLE = """
+none | SUCCESSFUL |
+path_tolerance | PATH_TOLERANCE_VIOLATED | path tolerance violated
+goal_tolerance | GOAL_TOLERANCE_VIOLATED | goal not reached in time
+replaced | SUCCESSFUL | replaced by a newer trajectory
+streamed | SUCCESSFUL | replaced by a streamed set-point
+held | SUCCESSFUL | hold was asked for
+restarted | INVALID_GOAL | the controller was started afresh, or time jumped
+stale | INVALID_GOAL | the joint state was stale
+deactivated | INVALID_GOAL | the controller was deactivated
+fault | INVALID_GOAL | the control law gave an effort that is not finite
+collision | INVALID_GOAL | collision
+law_changed | SUCCESSFUL | the law was changed
+too_late | OLD_HEADER_TIMESTAMP | all points were due in the past: set the stamp to zero or to the future, and check the clocks
+step | INVALID_GOAL | the first point is too far away for the time given: give it a later time_from_start
+busy | INVALID_GOAL | too many trajectories are waiting
+not_following | INVALID_GOAL | no trajectory is followed now: inactive, chained, without a state, or a law without reference
+velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign in the driver, or another joint's velocity
+overspeed | INVALID_GOAL | a joint moves far above its velocity limit
+"""
+
 
 class Reason(NamedTuple):
     """One reason; its place in :data:`REASONS` is its number."""
@@ -17,46 +38,7 @@ class Reason(NamedTuple):
     words: str
 
 
-REASONS = tuple(
-    Reason(*row)
-    for row in (
-        ("none", ResultCode.SUCCESSFUL, ""),
-        ("path_tolerance", ResultCode.PATH_TOLERANCE_VIOLATED, "path tolerance violated"),
-        ("goal_tolerance", ResultCode.GOAL_TOLERANCE_VIOLATED, "goal not reached in time"),
-        ("replaced", ResultCode.SUCCESSFUL, "replaced by a newer trajectory"),
-        ("streamed", ResultCode.SUCCESSFUL, "replaced by a streamed set-point"),
-        ("held", ResultCode.SUCCESSFUL, "hold was asked for"),
-        ("restarted", ResultCode.INVALID_GOAL, "the controller was started afresh, or time jumped"),
-        ("stale", ResultCode.INVALID_GOAL, "the joint state was stale"),
-        ("deactivated", ResultCode.INVALID_GOAL, "the controller was deactivated"),
-        ("fault", ResultCode.INVALID_GOAL, "the control law gave an effort that is not finite"),
-        ("collision", ResultCode.INVALID_GOAL, "collision"),
-        ("law_changed", ResultCode.SUCCESSFUL, "the law was changed"),
-        (
-            "too_late",
-            ResultCode.OLD_HEADER_TIMESTAMP,
-            "all points were due in the past: set the stamp to zero or to the future, and check that the clocks agree",
-        ),
-        (
-            "step",
-            ResultCode.INVALID_GOAL,
-            "the first point is too far away for the time given: give it a later time_from_start",
-        ),
-        ("busy", ResultCode.INVALID_GOAL, "too many trajectories are waiting"),
-        (
-            "not_following",
-            ResultCode.INVALID_GOAL,
-            "the controller follows no trajectory now: it is inactive, chained, without a state, or its law follows no "
-            "reference",
-        ),
-        (
-            "velocity_sign",
-            ResultCode.INVALID_GOAL,
-            "a joint moves against its velocity: the driver's velocities have the wrong sign, or belong to another joint",
-        ),
-        ("overspeed", ResultCode.INVALID_GOAL, "a joint moves far above its velocity limit"),
-    )
-)
-
+_ROWS = [[x.strip() for x in line.split("|")] for line in _TABLE.strip().splitlines()]
+REASONS = tuple(Reason(name, ResultCode[code], words) for name, code, words in _ROWS)
 STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected")
 """What an event says of a goal."""

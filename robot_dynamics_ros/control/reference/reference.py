@@ -102,12 +102,12 @@ class ReferenceGenerator:
         """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; and until when they hold, ns."""
         due = self._read(self.memory, t)
         p = self.memory.python
-        return self.memory["now"], min(due, p.waiting_start[0]) if p.waiting[0] else due
+        return self.memory["now"], min(due, p.start[p.queue[0]]) if p.waiting[0] else due
 
     def sample(self, t: int) -> Array:
         """(3, n) position, velocity, acceleration at ``t``, as things stand now."""
         memory = self.memory
-        if memory["waiting"][0] and t >= memory["waiting_start"][0]:
+        if memory["waiting"][0] and t >= memory["start"][memory["queue"][0]]:
             memory = self._new_memory()
             memory.block[:] = self.memory.block
             self._begin(memory, t)
@@ -139,7 +139,7 @@ class ReferenceGenerator:
     def goal(self) -> Goal | None:
         """The active goal, or the next one waiting."""
         p = self.memory.python
-        waiting = [self._goals[p.goal[p.waiting_slot[k]]] for k in range(p.waiting[0]) if p.waiting_goal[k]]
+        waiting = [self._goals[p.goal[slot]] for slot in p.queue[: p.waiting[0]] if p.goal_waits[slot]]
         return self.active_goal or (waiting[0] if waiting else None)
 
     # -- requests ------------------------------------------------------------------------------------------------
@@ -202,12 +202,12 @@ class ReferenceGenerator:
                 code=ResultCode.OLD_HEADER_TIMESTAMP,
                 remedy="Set the stamp to zero (start now) or to the future, and check that the clocks agree.",
             )
-        begin, start = p.offer_begin[0], p.offer_start[0]
-        within = begin + int(motion.times[p.offer_first[0]]) - start
+        begin, start = p.origin[slot], p.start[slot]
+        within = begin + int(motion.times[p.first[slot]]) - start
         self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
         self._number += 1
         p.goal[slot] = self._number
-        if self._run("accept", slot, motion.times, motion.fields[0]):
+        if self._run("accept", slot, motion.times, motion.fields):
             raise not_near(motion, self.memory, self.table, within)
         goal = self._goals[self._number] = Goal(start, max(start, begin + int(motion.times[-1])), tolerances)
         motion.handed = self._handed(motion.times, motion.segments)
@@ -229,7 +229,7 @@ class ReferenceGenerator:
         self.begin(t)
         self._read(self.memory, t)
         within = int(motion.times[0])
-        if self._run("stream", t, within, int(motion.degree[0]), *motion.fields):
+        if self._run("stream", t, within, int(motion.degree[0]), motion.fields):
             raise not_near(motion, self.memory, self.table, within)
         self._take_events()
 
@@ -240,10 +240,10 @@ class ReferenceGenerator:
 
     def _begin(self, memory: Memory[TracksMemory], t: int) -> bool:
         p, began = memory.python, False
-        while p.waiting[0] and p.waiting_start[0] <= t:
-            motion = self._motions[p.waiting_slot[0]]
-            self._read(memory, p.waiting_start[0])
-            self._routines["begin_next"](memory, motion.times, motion.degree, *motion.fields)
+        while p.waiting[0] and p.start[p.queue[0]] <= t:
+            motion = self._motions[p.queue[0]]
+            self._read(memory, p.start[p.queue[0]])
+            self._routines["begin_next"](memory, motion.times, motion.degree, motion.fields)
             began = True
         return began
 

@@ -59,8 +59,6 @@ class TracksMemory(Declared):
     begin: Integers = integers("4 * nv", unit="ns", meaning="when each of them begins")
     piece: Matrix = numbers("4 * nv", 8, meaning="coefficients of 1, τ … τ⁵, then those of 1, τ of the effort")
     slot: Integers = integers("nv", meaning="the trajectory that it follows, or −1")
-    first: Integers = integers("nv", meaning="the first point of it")
-    motion_begin: Integers = integers("nv", unit="ns", meaning="when that trajectory began")
     turns: Vector = numbers("nv", unit="rad", meaning="whole turns to be added to it")
     end: Integers = integers(1, unit="ns", meaning="when the last piece begins")
     streaming: Integers = integers(1, meaning="1 while set-points are followed")
@@ -70,20 +68,17 @@ class TracksMemory(Declared):
     state: Integers = integers(_SLOTS, meaning="of a slot: 0 free, 1 in use, 2 to be taken back")
     uses: Integers = integers(_SLOTS, meaning="joints that follow it, and 1 while it waits")
     goal: Integers = integers(_SLOTS, meaning="number of its goal")
+    goal_waits: Integers = integers(_SLOTS, meaning="1 until its goal begins or is replaced")
     points: Integers = integers(_SLOTS, meaning="number of its points")
     width: Integers = integers(_SLOTS, meaning="number of its joints")
     efforts_given: Integers = integers(_SLOTS, meaning="1 if it has efforts")
     column: Integers = integers(f"{_SLOTS} * nv", meaning="its column for each joint, or −1")
-    waiting: Integers = integers(1, meaning="number of those that wait, the next one first")
-    waiting_slot: Integers = integers(WAITING + 1, meaning="which")
-    waiting_begin: Integers = integers(WAITING + 1, unit="ns", meaning="when its times count from")
-    waiting_start: Integers = integers(WAITING + 1, unit="ns", meaning="when it is to be followed")
-    waiting_first: Integers = integers(WAITING + 1, meaning="first point that is not over then")
-    waiting_goal: Integers = integers(WAITING + 1, meaning="1 if its goal is open")
-    waiting_joint: Integers = integers(f"{WAITING + 1} * nv", meaning="1 for each joint that is to follow it")
-    offer_begin: Integers = integers(1, unit="ns", meaning="the same of one that is looked at")
-    offer_start: Integers = integers(1, unit="ns", meaning="the same")
-    offer_first: Integers = integers(1, meaning="the same")
+    takes: Integers = integers(f"{_SLOTS} * nv", meaning="1 for each joint that is to follow it")
+    origin: Integers = integers(_SLOTS, unit="ns", meaning="when its times count from")
+    start: Integers = integers(_SLOTS, unit="ns", meaning="when it is to be followed")
+    first: Integers = integers(_SLOTS, meaning="first point that is not over then")
+    waiting: Integers = integers(1, meaning="number of those that wait")
+    queue: Integers = integers(WAITING, meaning="their slots, the next one first")
     # the active goal
     open: Integers = integers(1, meaning="1 while a goal is active")
     active: Integers = integers(1, meaning="its number")
@@ -133,14 +128,14 @@ def shift(p: TracksMemory, i: int, x: float) -> None:
     p.now[6, i] = p.now[6, i] + x * p.now[7, i]
 
 
-def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float) -> None:
-    """Another piece of joint ``i``, from ``t`` on: with constant acceleration."""
+def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float, effort: float) -> None:
+    """Another piece of joint ``i``, from ``t`` on: with constant acceleration and effort."""
     k = 4 * i + p.count[i]
     p.count[i] = p.count[i] + 1
     p.begin[k] = t
     for m in range(8):
         p.piece[k, m] = 0.0
-    p.piece[k, 0], p.piece[k, 1], p.piece[k, 2] = q, v, 0.5 * a
+    p.piece[k, 0], p.piece[k, 1], p.piece[k, 2], p.piece[k, 6] = q, v, 0.5 * a, effort
 
 
 def lead(
@@ -161,7 +156,7 @@ def lead(
         p.piece[k, 7] = (effort - p.now[6, i]) / T
 
 
-def brake(p: TracksMemory, i: int, t: int, q: float, v: float) -> None:
+def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
     """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends.
 
     It stops after |v| / a, having gone v²/2a.  One that would run over a position limit brakes harder, just enough to stop
@@ -177,8 +172,8 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float) -> None:
     duration = min(abs(v) / a, LONGEST)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
-        begin_piece(p, i, t, q, v, -a if v > 0.0 else a)
-    begin_piece(p, i, rest, q + 0.5 * v * duration, 0.0, 0.0)
+        begin_piece(p, i, t, q, v, -a if v > 0.0 else a, effort)
+    begin_piece(p, i, rest, q + 0.5 * v * duration, 0.0, 0.0, effort)
 
 
 # -- what is followed at one time -------------------------------------------------------------------------------------
@@ -194,8 +189,8 @@ def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vecto
     end = NEVER
     slot = p.slot[i]
     if t < p.begin[last] and slot >= 0 and p.count[i] > 1:
-        since = t - p.motion_begin[i]
-        low = p.first[i]
+        since = t - p.origin[slot]
+        low = p.first[slot]
         if since >= times[low]:
             high = p.points[slot] - 1
             while high - low > 1:
@@ -209,8 +204,8 @@ def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vecto
                 p.now[m, i] = segments[at + m]
             p.now[0, i] = p.now[0, i] + p.turns[i]
             shift(p, i, (since - times[low]) / NANOSECONDS)
-            return p.motion_begin[i] + times[low + 1]
-        end = p.motion_begin[i] + times[low]
+            return p.origin[slot] + times[low + 1]
+        end = p.origin[slot] + times[low]
     k = last
     while k > 4 * i and t < p.begin[k]:
         k = k - 1
@@ -253,14 +248,19 @@ def end_goal(p: TracksMemory, status: int, reason: int) -> None:
     p.open[0] = 0
 
 
+def replace_waiting(p: TracksMemory, slot: int, status: int, reason: int) -> None:
+    """The goal of a trajectory that waits ends, if it has not ended before."""
+    if p.goal_waits[slot] == 1:
+        tell(p, p.goal[slot], status, reason)
+        p.goal_waits[slot] = 0
+
+
 def close_goals(p: TracksMemory, status: int, reason: int) -> None:
     """All goals end, waiting ones too."""
     if p.open[0] == 1:
         end_goal(p, status, reason)
     for k in range(p.waiting[0]):
-        if p.waiting_goal[k] == 1:
-            tell(p, p.goal[p.waiting_slot[k]], status, reason)
-            p.waiting_goal[k] = 0
+        replace_waiting(p, p.queue[k], status, reason)
     p.streaming[0] = 0
 
 
@@ -279,32 +279,22 @@ def leave(p: TracksMemory, i: int) -> None:
     p.count[i] = 0
 
 
-def move_waiting(p: TracksMemory, source: int, target: int) -> None:
-    """Give one that waits another place."""
-    p.waiting_slot[target] = p.waiting_slot[source]
-    p.waiting_begin[target] = p.waiting_begin[source]
-    p.waiting_start[target] = p.waiting_start[source]
-    p.waiting_first[target] = p.waiting_first[source]
-    p.waiting_goal[target] = p.waiting_goal[source]
-    for i in range(p.nv):
-        p.waiting_joint[target * p.nv + i] = p.waiting_joint[source * p.nv + i]
-
-
 def drop_waiting(p: TracksMemory, k: int) -> None:
     """The one in place ``k`` waits no more."""
-    release(p, p.waiting_slot[k])
+    release(p, p.queue[k])
     p.waiting[0] = p.waiting[0] - 1
     for j in range(k, p.waiting[0]):
-        move_waiting(p, j + 1, j)
+        p.queue[j] = p.queue[j + 1]
 
 
 def take_joints(p: TracksMemory, k: int, slot: int) -> None:
     """The trajectory in place ``k`` loses the joints that another has; it waits no more if it had no others."""
     others = False
     for i in range(p.nv):
+        mine = p.queue[k] * p.nv + i
         if p.column[slot * p.nv + i] >= 0:
-            p.waiting_joint[k * p.nv + i] = 0
-        elif p.waiting_joint[k * p.nv + i] == 1:
+            p.takes[mine] = 0
+        elif p.takes[mine] == 1:
             others = True
     if not others:
         drop_waiting(p, k)
@@ -317,7 +307,7 @@ def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
         drop_waiting(p, p.waiting[0] - 1)
     for i in range(p.nv):
         leave(p, i)
-        brake(p, i, t, p.now[0, i], p.now[1, i])
+        brake(p, i, t, p.now[0, i], p.now[1, i], 0.0)
     p.with_effort[0] = 0
     find_end(p, True)
 
@@ -344,10 +334,7 @@ def check_points(
     begin: int,
     start: int,
     times: Integers,
-    positions: Vector,
-    velocities: Vector,
-    accelerations: Vector,
-    efforts: Vector,
+    fields: Vector,
 ) -> int:
     """0, or what is wrong in ``bad_…``: 1 a velocity, 2 acceleration, 3 effort, 4 position, 5 a time that is too short.
 
@@ -357,9 +344,10 @@ def check_points(
     Args:
         slot: has points, width and columns.
         begin: ns, what the times (points,) count from.
-        positions, velocities, accelerations, efforts: (points, width), one row after the other.
+        fields: (4, points, width) positions, velocities, accelerations, efforts, one row after the other.
     """
     k, last = p.width[slot], p.points[slot] - 1
+    size = k * (last + 1)
     for m in range(last + 1):
         due = begin + times[m] > start or m == last
         for i in range(p.nv):
@@ -368,23 +356,19 @@ def check_points(
                 continue
             at = m * k + column
             fastest = fastest_meant(p, i)
-            if abs(velocities[at]) > fastest:
-                refuse(p, m, i, velocities[at], fastest)
-                return 1
-            if abs(accelerations[at]) > SHARPEST:
-                refuse(p, m, i, accelerations[at], SHARPEST)
-                return 2
-            if abs(efforts[at]) > STRONGEST:
-                refuse(p, m, i, efforts[at], STRONGEST)
-                return 3
-            if p.continuous[i] == 0 and due and positions[at] > p.upper[i] + SLACK:
-                refuse(p, m, i, positions[at], p.upper[i])
+            for f in range(1, 4):
+                largest = fastest if f == 1 else SHARPEST if f == 2 else STRONGEST
+                if abs(fields[f * size + at]) > largest:
+                    refuse(p, m, i, fields[f * size + at], largest)
+                    return f
+            if p.continuous[i] == 0 and due and fields[at] > p.upper[i] + SLACK:
+                refuse(p, m, i, fields[at], p.upper[i])
                 return 4
-            if p.continuous[i] == 0 and due and positions[at] < p.lower[i] - SLACK:
-                refuse(p, m, i, positions[at], p.lower[i])
+            if p.continuous[i] == 0 and due and fields[at] < p.lower[i] - SLACK:
+                refuse(p, m, i, fields[at], p.lower[i])
                 return 4
             if m > 0 and begin + times[m - 1] > start:
-                way = abs(positions[at] - positions[at - k])
+                way = abs(fields[at] - fields[at - k])
                 T = (times[m] - times[m - 1]) / NANOSECONDS
                 if way > p.max_step[0] and way > fastest * T:
                     refuse(p, m, i, way, T)
@@ -397,33 +381,21 @@ def make_segments(
     slot: int,
     times: Integers,
     degree: Integers,
-    positions: Vector,
-    velocities: Vector,
-    accelerations: Vector,
-    efforts: Vector,
+    fields: Vector,
     segments: Vector,
 ) -> None:
     """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of its two ends."""
     k = p.width[slot]
+    v, a, e = k * p.points[slot], 2 * k * p.points[slot], 3 * k * p.points[slot]
     for m in range(p.points[slot] - 1):
         T = (times[m + 1] - times[m]) / NANOSECONDS
-        for j in range(k):
-            a = m * k + j
-            b = a + k
-            fit(
-                segments,
-                8 * a,
-                min(degree[m], degree[m + 1]),
-                positions[a],
-                velocities[a],
-                accelerations[a],
-                positions[b],
-                velocities[b],
-                accelerations[b],
-                T,
-            )
-            segments[8 * a + 6] = efforts[a]
-            segments[8 * a + 7] = (efforts[b] - efforts[a]) / T
+        least = min(degree[m], degree[m + 1])
+        for x in range(m * k, m * k + k):
+            y = x + k
+            q0, v0, a0, q1, v1, a1 = fields[x], fields[v + x], fields[a + x], fields[y], fields[v + y], fields[a + y]
+            fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
+            segments[8 * x + 6] = fields[e + x]
+            segments[8 * x + 7] = (fields[e + y] - fields[e + x]) / T
 
 
 def free_slot(p: TracksMemory) -> int:
@@ -451,16 +423,16 @@ def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> 
             refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
             return TOO_LATE
         first = last  # due at once
-    p.offer_begin[0], p.offer_start[0], p.offer_first[0] = begin, start, first
+    p.origin[slot], p.start[slot], p.first[slot] = begin, start, first
     return 0
 
 
-def near_enough(p: TracksMemory, slot: int, point: int, within: int, positions: Vector) -> bool:
+def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vector) -> bool:
     """Whether the joints, at ``now``, can be sent to a point within a time, ns."""
     for i in range(p.nv):
         column = p.column[slot * p.nv + i]
         if column >= 0:
-            way = p.now[0, i] - positions[point * p.width[slot] + column]
+            way = p.now[0, i] - fields[point * p.width[slot] + column]
             if p.continuous[i] == 1:
                 way = way - whole_turns(way)
             reach = p.max_step[0]
@@ -472,31 +444,26 @@ def near_enough(p: TracksMemory, slot: int, point: int, within: int, positions: 
     return True
 
 
-def accept(p: TracksMemory, slot: int, times: Integers, positions: Vector) -> int:
+def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is; 0, or the reason not to."""
-    start, first = p.offer_start[0], p.offer_first[0]
-    if not near_enough(p, slot, first, p.offer_begin[0] + times[first] - start, positions):
+    start, first = p.start[slot], p.first[slot]
+    if not near_enough(p, slot, first, p.origin[slot] + times[first] - start, fields):
         return STEP
     if p.efforts_given[slot] == 1:
         p.with_effort[0] = 1
     for k in range(p.waiting[0] - 1, -1, -1):
-        if p.waiting_start[k] >= start:
-            if p.waiting_goal[k] == 1:
-                tell(p, p.goal[p.waiting_slot[k]], PREEMPTED, REPLACED)
-                p.waiting_goal[k] = 0
+        if p.start[p.queue[k]] >= start:
+            replace_waiting(p, p.queue[k], PREEMPTED, REPLACED)
             take_joints(p, k, slot)
     place = p.waiting[0]
     p.waiting[0] = place + 1
-    while place > 0 and p.waiting_start[max(place - 1, 0)] > start:
-        move_waiting(p, place - 1, place)
+    while place > 0 and p.start[p.queue[max(place - 1, 0)]] > start:
+        p.queue[place] = p.queue[place - 1]
         place = place - 1
-    p.waiting_slot[place], p.waiting_begin[place], p.waiting_start[place] = slot, p.offer_begin[0], start
-    p.waiting_first[place], p.waiting_goal[place] = first, 1
+    p.queue[place] = slot
+    p.state[slot], p.uses[slot], p.goal_waits[slot] = USED, 1, 1
     for i in range(p.nv):
-        p.waiting_joint[place * p.nv + i] = 0
-        if p.column[slot * p.nv + i] >= 0:
-            p.waiting_joint[place * p.nv + i] = 1
-    p.state[slot], p.uses[slot] = USED, 1
+        p.takes[slot * p.nv + i] = 1 if p.column[slot * p.nv + i] >= 0 else 0
     return 0
 
 
@@ -507,71 +474,53 @@ def turns_to(p: TracksMemory, i: int, q: float) -> float:
     return 0.0
 
 
-def begin_next(
-    p: TracksMemory,
-    times: Integers,
-    degree: Integers,
-    positions: Vector,
-    velocities: Vector,
-    accelerations: Vector,
-    efforts: Vector,
-) -> None:
+def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vector) -> None:
     """Follow the trajectory that waits first, whose arrays these are, from its start, at which ``now`` is."""
-    slot, begin, start, first = p.waiting_slot[0], p.waiting_begin[0], p.waiting_start[0], p.waiting_first[0]
-    last = p.points[slot] - 1
-    due = begin + times[first]
-    if p.waiting_goal[0] == 1:
+    slot = p.queue[0]
+    start, first, last = p.start[slot], p.first[slot], p.points[slot] - 1
+    size = p.points[slot] * p.width[slot]
+    due, end = p.origin[slot] + times[first], p.origin[slot] + times[last]
+    if p.goal_waits[slot] == 1:
         if p.open[0] == 1:
             end_goal(p, PREEMPTED, REPLACED)
-        p.open[0], p.active[0], p.goal_end[0] = 1, p.goal[slot], max(start, begin + times[last])
+        p.open[0], p.active[0], p.goal_end[0] = 1, p.goal[slot], max(start, end)
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
     anew = True
     for i in range(p.nv):
         p.travel[i] = 1e300
-        if p.waiting_joint[i] == 0:
+        if p.takes[slot * p.nv + i] == 0:
             anew = False
             continue
-        column = p.column[slot * p.nv + i]
-        at = first * p.width[slot] + column
-        final = last * p.width[slot] + column
-        turns = turns_to(p, i, positions[at])
+        at = first * p.width[slot] + p.column[slot * p.nv + i]
+        final = last * p.width[slot] + p.column[slot * p.nv + i]
+        turns = turns_to(p, i, fields[at])
+        q = fields[at] + turns
         leave(p, i)
-        begin_piece(p, i, start, positions[at] + turns, 0.0, 0.0)
-        p.piece[4 * i, 6] = efforts[at]
+        begin_piece(p, i, start, q, 0.0, 0.0, fields[3 * size + at])
         if due > start:
             T = (due - start) / NANOSECONDS
-            lead(p, i, degree[first], positions[at] + turns, velocities[at], accelerations[at], efforts[at], T, slot)
-            begin_piece(p, i, begin + times[last], positions[final] + turns, 0.0, 0.0)
-            p.piece[4 * i + 1, 6] = efforts[final]
-        p.slot[i], p.first[i], p.motion_begin[i], p.turns[i] = slot, first, begin, turns
+            lead(p, i, degree[first], q, fields[size + at], fields[2 * size + at], fields[3 * size + at], T, slot)
+            begin_piece(p, i, end, fields[final] + turns, 0.0, 0.0, fields[3 * size + final])
+        p.slot[i], p.turns[i] = slot, turns
         p.uses[slot] = p.uses[slot] + 1
-        p.travel[i] = abs(positions[final] + turns - p.now[0, i])
+        p.travel[i] = abs(fields[final] + turns - p.now[0, i])
     find_end(p, anew)
     drop_waiting(p, 0)
 
 
-def stream(
-    p: TracksMemory,
-    t: int,
-    after: int,
-    degree: int,
-    positions: Vector,
-    velocities: Vector,
-    accelerations: Vector,
-    efforts: Vector,
-) -> int:
+def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> int:
     """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no other comes in time.
 
     Returns:
         0, or the reason not to; ``now`` is at ``t``.
     """
-    if not near_enough(p, SET_POINT, 0, after, positions):
+    if not near_enough(p, SET_POINT, 0, after, fields):
         return STEP
     close_goals(p, PREEMPTED, STREAMED)
     for k in range(p.waiting[0] - 1, -1, -1):
         take_joints(p, k, SET_POINT)
-    due = t + after
+    due, size = t + after, p.width[SET_POINT]
     halt = max(due, t + p.stream_timeout[0])
     anew = True
     for i in range(p.nv):
@@ -579,18 +528,20 @@ def stream(
         if j < 0:
             anew = False
             continue
-        q, v, a = positions[j] + turns_to(p, i, positions[j]), velocities[j], accelerations[j]
+        q, v, a, effort = (
+            fields[j] + turns_to(p, i, fields[j]),
+            fields[size + j],
+            fields[2 * size + j],
+            fields[3 * size + j],
+        )
         leave(p, i)
         if due > t:
-            begin_piece(p, i, t, q, v, a)
-            lead(p, i, degree, q, v, a, efforts[j], after / NANOSECONDS, SET_POINT)
-        held = p.count[i]
+            begin_piece(p, i, t, q, v, a, effort)
+            lead(p, i, degree, q, v, a, effort, after / NANOSECONDS, SET_POINT)
         if halt > due:
-            begin_piece(p, i, due, q, v, a)
+            begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS
-        brake(p, i, halt, q + x * (v + 0.5 * x * a), v + x * a)
-        for k in range(held, p.count[i]):
-            p.piece[4 * i + k, 6] = efforts[j]
+        brake(p, i, halt, q + x * (v + 0.5 * x * a), v + x * a, effort)
     if p.efforts_given[SET_POINT] == 1:
         p.with_effort[0] = 1
     find_end(p, anew)

@@ -12,23 +12,9 @@ from robot_dynamics_ros.control.reference.result import ResultCode
 
 __all__ = ["words_header"]
 
-CAUSES = (
-    *LIMITS,
-    "non_finite_state",
-    "time_still",
-    "time_late",
-    "time_backwards",
-    "stale_state",
-    "fault",
-    "non_finite_effort",
-    "tolerance_violated",
-    "external_wrench_expired",
-    "collision",
-    "reference_refused",
-    "state_jump",
-    "velocity_sign",
-    "overspeed",
-)
+_CAUSES = """non_finite_state time_still time_late time_backwards stale_state fault non_finite_effort tolerance_violated
+external_wrench_expired collision reference_refused state_jump velocity_sign overspeed"""
+CAUSES = (*LIMITS, *_CAUSES.split())
 """What is counted, under the names that ``JointController.counts`` has."""
 
 

@@ -40,7 +40,7 @@ struct Motion
   std::array<Time, N> column{};   ///< the column of each joint, -1: not named
   std::vector<Time> times;        ///< (m) since the start
   std::vector<Time> degree;       ///< (m) 1: position, 3: and velocity, 5: and acceleration
-  std::vector<double> positions, velocities, accelerations, efforts;  ///< (m, k) by rows
+  std::vector<double> fields;     ///< (4, m, k) by rows: positions, velocities, accelerations, efforts
   std::vector<double> segments;   ///< (m - 1, k, 8) by rows, from each point to the next
   bool with_effort = false;
   Tolerances tolerances;

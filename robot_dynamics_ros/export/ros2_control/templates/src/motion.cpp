@@ -61,8 +61,7 @@ void check(Tracks & tracks, const Motion & m, Time now)
   static const char * const fields[] = {"", "velocities", "accelerations", "effort", "positions", "time_from_start"};
   const Time begin = m.stamp != 0 ? m.stamp : now;
   const auto problem = @prefix@_tracks_check_points(
-    &tracks, 0, begin, std::max(now, begin), m.times.data(), m.positions.data(), m.velocities.data(), m.accelerations.data(),
-    m.efforts.data());
+    &tracks, 0, begin, std::max(now, begin), m.times.data(), m.fields.data());
   if (problem != 0) {
     throw Rejected(
       Code::invalid_goal, point_name(static_cast<std::size_t>(tracks.bad_point[0]), fields[problem]) + ": joint '" +
@@ -77,7 +76,7 @@ void check(Tracks & tracks, const Motion & m, Time now)
 void Motion::describe(Tracks & tracks, Time slot) const
 {
   tracks.points[slot] = static_cast<Time>(times.size());
-  tracks.width[slot] = static_cast<Time>(positions.size() / times.size());
+  tracks.width[slot] = static_cast<Time>(fields.size() / (4 * times.size()));
   tracks.efforts_given[slot] = with_effort;
   std::copy(column.begin(), column.end(), tracks.column + slot * static_cast<Time>(N));
 }
@@ -113,7 +112,8 @@ std::unique_ptr<Motion> make_motion(
   Motion & m = *motion;
   m.stamp = stamp;
   m.tolerances = settings.tolerances;
-  const std::size_t k = names.size();
+  const std::size_t k = names.size(), last = (2 * points.size() - 1) * k;  // of the velocities
+  m.fields.resize(4 * points.size() * k);
   for (std::size_t p = 0; p < points.size(); ++p) {
     const Point & point = points[p];
     if (point.time_from_start < 0 || (p > 0 && point.time_from_start <= m.times.back())) {
@@ -128,17 +128,13 @@ std::unique_ptr<Motion> make_motion(
     m.times.push_back(point.time_from_start);
     m.degree.push_back(with_velocity ? (with_acceleration ? 5 : 3) : 1);
     m.with_effort = m.with_effort || with_effort;
-    const std::vector<double> none(k, 0.0);
-    const auto append = [](std::vector<double> & to, const std::vector<double> & from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    append(m.positions, point.positions);
-    append(m.velocities, with_velocity ? point.velocities : none);
-    append(m.accelerations, with_acceleration ? point.accelerations : none);
-    append(m.efforts, with_effort ? point.effort : none);
+    std::size_t f = 0;
+    for (const auto * x : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
+      std::copy(x->begin(), x->end(), m.fields.begin() + static_cast<std::ptrdiff_t>((f++ * points.size() + p) * k));
+    }
   }
   for (std::size_t j = 0; j < k && !single && !settings.allow_nonzero_end_velocity; ++j) {
-    if (std::abs(m.velocities[(points.size() - 1) * k + j]) > REST_SPEED) {
+    if (std::abs(m.fields[last + j]) > REST_SPEED) {
       throw Rejected(
         Code::invalid_goal, "joint '" + names[j] + "' still moves at the last point: end at rest, or set "
                                                    "allow_nonzero_velocity_at_trajectory_end");
@@ -148,10 +144,8 @@ std::unique_ptr<Motion> make_motion(
   Tracks tracks = tracks_of(settings);
   m.describe(tracks, 0);
   check(tracks, m, now);
-  m.segments.resize(8 * m.positions.size());
-  @prefix@_tracks_make_segments(
-    &tracks, 0, m.times.data(), m.degree.data(), m.positions.data(), m.velocities.data(), m.accelerations.data(),
-    m.efforts.data(), m.segments.data());
+  m.segments.resize(2 * m.fields.size());
+  @prefix@_tracks_make_segments(&tracks, 0, m.times.data(), m.degree.data(), m.fields.data(), m.segments.data());
   return motion;
 }
 

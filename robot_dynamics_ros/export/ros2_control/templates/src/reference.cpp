@@ -41,17 +41,15 @@ Time Reference::read(Tracks & tracks, Time t)
 Time Reference::load(Time t)
 {
   const Time due = read(memory, t);
-  return memory.waiting[0] > 0 ? std::min<Time>(due, memory.waiting_start[0]) : due;
+  return memory.waiting[0] > 0 ? std::min<Time>(due, memory.start[memory.queue[0]]) : due;
 }
 
 void Reference::begin_due(Tracks & tracks, Time t)
 {
-  while (tracks.waiting[0] > 0 && tracks.waiting_start[0] <= t) {
-    const Motion & m = *motions_[static_cast<std::size_t>(tracks.waiting_slot[0])];
-    read(tracks, tracks.waiting_start[0]);
-    @prefix@_tracks_begin_next(
-      &tracks, m.times.data(), m.degree.data(), m.positions.data(), m.velocities.data(), m.accelerations.data(),
-      m.efforts.data());
+  while (tracks.waiting[0] > 0 && tracks.start[tracks.queue[0]] <= t) {
+    const Motion & m = *motions_[static_cast<std::size_t>(tracks.queue[0])];
+    read(tracks, tracks.start[tracks.queue[0]]);
+    @prefix@_tracks_begin_next(&tracks, m.times.data(), m.degree.data(), m.fields.data());
   }
 }
 
@@ -73,12 +71,12 @@ bool Reference::adopt(Motion * motion, Time now)
     reason = @prefix@_tracks_offer(&memory, slot, now, motion->stamp, motion->times.data());
   }
   if (reason == 0) {  // from what may have begun by then
-    const Time start = memory.offer_start[0];
+    const Time start = memory.start[slot];
     ahead_ = memory;
     begin_due(ahead_, start);
     read(ahead_, start);
     std::copy_n(ahead_.now, N, memory.now);
-    reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->positions.data());
+    reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->fields.data());
   }
   if (reason != 0) {
     tell(motion->id, Status::rejected, static_cast<Reason>(reason));
@@ -94,8 +92,7 @@ bool Reference::stream(const Motion & m, Time now)
   begin_due(now);
   m.describe(memory, 0);
   read(memory, now);
-  const auto reason = @prefix@_tracks_stream(
-    &memory, now, m.times[0], m.degree[0], m.positions.data(), m.velocities.data(), m.accelerations.data(), m.efforts.data());
+  const auto reason = @prefix@_tracks_stream(&memory, now, m.times[0], m.degree[0], m.fields.data());
   if (reason != 0) {
     tell(m.id, Status::rejected, static_cast<Reason>(reason));
   }

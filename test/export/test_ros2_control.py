@@ -22,6 +22,7 @@ from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserv
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
@@ -101,6 +102,7 @@ class Scenario:
             trajectory_effort=rng.choice(["ignore", "add"]),
             wrench_acceleration=rng.choice(["commanded", "reference", "measured_effort", "differentiated"]),
             collision_reaction=rng.choice(["none", "hold", "gravity"]),
+            robustness=Robustness(delay=float(rng.choice([0.0, 0.004]))) if rng.random() < 0.5 else None,
         )
         observed = friction if at != "none" else None
         collides = rng.random() < 0.4

@@ -17,10 +17,10 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
+__all__ = ["joint_sizes", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
 
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
@@ -54,14 +54,22 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
         memory["steady"][0] = 0
     if robustness is None:
         return
+    sizes = joint_sizes(model)
+    for name in ("effort_size", "scale", "largest_rotor"):
+        memory[name][:] = sizes[name]
+    memory["assumed_rotor"][:] = robustness.rotor_share * sizes["unknown_rotor"]
+    memory["largest_rejected"][:] = robustness.rejected_effort * sizes["effort_size"]
+    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+
+
+def joint_sizes(model: RobotModel) -> dict[str, Array]:
+    """What rejection needs to know of the joints, (n,) each; ``unknown_rotor``: the largest where none is described."""
     turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
     rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
-    memory["effort_size"][:], memory["scale"][:] = size, np.where(turns, 1.0, 0.3)
-    memory["largest_rotor"][:] = rotor
-    memory["assumed_rotor"][:] = np.where(model.armature > 0.0, 0.0, robustness.rotor_share * rotor)
-    memory["largest_rejected"][:] = robustness.rejected_effort * size
-    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+    unknown = np.where(model.armature > 0.0, 0.0, rotor)
+    scale = np.where(turns, 1.0, 0.3)
+    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "unknown_rotor": unknown}
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:

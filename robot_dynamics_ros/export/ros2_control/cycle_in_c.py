@@ -138,6 +138,7 @@ def cycle_header(plan: Plan, package: str) -> str:
             f"    {prefix}_law_half *before, *after;",
             "    int uses_gravity, uses_inertia, uses_motion, uses_motion_of_reference;",
             "    int p, i, d;",
+            "    int tracks, inverts; /* drives the arm to its reference; is M (a_d + feedback) + C v + g */",
             f"}} {prefix}_law;",
             "",
             f"/* By law ({', '.join(row[0] for row in LAW_NAMES.values())}), then by friction ({', '.join(FRICTION)}). */",
@@ -193,7 +194,8 @@ def _laws(plan: Plan, friction: Friction) -> tuple[list[str], list[str]]:
                 functions += _half(plan, names[-1], flat)
         used = [str(int(x in traced.used)) for x in ("gravity", "inertia", "motion", "motion_of_reference")]
         places = [str(law.gain_names.index(x) if x else -1) for x in gains]
-        rows.append("{" + ", ".join([*names, *used, *places]) + "}")
+        flags = [str(int(x)) for x in (kind.tracks, kind.inverts_dynamics)]
+        rows.append("{" + ", ".join([*names, *used, *places, *flags]) + "}")
     return functions, rows
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
@@ -150,6 +151,9 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         "// Friction of the robot description: the guards allow for it.",
         _vector("joint_friction", model.friction),
         _vector("joint_damping", model.damping),
+        "",
+        "// What the rejection of disturbances needs to know of the joints.",
+        *(_vector(f"joint_{name}", values) for name, values in joint_sizes(model).items()),
         "",
         "/// Friction that the control law compensates:",
         "/// viscous v + [coulomb + (breakaway - coulomb) exp(-(v / stribeck_speed)^2)] tanh(v / smoothing) + offset",

@@ -73,6 +73,11 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 SETTINGS = (
     _choice("law", "law", "Law", "computed_torque"),
+    Setting("robust", "bool", "true", 'get("robustness.enabled").as_bool()'),
+    _number("bandwidth", "35.0", "robustness.bandwidth", 1.0, 1000.0),
+    _number("rotor_share", "0.4", "robustness.rotor_share", 0.0, 1.0),
+    _number("rejected_effort", "0.4", "robustness.rejected_effort", 0.0, 1.0),
+    _number("robot_delay", "0.0", "robot_delay", 0.0, 0.1),
     _choice("friction", "friction_compensation", "FrictionAt", "reference"),
     _joint("p", "gains.*.p", "filled(100.0)"),
     _joint("i", "gains.*.i", "{}"),

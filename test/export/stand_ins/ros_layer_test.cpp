@@ -294,7 +294,7 @@ void bad_states_bring_the_safe_command()
 
 void parameters_are_checked_and_taken_over()
 {
-  Bench bench({{"blend_time", 0.0}});
+  Bench bench({{"blend_time", 0.0}, {"robustness.enabled", false}});
   const std::string p = "gains." + std::string(joint_names[0]) + ".p", i = "gains." + std::string(joint_names[0]) + ".i";
   bench.cycle(2);
   bench.put(filled(-0.01), Vector{});

@@ -96,7 +96,7 @@ public:
   Counts counts;
   Reference reference;
 
-  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && tracks(settings_.law); }
+  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && m_.tracks[0] != 0; }
   const Settings & settings() const { return settings_; }
   const Vector & safe_command();
 

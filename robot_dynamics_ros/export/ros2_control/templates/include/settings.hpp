@@ -13,9 +13,6 @@ namespace @package@
 
 using Time = std::int64_t;  ///< ns of the clock that the controller's update is called with
 
-/// Whether a law drives the arm to its reference.
-inline bool tracks(Law law) { return law != Law::gravity_compensation; }
-
 /// A number with six significant digits, for a sentence.
 std::string text_of(double x);
 

@@ -104,7 +104,7 @@ void Core::load_law()
   m_.uses_inertia[0] = law.uses_inertia;
   m_.uses_motion[0] = law.uses_motion;
   m_.uses_motion_of_reference[0] = law.uses_motion_of_reference;
-  m_.tracks[0] = tracks(s.law);
+  m_.tracks[0] = law.tracks;
   m_.integrates[0] = integrating(s);
   for (const auto & [at, gain] : {std::pair(law.p, &s.p), std::pair(law.i, &s.i), std::pair(law.d, &s.d)}) {
     if (at >= 0) {
@@ -114,6 +114,18 @@ void Core::load_law()
   for (std::size_t i = 0; i < N; ++i) {
     m_.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
   }
+  const bool robust = s.robust && law.inverts != 0;
+  m_.steady[0] = m_.robust[0] == robust ? m_.steady[0] : 0;
+  m_.robust[0] = robust;
+  m_.bandwidth[0] = s.bandwidth;
+  m_.actuator_delay[0] = s.robot_delay;
+  copy(joint_effort_size, m_.effort_size);
+  copy(joint_scale, m_.scale);
+  copy(joint_largest_rotor, m_.largest_rotor);
+  for (std::size_t i = 0; i < N; ++i) {
+    m_.assumed_rotor[i] = s.rotor_share * joint_unknown_rotor[i];
+    m_.largest_rejected[i] = s.rejected_effort * joint_effort_size[i];
+  }
   reference_changed();
 }
 
@@ -121,7 +133,7 @@ void Core::load_reference(Time t)
 {
   reference.begin_due(t);
   m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.memory.with_effort[0] != 0;
-  if (tracks(settings_.law) && chained_now_ && load_chained(t)) {
+  if (m_.tracks[0] != 0 && chained_now_ && load_chained(t)) {
     set_mode(Mode::stream);
     return;
   }
@@ -130,7 +142,7 @@ void Core::load_reference(Time t)
   std::copy_n(reference.memory.now, 6 * N, m_.piece);
   std::copy_n(reference.memory.now + 6 * N, 2 * N, m_.piece_effort);
   load_goal();
-  if (!tracks(settings_.law)) {
+  if (!m_.tracks[0] != 0) {
     set_mode(Mode::free);
   } else if (reference.memory.streaming[0] != 0 && reference.moving(t)) {
     set_mode(Mode::stream);
@@ -292,7 +304,7 @@ void Core::restart(Reason why)
   std::fill_n(observer_.effort, N, 0.0);
   observer_.started[0] = 0;
   above_ = 0.0;
-  set_mode(tracks(settings_.law) ? Mode::hold : Mode::free);
+  set_mode(m_.tracks[0] != 0 ? Mode::hold : Mode::free);
 }
 
 const Vector & Core::deactivate()
@@ -485,7 +497,7 @@ void Core::estimate(const Vector * measured)
   }
   if (want_wrenches) {
     const bool idle = std::any_of(settings_.commanded.begin(), settings_.commanded.end(), [](bool x) { return !x; });
-    compute_wrenches(idle || m_.adds_feedforward[0] || m_.blending[0] || m_.cut[0], measured);
+    compute_wrenches(idle || m_.adds_feedforward[0] || m_.blending[0] || m_.cut[0] || m_.robust[0], measured);
   } else {
     differentiates_ = false;
   }
@@ -557,7 +569,7 @@ void Core::observe(const Vector & applied)
 void Core::collide()
 {
   const Reaction reaction = settings_.collision_reaction;
-  if (reaction == Reaction::none || !tracks(settings_.law)) {
+  if (reaction == Reaction::none || !m_.tracks[0] != 0) {
     return;
   }
   stop(m_.time[0], Status::aborted, Reason::collision);
@@ -602,18 +614,19 @@ void Core::change(const Settings & wanted, const Parameters & loaded)
   settings_.d = wanted.d;
   settings_.payload = wanted.payload;
   settings_.tolerances = wanted.tolerances;
+  const auto tracked = m_.tracks[0];
+  load_law();
   if (wanted.law != before.law) {
     std::fill_n(m_.z, N, 0.0);
-    if (tracks(wanted.law) != tracks(before.law) && mode != Mode::inactive && mode != Mode::safe) {
+    if (m_.tracks[0] != tracked && mode != Mode::inactive && mode != Mode::safe) {
       stop(m_.last[0], Status::canceled, Reason::law_changed);
-      set_mode(tracks(wanted.law) ? Mode::hold : Mode::free);
+      set_mode(m_.tracks[0] != 0 ? Mode::hold : Mode::free);
     }
   } else if (integrating(before)) {  // Ki z goes on where it was
     for (std::size_t i = 0; i < N; ++i) {
       m_.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
     }
   }
-  load_law();
   const bool same_payload = same(before.payload, wanted.payload);
   if (!same_payload) {
     robot_.numbers = loaded;
@@ -658,7 +671,7 @@ bool Core::stream(const Motion & point, Time t)
 void Core::hold(Time t)
 {
   Vector from_q = q, from_v = v;
-  if (tracks(settings_.law)) {
+  if (m_.tracks[0] != 0) {
     reference.begin_due(t);
     reference.load(t);
     copy_to(from_q, reference.memory.now);

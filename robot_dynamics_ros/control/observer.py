@@ -65,12 +65,8 @@ def observe(p: ObserverMemory, x: Vector) -> int:
     dt = x[0]
     for i in range(p.nv):
         known = p.known[i]
-        if p.rubs[0] == 1:  # Friction.effort
-            level = p.coulomb[i]
-            if p.breakaway[i] != p.coulomb[i]:
-                ratio = p.v[i] / p.stribeck_speed[i]
-                level = level + (p.breakaway[i] - p.coulomb[i]) * exp(-(ratio * ratio))
-            known = known - (p.viscous[i] * p.v[i] + level * tanh(p.v[i] / p.smoothing[i]) + p.offset[i])
+        if p.rubs[0] == 1:
+            known = known - rub(p, i, p.v[i])
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
         elif dt > 0.0:
@@ -82,6 +78,15 @@ def observe(p: ObserverMemory, x: Vector) -> int:
         p.before[i] = known
     p.started[0] = 1
     return 0
+
+
+def rub(p: ObserverMemory, i: int, v: float) -> float:
+    """Friction of joint ``i`` at velocity ``v``: ``Friction.effort``."""
+    level = p.coulomb[i]
+    if p.breakaway[i] != p.coulomb[i]:
+        ratio = v / p.stribeck_speed[i]
+        level = level + (p.breakaway[i] - p.coulomb[i]) * exp(-(ratio * ratio))
+    return p.viscous[i] * v + level * tanh(v / p.smoothing[i]) + p.offset[i]
 
 
 class MomentumObserver:

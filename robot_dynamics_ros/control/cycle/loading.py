@@ -63,7 +63,7 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
-    """What rejection needs to know of the joints, (n,) each; ``unknown_rotor``: the largest where none is described."""
+    """Properties of the joints that rejection needs, (n,) each; ``unknown_rotor``: the largest where none is described."""
     turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
     rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)

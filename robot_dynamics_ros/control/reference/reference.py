@@ -1,4 +1,4 @@
-"""The reference: what the joints follow, the goals that belong to it, and the events that end them."""
+"""The reference: trajectories, set-points and stops, the goals that belong to them, and the events that end them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAR_OFF = 0.01
 
 
 class ReferenceGenerator:
-    """What the joints follow; how is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
+    """Motion that the joints follow; how is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
 
     Args:
         table: the joints.
@@ -139,7 +139,9 @@ class ReferenceGenerator:
     def goal(self) -> Goal | None:
         """The active goal, or the next one waiting."""
         p = self.memory.python
-        waiting = [self._goals[p.goal[slot]] for slot in p.queue[: p.waiting[0]] if p.goal_waits[slot]]
+        waiting = [
+            self._goals[p.goal[slot]] for slot in self.memory["queue"][: p.waiting[0]].tolist() if p.goal_waits[slot]
+        ]
         return self.active_goal or (waiting[0] if waiting else None)
 
     # -- requests ------------------------------------------------------------------------------------------------

@@ -11,21 +11,21 @@ from robot_dynamics_ros.control.reference.motion import Motion
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.model.description import Array
 
 __all__ = ["MotionRequests"]
 
 
 class MotionRequests:
-    """See the methods of ``JointController`` with the same names.
+    """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
 
-    Args:
-        runner: the cycle.
-        queue: prepares long trajectories.
+    Attributes:
         tolerances: for trajectories that bring none.
     """
 
-    def __init__(self, runner: CycleRunner, queue: Changes, tolerances: Tolerances) -> None:
-        self._runner, self._queue, self.tolerances = runner, queue, tolerances
+    _runner: CycleRunner
+    _queue: Changes
+    tolerances: Tolerances
 
     def _require_tracking(self) -> None:
         runner = self._runner
@@ -45,7 +45,21 @@ class MotionRequests:
             )
 
     def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
-        """Follow a trajectory from its stamp on."""
+        """Follow a trajectory from its stamp on (0: from ``t``), leaving the present reference without a jump.
+
+        An empty trajectory means hold; its goal is done at once.
+
+        Args:
+            trajectory: of the commanded joints, in any order.
+            t: present time, ns.
+            tolerances: instead of the default ones.
+
+        Returns:
+            The goal, which later cycles keep up to date.
+
+        Raises:
+            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
+        """
         self._require_tracking()
         tolerances = tolerances if tolerances is not None else self.tolerances
         if not len(trajectory):
@@ -63,7 +77,16 @@ class MotionRequests:
         done: Callable[[Goal | Exception, Trajectory | None], None],
         tolerances: Tolerances | None = None,
     ) -> None:
-        """The same, prepared in a thread of its own."""
+        """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
+
+        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.
+
+        Args:
+            make: makes the trajectory, in that thread.
+            done: called between two cycles with the goal, or with the exception it was refused with (from ``make``
+                too), and the trajectory.
+            tolerances: instead of the default ones.
+        """
         chosen = tolerances if tolerances is not None else self.tolerances
         runner, reference = self._runner, self._runner.reference
 
@@ -91,13 +114,22 @@ class MotionRequests:
         self._queue.prepare("", job, refused)
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one streamed set-point."""
+        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.
+
+        Raises:
+            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
+        """
         self._require_tracking()
         self._runner.reference.stream(joint_names, point, t)
         self._runner.mode = Mode.STREAM
 
     def hold(self, t: int, *, measured: bool = False) -> None:
-        """Come to a stop, then stay."""
+        """Come to a stop within the deceleration and position limits, then stay.  Open goals are cancelled.
+
+        Args:
+            t: present time, ns.
+            measured: start from the measured state instead of the present reference.
+        """
         runner, work = self._runner, self._runner.work
         if measured or not runner.law.tracks:
             q, v = work.q, work.v
@@ -106,3 +138,16 @@ class MotionRequests:
         runner.reference.stop_from(t, q, v, GoalStatus.CANCELED, text="hold was asked for")
         if measured:
             runner.start_blend()
+
+    def desired(self, t: int) -> Array:
+        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
+        return self._runner.reference.sample(t)
+
+    @property
+    def goal(self) -> Goal | None:
+        """The trajectory goal that is active, or the next one waiting."""
+        return self._runner.reference.goal
+
+    def set_tolerances(self, tolerances: Tolerances) -> None:
+        """Default tolerances for trajectories accepted from now on."""
+        self.tolerances = tolerances

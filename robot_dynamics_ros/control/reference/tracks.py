@@ -1,4 +1,4 @@
-"""What each joint follows, as routines: polynomials, trajectories that wait, goals, and events that end them.
+"""Routines of the reference, joint by joint: polynomials, trajectories that wait, goals, and events that end them.
 
 A joint follows pieces of its own, four at most; before the last of them the segments of a trajectory, if it has one.  A
 trajectory lies in a *slot*; its arrays belong to the caller, who hands them over.  Routines that lead from the present
@@ -43,7 +43,7 @@ _SLOTS = f"(nv + {WAITING + 3})"
 
 
 class TracksMemory(Declared):
-    """What the joints of one robot follow, and will follow."""
+    """Polynomials that the joints of one robot follow, trajectories that wait, and their goals."""
 
     nv: int
     # the joints

@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shape
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
-from robot_dynamics_ros.control.observer import ObserverMemory, observe
+from robot_dynamics_ros.control.observer import ObserverMemory, observe, rub
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
@@ -92,7 +92,7 @@ def _routines(plan: Plan) -> tuple[CText, ...]:
             {name: f"{prefix}_cycle_{name}" for name in KERNELS},
             context=f"const {prefix}_robot",
         ),
-        routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe,)), f"{prefix}_observer"),
+        routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe, rub)), f"{prefix}_observer"),
         routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
     )
 

@@ -307,6 +307,7 @@ void parameters_are_checked_and_taken_over()
   const auto unstable = bench.controller.the_node->set(i, 1e6);
   CHECK(!unstable.successful && unstable.reason.find("p times d") != std::string::npos);
   CHECK(!bench.controller.the_node->set("payload.mass", 1.0).successful);  // on no link
+  CHECK(!bench.controller.the_node->set(p, NAN).successful);
   const double light = bench.command(N - 1);
   CHECK(bench.controller.the_node->set("payload.link", std::string(payload_links.back().name)).successful);
   CHECK(bench.controller.the_node->set("payload.mass", 1.0).successful);

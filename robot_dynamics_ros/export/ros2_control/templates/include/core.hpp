@@ -117,7 +117,6 @@ private:
   void restart(Reason why);
   void estimate(const Vector * measured);
   bool ready_for(const Motion & motion);
-  Vector friction_effort() const;
   void observe(const Vector & applied);
   void collide();
   bool watch_for_collision();

@@ -197,12 +197,11 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
   const auto names = node->get_parameter("joints").as_string_array();
   joints_.clear();
   for (const std::string & name : names) {
-    const auto found = std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return name == x; });
-    if (found == joint_names.end()) {
+    joints_.push_back(index_of(joint_names, name));
+    if (joints_.back() == N) {
       RCLCPP_ERROR(node->get_logger(), "parameter 'joints': the robot has no joint '%s'", name.c_str());
       return CallbackReturn::ERROR;
     }
-    joints_.push_back(static_cast<std::size_t>(found - joint_names.begin()));
     auto_declare<double>("collision." + name, 0.0);
   }
   try {
@@ -666,12 +665,11 @@ void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
 void ComputedTorqueController::on_wrench(const WrenchStamped & message)
 {
   auto & clock = *get_node()->get_clock();
-  const auto found = std::find_if(
-    external_links.begin(), external_links.end(), [&](const char * x) { return message.header.frame_id == x; });
+  const std::size_t link = index_of(external_links, message.header.frame_id);
   const auto & w = message.wrench;
   const std::array<double, 6> wrench = {w.torque.x, w.torque.y, w.torque.z, w.force.x, w.force.y, w.force.z};
   const bool meant = std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::abs(x) <= 1e7; });
-  if (found == external_links.end() || !meant) {
+  if (link == LOADED || !meant) {
     RCLCPP_WARN_THROTTLE(
       get_node()->get_logger(), clock, LOG_PERIOD,
       "external wrench refused: %s; header.frame_id must be one of @external_links@",
@@ -683,7 +681,7 @@ void ComputedTorqueController::on_wrench(const WrenchStamped & message)
   }
   auto request = std::make_unique<Request>();
   request->kind = Request::Kind::wrench;
-  request->link = static_cast<std::size_t>(found - external_links.begin());
+  request->link = link;
   request->wrench = wrench;
   push(std::move(request));
 }
@@ -702,12 +700,10 @@ Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) co
   try {
     for (const bool path : {true, false}) {
       for (const auto & asked : path ? goal.path_tolerance : goal.goal_tolerance) {
-        const auto found =
-          std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return asked.name == x; });
-        if (found == joint_names.end()) {
+        const std::size_t i = index_of(joint_names, asked.name);
+        if (i == N) {
           throw Rejected(Code::invalid_goal, "a tolerance names the unknown joint '" + asked.name + "'");
         }
-        const auto i = static_cast<std::size_t>(found - joint_names.begin());
         double & position = path ? t.path_position[i] : t.goal_position[i];
         double & velocity = path ? t.path_velocity[i] : t.goal_velocity[i];
         position = resolved(asked.position, position);

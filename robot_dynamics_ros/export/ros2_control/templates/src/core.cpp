@@ -503,21 +503,6 @@ void Core::estimate(const Vector * measured)
   }
 }
 
-Vector Core::friction_effort() const
-{
-  Vector out{};
-  for (std::size_t i = 0; i < N; ++i) {
-    const CompensatedFriction & f = compensated_friction[i];
-    double level = f.coulomb;
-    if (f.breakaway != f.coulomb) {
-      const double ratio = v[i] / f.stribeck_speed;
-      level += (f.breakaway - f.coulomb) * std::exp(-ratio * ratio);
-    }
-    out[i] = f.viscous * v[i] + level * std::tanh(v[i] / f.smoothing) + f.offset;
-  }
-  return out;
-}
-
 void Core::compute_wrenches(bool altered, const Vector * measured)
 {
   const Acceleration source = settings_.acceleration;
@@ -543,9 +528,8 @@ void Core::compute_wrenches(bool altered, const Vector * measured)
   } else {
     Vector net = source == Acceleration::measured_effort && measured != nullptr ? *measured : effort;
     if (settings_.friction != FrictionAt::none) {
-      const Vector F = friction_effort();
       for (std::size_t i = 0; i < N; ++i) {
-        net[i] -= F[i];
+        net[i] -= @prefix@_observer_rub(&observer_, static_cast<Time>(i), v[i]);
       }
     }
     @prefix@_forward_dynamics(&robot_.numbers, q.data(), v.data(), net.data(), robot_.loads, a.data());

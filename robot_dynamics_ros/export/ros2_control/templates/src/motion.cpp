@@ -37,9 +37,8 @@ void find_columns(const std::vector<std::string> & names, const Settings & setti
 {
   motion.column.fill(-1);
   for (std::size_t j = 0; j < names.size(); ++j) {
-    const auto found = std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return names[j] == x; });
-    const auto i = static_cast<std::size_t>(found - joint_names.begin());
-    if (found == joint_names.end() || !settings.commanded[i]) {
+    const std::size_t i = index_of(joint_names, names[j]);
+    if (i == N || !settings.commanded[i]) {
       throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is none of the controller's");
     }
     if (motion.column[i] >= 0) {

@@ -3,34 +3,6 @@
 The caller is :class:`~robot_dynamics_ros.control.cycle.runner.CycleRunner`.
 """
 
-__all__ = [
-    "ABSURD",
-    "ARRIVE",
-    "BACKWARDS",
-    "BLEND",
-    "CONTRADICTED",
-    "DONE",
-    "EFFORT_NOT_FINITE",
-    "FIRST",
-    "FOLLOW",
-    "GOAL_LATE",
-    "GOAL_REACHED",
-    "JUMP",
-    "LATE",
-    "LAYOUT",
-    "NOT_FINITE",
-    "OWN_LAW",
-    "PATH_VIOLATED",
-    "RECOVERED",
-    "REFERENCE_DUE",
-    "RESUMED",
-    "STILL",
-    "TAKE",
-    "TOO_FAST",
-    "WRENCH_DUE",
-    "WRITE",
-]
-
 # steps, in their order
 ARRIVE = 0
 TAKE = 1

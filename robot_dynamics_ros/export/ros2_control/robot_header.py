@@ -31,6 +31,65 @@ KERNELS = (
 """The robot's functions that the controller calls."""
 
 
+_HELPERS = """\
+constexpr Vector filled(double x)
+{
+  Vector out{};
+  for (std::size_t i = 0; i < N; ++i) {
+    out[i] = x;
+  }
+  return out;
+}
+
+constexpr std::array<bool, N> all_joints()
+{
+  std::array<bool, N> out{};
+  for (std::size_t i = 0; i < N; ++i) {
+    out[i] = true;
+  }
+  return out;
+}
+
+/// Where a list has a name; its size if it has not.
+template <typename Names, typename Name>
+std::size_t index_of(const Names & names, const Name & name)
+{
+  std::size_t i = 0;
+  while (i < names.size() && name != names[i]) {
+    ++i;
+  }
+  return i;
+}
+"""
+
+_FRICTION = """\
+/// Friction that the control law compensates:
+/// viscous v + [coulomb + (breakaway - coulomb) exp(-(v / stribeck_speed)^2)] tanh(v / smoothing) + offset
+struct CompensatedFriction
+{
+  double viscous, coulomb, breakaway, stribeck_speed, smoothing, offset;
+};"""
+
+_BODY = """\
+/// Where the mass properties of a body that can carry a payload are among the numbers.
+struct LoadedBody
+{
+  double Parameters::*mass;
+  std::array<double Parameters::*, 3> com;
+  std::array<double Parameters::*, 6> inertia;
+};"""
+
+_LINK = """\
+/// A link that can carry a payload, and the placement of its frame in its body's frame.
+struct PayloadLink
+{
+  const char * name;
+  int body;
+  std::array<double, 9> rotation;  ///< by rows
+  std::array<double, 3> position;
+};"""
+
+
 def leaf_bodies(model: RobotModel) -> list[int]:
     """Bodies that carry no other body."""
     parents = {int(p) for p in model.parent}
@@ -111,35 +170,7 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         "using Wrenches = std::array<double, 6 * N>;          ///< a row [moment; force] a joint",
         f"using Parameters = {prefix}_parameters;",
         "",
-        "constexpr Vector filled(double x)",
-        "{",
-        "  Vector out{};",
-        "  for (std::size_t i = 0; i < N; ++i) {",
-        "    out[i] = x;",
-        "  }",
-        "  return out;",
-        "}",
-        "",
-        "constexpr std::array<bool, N> all_joints()",
-        "{",
-        "  std::array<bool, N> out{};",
-        "  for (std::size_t i = 0; i < N; ++i) {",
-        "    out[i] = true;",
-        "  }",
-        "  return out;",
-        "}",
-        "",
-        "/// Where a list has a name; its size if it has not.",
-        "template <typename Names, typename Name>",
-        "std::size_t index_of(const Names & names, const Name & name)",
-        "{",
-        "  std::size_t i = 0;",
-        "  while (i < names.size() && name != names[i]) {",
-        "    ++i;",
-        "  }",
-        "  return i;",
-        "}",
-        "",
+        _HELPERS,
         *_array("const char *", "joint_names", [_text(name) for name in model.joint_names]),
         "/// The link in whose frame each joint's wrench is.",
         *_array("const char *", "child_links", [_text(model.joint(name).child) for name in model.joint_names]),
@@ -166,25 +197,14 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         "// What the rejection of disturbances needs to know of the joints.",
         *(_vector(f"joint_{name}", values) for name, values in joint_sizes(model).items()),
         "",
-        "/// Friction that the control law compensates:",
-        "/// viscous v + [coulomb + (breakaway - coulomb) exp(-(v / stribeck_speed)^2)] tanh(v / smoothing) + offset",
-        "struct CompensatedFriction",
-        "{",
-        "  double viscous, coulomb, breakaway, stribeck_speed, smoothing, offset;",
-        "};",
+        _FRICTION,
         *_array(
             "CompensatedFriction",
             "compensated_friction",
             ["{" + ", ".join(_number(x[i]) for x in (*columns, offset)) + "}" for i in range(n)],
         ),
         "",
-        "/// Where the mass properties of a body that can carry a payload are among the numbers.",
-        "struct LoadedBody",
-        "{",
-        "  double Parameters::*mass;",
-        "  std::array<double Parameters::*, 3> com;",
-        "  std::array<double Parameters::*, 6> inertia;",
-        "};",
+        _BODY,
         *_array(
             "LoadedBody",
             "loaded_bodies",
@@ -196,14 +216,7 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
             ],
         ),
         "",
-        "/// A link that can carry a payload, and the placement of its frame in its body's frame.",
-        "struct PayloadLink",
-        "{",
-        "  const char * name;",
-        "  int body;",
-        "  std::array<double, 9> rotation;  ///< by rows",
-        "  std::array<double, 3> position;",
-        "};",
+        _LINK,
         *_array("PayloadLink", "payload_links", [_payload_link(model, name, bodies) for name in carriers]),
         *_array("const char *", "PAYLOAD_LINKS", [_text(name) for name in carriers]),
         f"constexpr const char * PAYLOAD_LINK_NAMES = {_text(', '.join(carriers))};",

@@ -86,12 +86,8 @@ private:
   /// What the cycle tells other threads from time to time.
   struct Snapshot
   {
-    Mode mode = Mode::inactive;
-    bool fault = false, collision = false;
-    Reason fault_reason = Reason::none;
-    unsigned long write_failures = 0, read_failures = 0, lost_events = 0;
-    Counts counts;
-    Vector q{}, v{}, q_d{}, v_d{}, a_d{}, e{}, ed{};
+    Shown cycle;
+    unsigned long write_failures = 0, read_failures = 0;
   };
 
   /// A topic that the cycle publishes on.

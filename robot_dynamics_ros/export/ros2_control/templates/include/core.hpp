@@ -32,8 +32,22 @@ private:
   std::array<unsigned long, CAUSE_NAMES.size()> counts_{};
 };
 
+/// What the last cycle worked with.
+struct Shown
+{
+  Vector q{}, v{};           ///< measured
+  Vector q_d{}, v_d{}, a_d{};
+  Vector e{}, ed{};          ///< desired minus measured, the short way round for continuous joints
+  Vector effort{};           ///< asked of the joints, gravity included whoever supplies it
+  Vector command{};          ///< what is sent
+  Mode mode = Mode::inactive;
+  bool fault = false, collision = false;
+  Reason fault_reason = Reason::none;  ///< of the last fault
+  Counts counts;
+};
+
 /// One robot's controller. The members from `mode` on are to be read after each cycle; they are overwritten by the next.
-class Core
+class Core : public Shown
 {
 public:
   explicit Core(const Settings & settings);
@@ -80,20 +94,10 @@ public:
 
   // -- what the last cycle worked with -----------------------------------------------------------------------------
 
-  Mode mode = Mode::inactive;
-  bool fault = false;
-  Reason fault_reason = Reason::none;  ///< of the last fault
   bool current = false;  ///< whether the last `update` was a cycle, not a state that was dropped
-  Vector q{}, v{};       ///< measured
-  Vector q_d{}, v_d{}, a_d{};
-  Vector e{}, ed{};   ///< desired minus measured, the short way round for continuous joints
-  Vector effort{};    ///< asked of the joints, gravity included whoever supplies it
-  Vector command{};   ///< what is sent
   Wrenches wrenches{};  ///< [moment; force] of each joint: parent side on child link, at its origin, in the child's axes
   Vector external{};  ///< estimated efforts that the model does not explain
-  bool collision = false;
   bool want_wrenches = true;
-  Counts counts;
   Reference reference;
 
   bool follows() const { return mode != Mode::inactive && mode != Mode::safe && m_.tracks[0] != 0; }

@@ -530,22 +530,7 @@ void ComputedTorqueController::hand_out(const rclcpp::Time & time)
   }
   if (t - snapshot_taken_ >= SECOND / 50 || t < snapshot_taken_) {
     snapshot_taken_ = t;
-    Snapshot s;
-    s.mode = core_->mode;
-    s.fault = core_->fault;
-    s.fault_reason = core_->fault_reason;
-    s.collision = core_->collision;
-    s.write_failures = write_failures_;
-    s.read_failures = read_failures_;
-    s.lost_events = static_cast<unsigned long>(core_->reference.memory.lost[0]);
-    s.counts = core_->counts;
-    s.q = core_->q;
-    s.v = core_->v;
-    s.q_d = core_->q_d;
-    s.v_d = core_->v_d;
-    s.a_d = core_->a_d;
-    s.e = core_->e;
-    s.ed = core_->ed;
+    const Snapshot s{*core_, write_failures_, read_failures_};
     static_cast<void>(snapshots_.push(s));
   }
 }
@@ -796,14 +781,15 @@ void ComputedTorqueController::publish_feedback(const Snapshot & snapshot)
   feedback_due_ = now + feedback_period_;
   const auto feedback = std::make_shared<Action::Feedback>();
   feedback->header.stamp = stamp_of(now);
+  const Shown & s = snapshot.cycle;
   feedback->joint_names.assign(joint_names.begin(), joint_names.end());
-  feedback->desired.positions.assign(snapshot.q_d.begin(), snapshot.q_d.end());
-  feedback->desired.velocities.assign(snapshot.v_d.begin(), snapshot.v_d.end());
-  feedback->desired.accelerations.assign(snapshot.a_d.begin(), snapshot.a_d.end());
-  feedback->actual.positions.assign(snapshot.q.begin(), snapshot.q.end());
-  feedback->actual.velocities.assign(snapshot.v.begin(), snapshot.v.end());
-  feedback->error.positions.assign(snapshot.e.begin(), snapshot.e.end());
-  feedback->error.velocities.assign(snapshot.ed.begin(), snapshot.ed.end());
+  feedback->desired.positions.assign(s.q_d.begin(), s.q_d.end());
+  feedback->desired.velocities.assign(s.v_d.begin(), s.v_d.end());
+  feedback->desired.accelerations.assign(s.a_d.begin(), s.a_d.end());
+  feedback->actual.positions.assign(s.q.begin(), s.q.end());
+  feedback->actual.velocities.assign(s.v.begin(), s.v.end());
+  feedback->error.positions.assign(s.e.begin(), s.e.end());
+  feedback->error.velocities.assign(s.ed.begin(), s.ed.end());
   for (const auto & goal : goals_) {
     if (goal.second->is_active()) {
       goal.second->publish_feedback(feedback);
@@ -849,19 +835,19 @@ void ComputedTorqueController::housekeeping()
 void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
 {
   const Time now = get_node()->now().nanoseconds();
-  const bool changed = (snapshot.mode == Mode::safe) != (told_mode_ == Mode::safe);
+  const bool changed = (snapshot.cycle.mode == Mode::safe) != (told_mode_ == Mode::safe);
   if (changed) {
-    if (snapshot.mode == Mode::safe) {
+    if (snapshot.cycle.mode == Mode::safe) {
       RCLCPP_ERROR_THROTTLE(
         get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "safe command: %s",
-        snapshot.fault ? text_of(snapshot.fault_reason) : "no good joint state in time");
+        snapshot.cycle.fault ? text_of(snapshot.cycle.fault_reason) : "no good joint state in time");
     } else {
       RCLCPP_INFO_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "recovered: holding");
     }
   }
-  told_mode_ = snapshot.mode;
+  told_mode_ = snapshot.cycle.mode;
   // a controller before this one goes on as if it were followed: somebody has to say that it is not
-  const unsigned long refusals = snapshot.counts[Cause::reference_refused];
+  const unsigned long refusals = snapshot.cycle.counts[Cause::reference_refused];
   const bool refusing = refusals > told_refusals_;
   if (refusing) {
     RCLCPP_WARN_THROTTLE(
@@ -882,16 +868,16 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
   using Level = diagnostic_msgs::msg::DiagnosticStatus;
   status.name = std::string(get_node()->get_name()) + ": control";
   status.hardware_id = "@robot@";
-  status.level = snapshot.mode == Mode::safe ? Level::ERROR : (snapshot.collision || refusing ? Level::WARN : Level::OK);
-  status.message = name_of(snapshot.mode);
+  status.level = snapshot.cycle.mode == Mode::safe ? Level::ERROR : (snapshot.cycle.collision || refusing ? Level::WARN : Level::OK);
+  status.message = name_of(snapshot.cycle.mode);
   const auto add = [&](const std::string & key, const std::string & value) {
     status.values.emplace_back();
     status.values.back().key = key;
     status.values.back().value = value;
   };
-  add("mode", name_of(snapshot.mode));
+  add("mode", name_of(snapshot.cycle.mode));
   for (std::size_t k = 0; k < CAUSE_NAMES.size(); ++k) {
-    if (const unsigned long n = snapshot.counts[static_cast<Cause>(k)]; n > 0) {
+    if (const unsigned long n = snapshot.cycle.counts[static_cast<Cause>(k)]; n > 0) {
       add(CAUSE_NAMES[k], std::to_string(n));
     }
   }

@@ -94,28 +94,19 @@ ComputedTorqueController::~ComputedTorqueController()
 
 // -- parameters -----------------------------------------------------------------------------------------------------
 
-Settings ComputedTorqueController::read_settings() const
+/// The settings that the parameters mean after some changes; what is wrong with them is returned, empty if nothing is.
+std::string ComputedTorqueController::read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const
 {
-  return settings_of([this](const std::string & name) { return get_node()->get_parameter(name); });
-}
-
-rcl_interfaces::msg::SetParametersResult ComputedTorqueController::check_parameters(
-  const std::vector<rclcpp::Parameter> & changes) const
-{
-  rcl_interfaces::msg::SetParametersResult result;
-  result.successful = true;
   try {
-    const Settings wanted = settings_of([&](const std::string & name) {
+    settings = settings_of([&](const std::string & name) {
       const auto found =
         std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
       return found != changes.end() ? *found : get_node()->get_parameter(name);
     });
-    result.reason = problem_with(wanted);
+    return problem_with(settings);
   } catch (const std::exception & error) {
-    result.reason = error.what();
+    return error.what();
   }
-  result.successful = result.reason.empty();
-  return result;
 }
 
 void ComputedTorqueController::take_over_parameters()
@@ -123,8 +114,8 @@ void ComputedTorqueController::take_over_parameters()
   if (!parameters_changed_.exchange(false)) {
     return;
   }
-  const Settings wanted = read_settings();
-  if (const std::string problem = problem_with(wanted); !problem.empty()) {
+  Settings wanted;
+  if (const std::string problem = read(wanted, {}); !problem.empty()) {
     RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
     return;
   }
@@ -204,13 +195,7 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
     }
     auto_declare<double>("collision." + name, 0.0);
   }
-  try {
-    settings_ = read_settings();
-  } catch (const std::exception & error) {
-    RCLCPP_ERROR(node->get_logger(), "parameters: %s", error.what());
-    return CallbackReturn::ERROR;
-  }
-  if (const std::string problem = problem_with(settings_); !problem.empty()) {
+  if (const std::string problem = read(settings_, {}); !problem.empty()) {
     RCLCPP_ERROR(node->get_logger(), "parameters: %s", problem.c_str());
     return CallbackReturn::ERROR;
   }
@@ -221,18 +206,19 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
   feedback_period_ = nanoseconds(1.0 / node->get_parameter("action_monitor_rate").as_double());
   core_ = std::make_unique<Core>(settings_);
 
+  io_ = std::make_unique<Connections>();
   for (std::size_t j = 0; j < N; ++j) {
-    advertise(wrenches_[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
-    wrenches_[j].message.header.frame_id = child_links[j];
+    advertise(io_->wrenches[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
+    io_->wrenches[j].message.header.frame_id = child_links[j];
   }
-  advertise(reference_, "~/reference");
-  resize(reference_.message, true, true, true);
-  advertise(error_, "~/error");
-  resize(error_.message, true, true, false);
-  advertise(external_efforts_, "~/external_efforts");
-  resize(external_efforts_.message, false, false, true);
-  advertise(state_, "~/controller_state");
-  auto & state = state_.message;
+  advertise(io_->reference, "~/reference");
+  resize(io_->reference.message, true, true, true);
+  advertise(io_->error, "~/error");
+  resize(io_->error.message, true, true, false);
+  advertise(io_->external_efforts, "~/external_efforts");
+  resize(io_->external_efforts.message, false, false, true);
+  advertise(io_->state, "~/controller_state");
+  auto & state = io_->state.message;
   state.joint_names.assign(joint_names.begin(), joint_names.end());
   state.speed_scaling_factor = 1.0;
   for (auto * point : {&state.reference, &state.feedback, &state.error, &state.output}) {
@@ -242,18 +228,18 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
     point->accelerations.assign(reference ? N : 0, NOT_A_NUMBER);
     point->effort.assign(output ? N : 0, NOT_A_NUMBER);
   }
-  diagnostics_ = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+  io_->diagnostics = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
 
   const auto newest = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort();
-  trajectory_in_ = node->create_subscription<JointTrajectory>(
+  io_->trajectory_in = node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
     [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
-  point_in_ = node->create_subscription<JointTrajectoryPoint>(
+  io_->point_in = node->create_subscription<JointTrajectoryPoint>(
     "~/joint_references", newest,
     [this](const std::shared_ptr<const JointTrajectoryPoint> message) { on_point(*message); });
-  wrench_in_ = node->create_subscription<WrenchStamped>(
+  io_->wrench_in = node->create_subscription<WrenchStamped>(
     "~/external_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) { on_wrench(*message); });
-  hold_ = node->create_service<Trigger>(
+  io_->hold = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> response) {
       on_hold(*response);
     });
@@ -265,10 +251,16 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
       return rclcpp_action::CancelResponse::ACCEPT;
     },
     [this](const std::shared_ptr<GoalHandle> handle) { on_accepted(handle); });
-  timer_ = node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); });
-  parameter_check_ = node->add_on_set_parameters_callback(
-    [this](const std::vector<rclcpp::Parameter> & changes) { return check_parameters(changes); });
-  parameter_change_ = node->add_post_set_parameters_callback(
+  io_->timer = node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); });
+  io_->parameter_check = node->add_on_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> & changes) {
+      rcl_interfaces::msg::SetParametersResult result;
+      Settings unused;
+      result.reason = read(unused, changes);
+      result.successful = result.reason.empty();
+      return result;
+    });
+  io_->parameter_change = node->add_post_set_parameters_callback(
     [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; });
   RCLCPP_INFO(
     node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
@@ -336,21 +328,7 @@ controller_interface::CallbackReturn ComputedTorqueController::on_error(const rc
 void ComputedTorqueController::release()
 {
   running_.store(false, std::memory_order_release);
-  parameter_check_.reset();
-  parameter_change_.reset();
-  timer_.reset();
-  for (auto & topic : wrenches_) {
-    topic.reset();
-  }
-  reference_.reset();
-  error_.reset();
-  external_efforts_.reset();
-  state_.reset();
-  diagnostics_.reset();
-  trajectory_in_.reset();
-  point_in_.reset();
-  wrench_in_.reset();
-  hold_.reset();
+  io_.reset();
   if (core_) {
     core_->deactivate();
     housekeeping();  // results of goals, memory that came back
@@ -443,7 +421,7 @@ return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Ti
   if (cycle && wrenches_due) {
     const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
     for (std::size_t j = 0; j < N; ++j) {
-      auto & topic = wrenches_[j];
+      auto & topic = io_->wrenches[j];
       topic.message.header.stamp = stamp;
       const double * row = core_->wrenches.data() + 6 * j;
       topic.message.wrench.torque.x = row[0];
@@ -537,24 +515,24 @@ void ComputedTorqueController::hand_out(const rclcpp::Time & time)
 
 void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & stamp)
 {
-  auto & reference = reference_.message;
+  auto & reference = io_->reference.message;
   reference.header.stamp = stamp;
   assign(reference.position, core_->q_d);
   assign(reference.velocity, core_->v_d);
   assign(reference.effort, core_->effort);
-  static_cast<void>(reference_.realtime->try_publish(reference));
-  auto & error = error_.message;
+  static_cast<void>(io_->reference.realtime->try_publish(reference));
+  auto & error = io_->error.message;
   error.header.stamp = stamp;
   assign(error.position, core_->e);
   assign(error.velocity, core_->ed);
-  static_cast<void>(error_.realtime->try_publish(error));
+  static_cast<void>(io_->error.realtime->try_publish(error));
   if (core_->settings().observer_gain > 0.0) {
-    auto & external = external_efforts_.message;
+    auto & external = io_->external_efforts.message;
     external.header.stamp = stamp;
     assign(external.effort, core_->external);
-    static_cast<void>(external_efforts_.realtime->try_publish(external));
+    static_cast<void>(io_->external_efforts.realtime->try_publish(external));
   }
-  auto & state = state_.message;
+  auto & state = io_->state.message;
   state.header.stamp = stamp;
   assign(state.reference.positions, core_->q_d);
   assign(state.reference.velocities, core_->v_d);
@@ -564,7 +542,7 @@ void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & sta
   assign(state.error.positions, core_->e);
   assign(state.error.velocities, core_->ed);
   assign(state.output.effort, core_->command);
-  static_cast<void>(state_.realtime->try_publish(state));
+  static_cast<void>(io_->state.realtime->try_publish(state));
 }
 
 // -- requests -------------------------------------------------------------------------------------------------------
@@ -813,7 +791,7 @@ void ComputedTorqueController::housekeeping()
   while (events_.pop(event)) {
     finish_goal(event, code_of(event.reason));
   }
-  if (!timer_) {
+  if (!io_) {
     return;
   }
   const auto now = get_node()->now();
@@ -883,7 +861,7 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
   }
   add("state_not_read", std::to_string(snapshot.read_failures));
   add("command_not_written", std::to_string(snapshot.write_failures));
-  diagnostics_->publish(message);
+  io_->diagnostics->publish(message);
 }
 
 }  // namespace @package@

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES
 from robot_dynamics_ros.control.reference.result import ResultCode
@@ -32,6 +34,10 @@ def _named(kind: str, about: str, words: Sequence[str]) -> list[str]:
 
 def words_header(package: str) -> str:
     """The header."""
+    counted = [
+        str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1)
+        for k in range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
+    ]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     rows = [f"  {{Code::{x.code.name.lower()}, {json.dumps(x.words)}}}," for x in REASONS]
     return "\n".join(
@@ -49,6 +55,9 @@ def words_header(package: str) -> str:
             *_named("Mode", "What the controller does.", [mode.value for mode in Mode]),
             *_named("Status", "What became of a goal.", STATUSES),
             *_named("Cause", "Causes that are counted.", CAUSES),
+            "/// The cause that a verdict of the cycle is counted as, -1: none.",
+            f"constexpr std::array<int, {len(counted)}> COUNTED = {{{', '.join(counted)}}};",
+            "",
             "/// error_code of control_msgs/action/FollowJointTrajectory.",
             f"enum class Code : int {{ {codes} }};",
             "",

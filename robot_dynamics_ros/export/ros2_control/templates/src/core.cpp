@@ -203,8 +203,8 @@ bool Core::load_chained(Time t)
   chained_last_v_ = chained_v_;
   for (std::size_t i = 0; i < N; ++i) {
     if (!settings_.commanded[i]) {
-      chained_last_q_[i] = q[i];
-      chained_last_v_[i] = v[i];
+      chained_last_q_[i] = m_.q[i];
+      chained_last_v_[i] = m_.v[i];
     }
   }
   chained_good_ = true;
@@ -278,6 +278,8 @@ bool Core::activate(Time t, const Vector & measured_q, const Vector & measured_v
 
 void Core::stop(Time t, Status status, Reason reason)
 {
+  copy_to(q, m_.q);
+  copy_to(v, m_.v);
   reference.stop_from(t, q, v, status, reason);
   chained_good_ = false;
   reference_changed();
@@ -286,10 +288,8 @@ void Core::stop(Time t, Status status, Reason reason)
 /// Hold where the newest state is.
 void Core::restart(Reason why)
 {
-  copy_to(q, m_.arrived);
-  copy_to(v, m_.arrived, 1);
-  copy(q, m_.q);
-  copy(v, m_.v);
+  std::copy_n(m_.arrived, N, m_.q);
+  std::copy_n(m_.arrived + N, N, m_.v);
   stop(m_.time[0], Status::aborted, why);
   std::fill_n(m_.z, N, 0.0);
   std::fill_n(m_.saturated, N, 0.0);
@@ -381,36 +381,25 @@ const Vector & Core::update(Time t, const Vector & measured_q, const Vector & me
 std::int64_t Core::act(std::int64_t verdict)
 {
   const Time t = m_.time[0];
+  if (const int cause = COUNTED[static_cast<std::size_t>(verdict)]; cause >= 0) {
+    counts.add(static_cast<Cause>(cause));
+  }
   switch (verdict) {
     case @PREFIX@_REFERENCE_DUE:
-      copy_to(q, m_.q);
-      copy_to(v, m_.v);
       load_reference(t);
       return @PREFIX@_FOLLOW;
     case @PREFIX@_WRENCH_DUE:
       expire_wrenches(t);
       return @PREFIX@_FOLLOW;
     case @PREFIX@_NOT_FINITE:
-      counts.add(Cause::non_finite_state);
-      return DROPPED;
     case @PREFIX@_JUMP:
-      counts.add(Cause::state_jump);
-      return DROPPED;
     case @PREFIX@_STILL:
-      counts.add(Cause::time_still);
-      return DROPPED;
     case @PREFIX@_LATE:
-      counts.add(Cause::time_late);
       return DROPPED;
     case @PREFIX@_CONTRADICTED:
-      counts.add(Cause::velocity_sign);
       return fail(Reason::velocity_sign);
     case @PREFIX@_TOO_FAST:
-      counts.add(Cause::overspeed);
       return fail(Reason::overspeed);
-    case @PREFIX@_EFFORT_NOT_FINITE:
-      counts.add(Cause::non_finite_effort);
-      return fail(Reason::fault);
     case @PREFIX@_GOAL_REACHED:
       @prefix@_tracks_end_goal(&reference.memory, static_cast<Time>(Status::succeeded), 0);
       load_goal();
@@ -428,9 +417,6 @@ std::int64_t Core::act(std::int64_t verdict)
       r.bad_value[2] = late ? 1e-9 * static_cast<double>(t - m_.goal_end[0]) : 0.0;
       @prefix@_tracks_end_goal(
         &r, static_cast<Time>(Status::aborted), static_cast<Time>(late ? Reason::goal_tolerance : Reason::path_tolerance));
-      counts.add(Cause::tolerance_violated);
-      copy_to(q, m_.q);
-      copy_to(v, m_.v);
       stop(t, Status::canceled, Reason::none);
       start_blend();
       return @PREFIX@_FOLLOW;
@@ -439,9 +425,6 @@ std::int64_t Core::act(std::int64_t verdict)
     case @PREFIX@_BACKWARDS:
     case @PREFIX@_RECOVERED:
     case @PREFIX@_RESUMED:
-      if (verdict == @PREFIX@_BACKWARDS) {
-        counts.add(Cause::time_backwards);
-      }
       if (fault) {
         send_safe();
         return DROPPED;
@@ -459,8 +442,6 @@ std::int64_t Core::fail(Reason why)
   counts.add(Cause::fault);
   fault = true;
   fault_reason = why;
-  copy_to(q, m_.q);
-  copy_to(v, m_.v);
   stop(m_.last[0], Status::aborted, why);
   send_safe();
   return DROPPED;

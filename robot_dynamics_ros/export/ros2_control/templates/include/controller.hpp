@@ -121,6 +121,7 @@ private:
 
   // -- requests (not in the cycle)
   bool running() const { return running_.load(std::memory_order_acquire); }
+  void require_running() const;
   bool push(std::unique_ptr<Request> request);
   void on_trajectory(const JointTrajectory & message);
   void on_point(const JointTrajectoryPoint & message);

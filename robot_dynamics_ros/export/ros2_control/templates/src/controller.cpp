@@ -577,39 +577,34 @@ std::unique_ptr<Motion> ComputedTorqueController::motion_of(const JointTrajector
     message.joint_names, points, stamp_in_cycle_time(message.header.stamp), cycle_time_.load(), settings_);
 }
 
+/// @throws Rejected if no motion is followed now.
+void ComputedTorqueController::require_running() const
+{
+  if (!running() || chained_) {
+    throw Rejected(Code::invalid_goal, chained_ ? "the controller is chained" : "the controller is not active");
+  }
+}
+
 void ComputedTorqueController::on_trajectory(const JointTrajectory & message)
 {
-  const auto logger = get_node()->get_logger();
-  if (!running() || chained_) {
-    RCLCPP_WARN(logger, "trajectory refused: the controller is %s", chained_ ? "chained" : "not active");
-    return;
-  }
   auto request = std::make_unique<Request>();
-  if (message.points.empty()) {
-    RCLCPP_INFO(logger, "empty trajectory: holding");
-    push(std::move(request));
-    return;
-  }
   try {
-    request->motion = motion_of(message);
+    require_running();
+    if (message.points.empty()) {
+      RCLCPP_INFO(get_node()->get_logger(), "empty trajectory: holding");
+    } else {
+      request->motion = motion_of(message);
+      request->kind = Request::Kind::trajectory;
+      request->motion->id = next_goal_++;
+    }
+    push(std::move(request));
   } catch (const Rejected & error) {
-    RCLCPP_WARN(logger, "trajectory refused: %s", error.what());
-    return;
+    RCLCPP_WARN(get_node()->get_logger(), "trajectory refused: %s", error.what());
   }
-  request->kind = Request::Kind::trajectory;
-  request->motion->id = next_goal_++;
-  push(std::move(request));
 }
 
 void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
 {
-  auto & clock = *get_node()->get_clock();
-  if (!running() || chained_) {
-    RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: the controller is %s",
-      chained_ ? "chained" : "not active");
-    return;
-  }
   std::vector<std::string> names;
   for (const std::size_t j : joints_) {
     names.emplace_back(joint_names[j]);
@@ -617,12 +612,13 @@ void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
   auto request = std::make_unique<Request>();
   request->kind = Request::Kind::point;
   try {
+    require_running();
     request->motion = make_motion(names, {point_of(message)}, 0, cycle_time_.load(), settings_, true);
+    push(std::move(request));
   } catch (const Rejected & error) {
-    RCLCPP_WARN_THROTTLE(get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: %s", error.what());
-    return;
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "set-point refused: %s", error.what());
   }
-  push(std::move(request));
 }
 
 void ComputedTorqueController::on_wrench(const WrenchStamped & message)
@@ -684,15 +680,11 @@ Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) co
 
 rclcpp_action::GoalResponse ComputedTorqueController::on_goal(const Action::Goal & goal)
 {
-  const auto logger = get_node()->get_logger();
-  if (!running() || chained_) {
-    RCLCPP_WARN(logger, "goal refused: the controller is %s", chained_ ? "chained" : "not active");
-    return rclcpp_action::GoalResponse::REJECT;
-  }
   try {
+    require_running();
     motion_of(goal.trajectory);
   } catch (const Rejected & error) {
-    RCLCPP_WARN(logger, "goal refused: %s", error.what());
+    RCLCPP_WARN(get_node()->get_logger(), "goal refused: %s", error.what());
     return rclcpp_action::GoalResponse::REJECT;
   }
   return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;

@@ -147,7 +147,6 @@ NO_NUMBERS = set(
         "robot_model_error",
         "robot_names",
         "robot_path",
-        "splice",
         "symbolic",
         "to_urdf",
         "validate",

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 
 PACKAGE = Path(rd.__file__).parent
 REFUSALS = ("CommandRejected", "StateRejected", "CommandError", "CommandRefused")
@@ -26,7 +27,7 @@ def strings(node: ast.expr) -> list[str]:
 
 def causes() -> set[str]:
     """Every cause; ``command_*`` stands for a family."""
-    found: set[str] = set()
+    found = set(COUNTED.values())
     for part in ("ros", "control"):
         for path in sorted((PACKAGE / part).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

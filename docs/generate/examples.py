@@ -587,12 +587,6 @@ True
 >>> trajectory.duration > 0
 True
 """,
-    "splice": """
->>> controller = rd.JointController(model)  # it splices each trajectory that it accepts
->>> controller.activate(0, q, np.zeros(2))
->>> controller.accept_trajectory(rd.plan_move(model, q, q + 0.5), 0).status.name
-'ACTIVE'
-""",
     # simulation
     "BatchResult": """
 >>> result = rd.monte_carlo(model, lambda robot, number: {"mass": robot.total_mass}, 3, spread={"mass": 0.1})

@@ -27,9 +27,7 @@ from robot_dynamics_ros.control.linearization import LinearModel, discretize, li
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.reference.move import plan_move
-from robot_dynamics_ros.control.reference.path import Path
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.splice import JointTable, splice
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -53,7 +51,6 @@ __all__ = [
     "Guards",
     "JointController",
     "JointImpedance",
-    "JointTable",
     "JointTolerance",
     "Kernels",
     "Law",
@@ -61,7 +58,6 @@ __all__ = [
     "Mode",
     "MomentumObserver",
     "PDGravity",
-    "Path",
     "Payload",
     "ResultCode",
     "Robustness",
@@ -83,5 +79,4 @@ __all__ = [
     "nanoseconds",
     "pd_gravity",
     "plan_move",
-    "splice",
 ]

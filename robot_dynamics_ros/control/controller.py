@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
-from robot_dynamics_ros.control.between_cycles import BetweenCycles
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.message import AnswerLayout
@@ -23,6 +22,7 @@ from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.per_joint import vector
+from robot_dynamics_ros.control.present import Present
 from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
@@ -34,7 +34,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(BetweenCycles):
+class JointController(MotionRequests, LawChanges, StaleWatch, Present):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -90,17 +90,14 @@ class JointController(BetweenCycles):
         self.model = model
         law = law.check(model)
         later = estimates_later and collision is None and contact is None and flange is None
-        self._runner = runner = CycleRunner(model, law, self.options, guards, estimates=not later)
-        self._changes = LawChanges(runner)
+        runner = CycleRunner(model, law, self.options, guards, estimates=not later)
+        super().__init__(runner)
         self._estimates = Estimates(runner, observer, collision, contact, flange, self._collided)
         runner.want_wrenches = self._estimates.want_efforts = not later
-        runner.restarted, self._changes.estimates = self._estimates.reset, self._estimates
+        runner.restarted = self._estimates.reset
         if self.options.collision_reaction == "gravity":
-            runner.code(self._changes.giving_way(law))  # at hand
-        if tolerances is None:
-            tolerances = Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self._motion = MotionRequests(runner, self._changes.queue, tolerances)
-        self._stale_watch = StaleWatch(runner)
+            runner.code(self._giving_way(law))  # at hand
+        self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
         self.counts: Counter[str] = runner.counts
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         self.reference, self.error, self.wrenches = runner.work.reference, runner.work.error, runner.work.wrenches
@@ -157,7 +154,7 @@ class JointController(BetweenCycles):
         Returns:
             Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
         """
-        if self._changes.queue.ready:
+        if self._queue.ready:
             self.take_over()
         return self._runner.advance()
 
@@ -195,4 +192,4 @@ class JointController(BetweenCycles):
         runner.abort_goals(why)
         runner.start_blend()
         if reaction == "gravity":
-            self.set_law(self._changes.giving_way(runner.law))
+            self.set_law(self._giving_way(runner.law))

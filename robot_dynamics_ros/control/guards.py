@@ -13,13 +13,24 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import LAST
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
-from robot_dynamics_ros.control.hold import default_deceleration
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["GuardSettings", "Guards"]
+__all__ = ["GuardSettings", "Guards", "default_deceleration"]
+
+#: A speed limit is given up within this time where no deceleration is configured, s.
+STOP_TIME = 0.25
+#: Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s².
+PLAIN_DECELERATION = 5.0
+
+
+def default_deceleration(velocity_limit: Array) -> Array:
+    """(n,) deceleration that takes each joint from its velocity limit to rest in 0.25 s; 5 where there is no limit."""
+    usable = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
+    return np.where(usable, velocity_limit / STOP_TIME, PLAIN_DECELERATION)
 
 
 @dataclass(frozen=True, slots=True)

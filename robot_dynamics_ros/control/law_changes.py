@@ -22,25 +22,35 @@ __all__ = ["LawChanges"]
 
 
 class LawChanges:
-    """See the methods of ``JointController`` with the same names.
+    """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
 
     Args:
         runner: the cycle.
 
     Attributes:
-        queue: what is prepared in the background.
         payload: in force, or ``None``.
     """
 
+    _estimates: Estimates
+
     def __init__(self, runner: CycleRunner) -> None:
         self._runner = runner
-        self.queue = Changes("controller changes")
+        self._queue = Changes("controller changes")
         self.payload: Payload | None = None
         self._wanted_law, self._coming = runner.law, runner.base
-        self.estimates: Estimates | None = None
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
-        """Use another law from the next cycle on."""
+        """Use another law, or other gains, from the next cycle on; the effort does not jump.
+
+        From a law without reference to one with, the arm holds where it is.
+
+        Args:
+            law: the law.
+            background: compile what it needs in a thread of its own; a later cycle takes it over.
+
+        Raises:
+            ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
+        """
         runner = self._runner
         self._wanted_law = law.check(runner.model)
 
@@ -49,13 +59,13 @@ class LawChanges:
             law.prepare(self._coming)  # a payload that is ready, but not carried yet
             code = runner.code(law)
             if runner.options.collision_reaction == "gravity":
-                runner.code(self.giving_way(law))  # at hand
+                runner.code(self._giving_way(law))  # at hand
             return lambda: self._use_law(law, code)
 
         if background:
-            self.queue.prepare("law", job)
+            self._queue.prepare("law", job)
         else:
-            self.queue.supersede("law")
+            self._queue.supersede("law")
             job()()
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
@@ -77,12 +87,17 @@ class LawChanges:
         runner.start_blend()
 
     @staticmethod
-    def giving_way(law: Law) -> Law:
+    def _giving_way(law: Law) -> Law:
         """The law in which an arm under ``law`` lets itself be pushed away."""
         return GravityCompensation(friction=getattr(law, "friction", None))
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
-        """Change gains of the present law, the others staying."""
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.
+
+        Raises:
+            UnknownNameError: the law has no such gain, or the model no such joint.
+            ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
+        """
         self.set_law(self._wanted_law.with_gains(self._runner.model, **gains))
 
     def set_payload(
@@ -93,7 +108,20 @@ class LawChanges:
         elsewhere: bool = False,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Carry a payload, or none, from the next cycle on."""
+        """Carry a payload from the next cycle on, or with ``None`` none.
+
+        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
+        ``background`` in a thread of its own, after which a later cycle takes the payload over.
+
+        Args:
+            elsewhere: let another process compile, so that the cycle is not held up by the interpreter lock; it takes
+                about a second the first time.
+            failed: called between two cycles with an error that preparing it in the background ended with; the payload of
+                before stays.
+
+        Raises:
+            UnknownNameError: the model has no such link; the payload of before stays.
+        """
         runner = self._runner
         if payload is not None:
             runner.model.link(payload.link)
@@ -110,9 +138,9 @@ class LawChanges:
             return lambda: self._carry(payload, kernels)
 
         if background:
-            self.queue.prepare("payload", job, failed)
+            self._queue.prepare("payload", job, failed)
         else:
-            self.queue.supersede("payload")
+            self._queue.supersede("payload")
             job()()
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
@@ -120,12 +148,15 @@ class LawChanges:
         kernels.include(runner.work.kernels)  # nothing to do but after another change at the same time
         runner.use_robot(kernels)
         self.payload = payload
-        if self.estimates is not None:
-            self.estimates.robot_changed()
+        self._estimates.robot_changed()
         runner.start_blend()
 
     def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
-        """Compile the functions of wrenches and external efforts in another process."""
+        """Compile the functions of wrenches and external efforts in another process.
+
+        Args:
+            failed: called between two cycles with an error that this ended with.
+        """
         base = self._runner.base
 
         def job() -> Callable[[], None]:
@@ -134,4 +165,27 @@ class LawChanges:
             return lambda: None
 
         if not base.estimates_ready:
-            self.queue.prepare("estimates", job, failed)
+            self._queue.prepare("estimates", job, failed)
+
+    @property
+    def estimates_ready(self) -> bool:
+        """Whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`."""
+        return self._runner.base.estimates_ready
+
+    def prepare(
+        self, topic: str, job: Callable[[], Callable[[], None]], failed: Callable[[Exception], None] | None = None
+    ) -> None:
+        """Prepare something in a thread of its own, and use it between two cycles.
+
+        See :meth:`~robot_dynamics_ros.control.changes.Changes.prepare`.
+        """
+        self._queue.prepare(topic, job, failed)
+
+    def take_over(self) -> None:
+        """Use what has been prepared in the background; each cycle begins with it."""
+        self._queue.take_over()
+
+    @property
+    def preparing(self) -> bool:
+        """Whether something asked for is not in force yet."""
+        return self._queue.pending

@@ -11,25 +11,22 @@ __all__ = ["StaleWatch"]
 
 
 class StaleWatch:
-    """Sends the safe command where no joint state comes.
+    """Part of :class:`~robot_dynamics_ros.control.controller.JointController`: the safe command where no joint state comes."""
 
-    Args:
-        runner: the cycle; it follows the stamps.
-    """
+    _runner: CycleRunner
 
-    def __init__(self, runner: CycleRunner) -> None:
-        self._runner = runner
-        p = runner.memory.python
-        self._last, self._started, self._stale, self._timeout = p.last, p.started, p.stale, p.timeout
+    def watch(self, t: int) -> Array | None:
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.
 
-    def check(self, t: int) -> Array | None:
-        """See ``JointController.watch``."""
-        runner = self._runner
+        With the next joint state the controller recovers from a stale state by itself and holds where the arm then is;
+        a fault stays until it is activated again.
+        """
+        runner, p = self._runner, self._runner.memory.python
         if runner.mode is Mode.INACTIVE:
             return None
-        if self._started[0] and t - self._last[0] > self._timeout[0]:
-            self._stale[0] = 1
-        if self._stale[0]:
+        if p.started[0] and t - p.last[0] > p.timeout[0]:
+            p.stale[0] = 1
+        if p.stale[0]:
             if runner.mode is not Mode.SAFE:
                 runner.counts["stale_state"] += 1
                 timeout = runner.options.state_timeout
@@ -39,12 +36,16 @@ class StaleWatch:
         return runner.command if runner.mode is Mode.SAFE else None
 
     def process_was_delayed(self, t: int, gap: int) -> None:
-        """See ``JointController.process_was_delayed``."""
-        runner = self._runner
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
+
+        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
+        stopped where it is, and goals end with this reason.
+        """
+        runner, p = self._runner, self._runner.memory.python
         runner.counts["own_delay"] += 1
         if runner.mode in (Mode.INACTIVE, Mode.SAFE) or runner.fault:
             return
-        if gap > 2 * self._timeout[0]:
+        if gap > 2 * p.timeout[0]:
             runner.abort_goals(f"the controller's process was delayed by {gap / NANOSECONDS:.3f} s")
-        elif self._started[0] and t > self._last[0]:
-            self._last[0] = max(self._last[0], t - self._timeout[0])
+        elif p.started[0] and t > p.last[0]:
+            p.last[0] = max(p.last[0], t - p.timeout[0])

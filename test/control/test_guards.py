@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from support.cycle_steps import limited, put
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.cycle.added_efforts import blend
 from robot_dynamics_ros.control.cycle.arrival import arrive
-from robot_dynamics_ros.control.cycle.law import integrate
+from robot_dynamics_ros.control.cycle.law import blend, integrate
 from robot_dynamics_ros.control.cycle.limits import LIMITS, allowed_speed, limit, motion_bound
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,

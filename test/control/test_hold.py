@@ -3,8 +3,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from support.references import stop_from
 
-from robot_dynamics_ros.control.hold import default_deceleration, stop_path
+from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.reference.tracks import NEVER
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 
 T0 = 10**18
@@ -12,7 +14,7 @@ T0 = 10**18
 
 def test_each_joint_stops_after_its_own_time_and_distance():
     q, v, a = np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 0.0]), np.array([4.0, 1.0, 1.0])
-    path = stop_path(T0, q, v, a)
+    path = stop_from(T0, q, v, a)
     np.testing.assert_array_equal(path.sample(T0)[:2], [q, v])
     np.testing.assert_allclose(path.sample(T0 + nanoseconds(0.5)), [[1.5, 1.625, 3], [0, -0.5, 0], [0, 1, 0]])
     np.testing.assert_allclose(path.sample(T0 + nanoseconds(1.0)), [[1.5, 1.5, 3], [0, 0, 0], [0, 0, 0]])
@@ -20,15 +22,15 @@ def test_each_joint_stops_after_its_own_time_and_distance():
 
 
 def test_at_rest_it_is_a_plain_hold():
-    path = stop_path(T0, np.array([1.0]), np.zeros(1), np.ones(1))
-    assert path.knots == [T0]
+    path = stop_from(T0, np.array([1.0]), np.zeros(1), np.ones(1))
+    assert path.generator.load(T0)[1] == NEVER
     np.testing.assert_array_equal(path.sample(T0 + 5), [[1.0], [0], [0]])
 
 
 @given(st.floats(-2, 2), st.floats(0.5, 20), st.floats(-0.9, 0.9))
 def test_a_stop_stays_within_the_position_limits_and_never_turns_back(v, a, q):
     lower, upper = np.array([-1.0]), np.array([1.0])
-    path = stop_path(T0, np.array([q]), np.array([v]), np.array([a]), lower, upper)
+    path = stop_from(T0, np.array([q]), np.array([v]), np.array([a]), lower, upper)
     times = T0 + np.linspace(0, 5e9, 400).astype(np.int64)
     samples = np.array([path.sample(int(t))[:, 0] for t in times])
     assert (np.sign(v) * samples[:, 1] >= -1e-9).all()

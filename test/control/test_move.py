@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.references import splice, standing
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.hold import default_deceleration
-from robot_dynamics_ros.control.reference.path import Path
-from robot_dynamics_ros.control.reference.splice import JointTable, splice
+from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.reference.motion import JointTable
 
 SIX = rd.load_robot("six_axis")
 HOME = np.array([0.0, -1.2, 1.3, -0.5, 0.6, 0.0])
 
 
 def follow(model, trajectory, q0):
-    path, start, end = splice(Path.hold(10, q0), trajectory, 10, JointTable.of(model))
+    table = JointTable.of(model)
+    path, start, end = splice(standing(10, q0, table), trajectory, 10, table)
     times = np.linspace(start, end, 501).astype(np.int64)
     return np.array([path.sample(int(t)) for t in times])
 

@@ -1,18 +1,19 @@
 """Interpolation: waypoints are hit, derivatives are the derivatives, pieces join as smoothly as their kind promises."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.references import splice, standing
 
-from robot_dynamics_ros.control.reference import polynomial
-from robot_dynamics_ros.control.reference.path import Path
 from robot_dynamics_ros.control.reference.result import TrajectoryRejected
-from robot_dynamics_ros.control.reference.splice import JointTable, splice
+from robot_dynamics_ros.control.reference.tracks import TracksMemory, shift
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.dynamics.engine.routines import Memory
 
 NAMES = ("a", "b", "c")
-FREE = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), np.full(3, -np.inf), np.full(3, np.inf))
 T0 = 1_700_000_000_000_000_000  # a real clock: nanoseconds must not be lost
 
 
@@ -32,7 +33,7 @@ def trajectories(draw, degree=None, count=None, names=NAMES):
 
 
 def follow(trajectory, q=(0.3, -0.2, 0.1), **kwargs):
-    path, *_ = splice(Path.hold(T0 - 1, np.array(q)), trajectory, T0, FREE, **kwargs)
+    path, *_ = splice(standing(T0 - 1, q), trajectory, T0, **kwargs)
     return path
 
 
@@ -45,13 +46,12 @@ def test_every_waypoint_is_hit_with_what_was_given_of_it(trajectory):
         np.testing.assert_allclose(q, trajectory.positions[i], rtol=0, atol=1e-12)
         last = i == len(trajectory) - 1
         incoming = int(trajectory.degree[i]) if i == 0 else min(trajectory.degree[i - 1 : i + 1])
-        j = path.knots.index(T0 + int(t))
-        arriving = polynomial.shifted(path.coefficients[j - 1], (path.knots[j] - path.knots[j - 1]) * 1e-9)
+        arriving = path.arriving(T0 + int(trajectory.times[i - 1] if i else 0), T0 + int(t))
         np.testing.assert_allclose(arriving[0], trajectory.positions[i], rtol=0, atol=1e-12)
         if incoming >= 3:
             np.testing.assert_allclose(arriving[1], trajectory.velocities[i], atol=1e-9)
         if incoming == 5:
-            np.testing.assert_allclose(2.0 * arriving[2], trajectory.accelerations[i], atol=1e-7)
+            np.testing.assert_allclose(arriving[2], trajectory.accelerations[i], atol=1e-7)
         if last:
             assert not v.any() and not a.any()
 
@@ -60,13 +60,13 @@ def test_every_waypoint_is_hit_with_what_was_given_of_it(trajectory):
 @given(trajectories(), st.floats(0.0, 1.0))
 def test_velocity_and_acceleration_are_the_derivatives_of_the_position(trajectory, where):
     path = follow(trajectory)
-    knots = path.knots
+    knots = [T0, *(T0 + trajectory.times).tolist()]
     i = min(int(where * (len(knots) - 1)), len(knots) - 2)
     h = 1_000_000
     t = knots[i] + h + int(where * (knots[i + 1] - knots[i] - 3 * h))
     before, here, after = path.sample(t - h), path.sample(t), path.sample(t + h)
     x = h * 1e-9
-    scale = 1.0 + np.abs(path.coefficients[i]).max() * 60
+    scale = 1.0 + np.abs(path.at(knots[i])[:6]).max() * 60
     np.testing.assert_allclose((after[0] - before[0]) / (2 * x), here[1], atol=1e-5 * scale)
     np.testing.assert_allclose((after[1] - before[1]) / (2 * x), here[2], atol=1e-5 * scale)
 
@@ -97,8 +97,8 @@ def test_a_segment_has_the_smaller_degree_of_its_ends():
             TrajectoryPoint(nanoseconds(3), (4,) * 3),
         ],
     )
-    c = follow(mixed, rest).coefficients
-    order = [int(np.flatnonzero(np.abs(c[i, :, 0]) > 1e-12).max()) for i in range(4)]
+    path = follow(mixed, rest)
+    order = [int(np.flatnonzero(np.abs(path.at(T0 + nanoseconds(i))[:6, 0]) > 1e-12).max()) for i in range(4)]
     assert order == [5, 3, 1, 0]
 
 
@@ -112,10 +112,9 @@ def test_smoothed_positions_make_a_motion_without_steps_in_velocity_or_accelerat
         times, rows = np.concatenate([[0.0], times]), np.vstack([start, rows])
     plain = Trajectory.from_waypoints(NAMES, times, rows)
     path = follow(plain.smoothed(start if with_start else None), tuple(start))
-    assert len(path.knots) == 7
-    for i in range(len(path.knots) - 2):
-        end = polynomial.shifted(path.coefficients[i], (path.knots[i + 1] - path.knots[i]) * 1e-9)
-        np.testing.assert_allclose(end[:3], path.coefficients[i + 1, :3], atol=1e-9)
+    knots = [T0 + nanoseconds(t) for t in ((0.0, *times) if with_start else times)]
+    for before, t in itertools.pairwise(knots[:-1]):
+        np.testing.assert_allclose(path.arriving(before, t), path.sample(t), atol=1e-9)
     np.testing.assert_allclose(path.sample(T0)[1], 0.0, atol=1e-12)
     with pytest.raises(TrajectoryRejected, match="only one"):
         Trajectory.from_waypoints(NAMES, [1.0], [[0, 0, 0]]).smoothed()
@@ -144,7 +143,10 @@ def test_an_end_velocity_is_dropped_after_the_end():
 def test_shifted_polynomials_are_the_same_polynomials(coefficients, dt, x):
     c = np.array(coefficients)[:, None]
     there = np.polynomial.polynomial.polyval(dt + x, c)[0]
-    here = np.polynomial.polynomial.polyval(x, polynomial.shifted(c, dt))[0]
+    memory = Memory(TracksMemory, {"nv": 1}, compiled=False)
+    memory["now"][:6] = c
+    shift(memory.python, 0, dt)
+    here = np.polynomial.polynomial.polyval(x, memory["now"][:6])[0]
     assert here == pytest.approx(there, rel=1e-9, abs=1e-9)
 
 
@@ -157,13 +159,7 @@ def test_effort_is_interpolated_linearly_and_kept_at_the_end():
         ],
     )
     path = follow(e)
-    np.testing.assert_allclose(path.effort_at(T0 + nanoseconds(0.5))[0], [1, 2, 3])
-    np.testing.assert_allclose(path.effort_at(T0 + nanoseconds(1.5))[0], [3, 4, 3])
-    np.testing.assert_allclose(path.effort_at(T0 + nanoseconds(5))[0], [4, 4, 0])
-    assert not Path.hold(T0, np.zeros(3)).effort_at(T0).any()
-
-
-def test_sampling_writes_into_the_array_given():
-    path = follow(Trajectory.from_points(NAMES, [TrajectoryPoint(nanoseconds(1), (1, 2, 3))]))
-    out = np.empty((3, 3))
-    assert path.sample(T0, out) is out
+    np.testing.assert_allclose(path.at(T0 + nanoseconds(0.5))[6], [1, 2, 3])
+    np.testing.assert_allclose(path.at(T0 + nanoseconds(1.5))[6], [3, 4, 3])
+    np.testing.assert_allclose(path.at(T0 + nanoseconds(5))[6], [4, 4, 0])
+    assert not standing(T0, (0.0, 0.0, 0.0)).at(T0)[6:].any()

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.references import FREE, splice, stream
+from support.references import standing as standing_at
 
-from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.splice import JointTable, splice, stream_path
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
 NAMES = ("a", "b", "c")
 T0 = 1_700_000_000_000_000_000
 INF = np.full(3, np.inf)
-FREE = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), -INF, INF)
 TURNING = JointTable(NAMES, np.ones(3, bool), np.array([True, True, False]), -INF, INF)
 
 
@@ -31,7 +31,7 @@ def make(points, names=NAMES, stamp=0, moving_end=False):
 
 
 def standing(q=(0.0, 0.0, 0.0)):
-    return Path.hold(T0, np.array(q))
+    return standing_at(T0, q)
 
 
 def moving():
@@ -165,7 +165,7 @@ def test_successive_replacements_leave_only_the_last():
     path = standing()
     for k in range(20):
         path, *_ = splice(path, make([(1, (k, k, k), (0, 0, 0))]), s(0.1 * k), FREE)
-    assert len(path.knots) <= 3
+    assert len(path.generator._motions) == 1  # the others are given back
     np.testing.assert_allclose(path.sample(s(2.9))[0], 19)
 
 
@@ -187,7 +187,7 @@ def test_efforts_go_with_their_joints():
     path, *_ = splice(standing(), make([(1, (0.0, 0.0, 0.0), (), (), (1, 2, 3))]), T0, FREE)
     partial = make([(1, (1.0,), (), (), (8.0,))], names=("b",))
     path, *_ = splice(path, partial, s(0.5), FREE, allow_partial=True)
-    np.testing.assert_allclose(path.effort_at(s(1.5))[0], [1, 8, 3])
+    np.testing.assert_allclose(path.at(s(1.5))[6], [1, 8, 3])
 
 
 STOP = np.full(3, 2.0)
@@ -195,7 +195,7 @@ STOP = np.full(3, 2.0)
 
 def test_a_stream_goes_on_with_its_velocity_and_then_stops():
     point = make([(0, (0.01, 0, 0), (1.0, -0.5, 0.0))], moving_end=True)
-    path = stream_path(standing(), point, T0, FREE, nanoseconds(0.1), STOP, max_step=0.05)
+    path = stream(standing(), point, T0, FREE, 0.1, STOP, max_step=0.05)
     np.testing.assert_allclose(path.sample(s(0.05))[0], [0.06, -0.025, 0])
     np.testing.assert_allclose(path.sample(s(0.1))[1], [1.0, -0.5, 0])
     np.testing.assert_allclose(path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8)  # braking at 2 rad/s²
@@ -206,7 +206,7 @@ def test_a_stream_goes_on_with_its_velocity_and_then_stops():
 
 def test_a_stream_with_a_time_is_reached_smoothly():
     point = make([(0.1, (0.5, 0, 0), (0, 0, 0))])
-    path = stream_path(standing(), point, T0, FREE, nanoseconds(0.05), STOP, max_step=0.05)
+    path = stream(standing(), point, T0, FREE, 0.05, STOP, max_step=0.05)
     np.testing.assert_allclose(path.sample(s(0.05))[0, 0], 0.25)
     np.testing.assert_allclose(path.sample(s(0.1))[0, 0], 0.5)
 
@@ -214,14 +214,14 @@ def test_a_stream_with_a_time_is_reached_smoothly():
 def test_a_stream_for_some_joints_leaves_the_others():
     old = moving()
     point = make([(0, (old.sample(s(1))[0, 1],), (0.2,))], names=("b",), moving_end=True)
-    path = stream_path(old, point, s(1), FREE, nanoseconds(0.1), STOP)
+    path = stream(old, point, s(1), FREE, 0.1, STOP)
     for t in (1.0, 1.05, 1.5, 3.0):
         np.testing.assert_allclose(path.sample(s(t))[:, 0], old.sample(s(t))[:, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize("names", [NAMES, ("c", "a", "b"), ("c", "a")], ids=["all", "another order", "some"])
 @pytest.mark.parametrize("with_effort", [False, True], ids=["", "effort"])
-def test_a_trajectory_taken_in_slices_gives_the_path_of_one_taken_whole(monkeypatch, names, with_effort):
+def test_a_long_trajectory_goes_through_every_point(names, with_effort):
     dice = np.random.default_rng(5)
     n, k = 150, len(names)
     q, v, a, effort = 0.1 * dice.normal(size=(4, n, k))
@@ -232,30 +232,20 @@ def test_a_trajectory_taken_in_slices_gives_the_path_of_one_taken_whole(monkeypa
         + ((effort[i],) if with_effort else ())
         for i in range(n)
     ]
-    paths = []
-    for size in (32, 10_000):
-        monkeypatch.setattr("robot_dynamics_ros.control.reference.trajectory.SLICE", size)
-        paths.append(splice(moving(), make(points, names, stamp=s(1)), T0, FREE, allow_partial=True)[0])
-    sliced, whole = paths
-    assert sliced.knots == whole.knots
-    np.testing.assert_array_equal(sliced.coefficients, whole.coefficients)
-    assert (sliced.effort_coefficients is None) == (not with_effort)
-    if with_effort:
-        np.testing.assert_array_equal(sliced.effort_coefficients, whole.effort_coefficients)
+    path, *_ = splice(moving(), make(points, names, stamp=s(1)), T0, FREE, allow_partial=True)
     columns = [NAMES.index(name) for name in names]
-    for i in range(n):  # through every point, whatever slice it is in
+    for i in range(0, n, 7):
         t = s(1 + 0.05 * (i + 1))
-        np.testing.assert_allclose(sliced.sample(t)[0, columns], q[i], atol=1e-12)
+        np.testing.assert_allclose(path.sample(t)[0, columns], q[i], atol=1e-12)
         if with_effort:
-            np.testing.assert_allclose(sliced.effort_at(t)[0][columns], effort[i], atol=1e-12)
+            np.testing.assert_allclose(path.at(t)[6, columns], effort[i], atol=1e-12)
     others = [j for j in range(3) if j not in columns]
     for t in (s(1.7), s(3.3), s(9.9)):
-        np.testing.assert_allclose(sliced.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9)
+        np.testing.assert_allclose(path.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9)
 
 
 @pytest.mark.parametrize("wrong", [40, 149])
-def test_a_point_that_is_wrong_is_named_in_whatever_slice_it_is(monkeypatch, wrong):
-    monkeypatch.setattr("robot_dynamics_ros.control.reference.trajectory.SLICE", 32)
+def test_a_point_that_is_wrong_is_named(wrong):
     points = [(0.1 * (i + 1), (0.0,) * 3, (0.0,) * 3) for i in range(150)]
     table = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), -np.ones(3), np.ones(3))
     for field, value, text in (

@@ -22,6 +22,7 @@ from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserv
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
@@ -101,6 +102,7 @@ class Scenario:
             trajectory_effort=rng.choice(["ignore", "add"]),
             wrench_acceleration=rng.choice(["commanded", "reference", "measured_effort", "differentiated"]),
             collision_reaction=rng.choice(["none", "hold", "gravity"]),
+            robustness=Robustness(delay=float(rng.choice([0.0, 0.004]))) if rng.random() < 0.5 else None,
         )
         observed = friction if at != "none" else None
         collides = rng.random() < 0.4
@@ -151,7 +153,7 @@ class Scenario:
         self.log.activate(self.t, self.q, self.v)
         for _ in range(count):
             event = self.rng.random()
-            if event < 0.3 and self.t > self.newest:  # what joints follow that a request leaves out does not begin anew
+            if event < 0.3 and self.t > self.newest:
                 self.call()
             if self.controller.fault and self.rng.random() < 0.5:
                 self.q, self.v = 0.5 * (self.low + self.high), np.zeros(self.model.nv)
@@ -226,9 +228,8 @@ class Scenario:
             stamp = 0 if rng.random() < 0.5 else t + int(rng.integers(-30, 30)) * MS
             self.log.trajectory(joints, self.points(joints, int(rng.integers(1, 5))), t, stamp)
         elif what < 0.6:
-            # in the Python controller other joints keep what waits for them; streaming all is the rule
-            everything = c.options.allow_partial_joints_goal and c.goal is None and rng.random() < 0.5
-            chosen = joints if everything else list(self.commanded)
+            some = c.options.allow_partial_joints_goal and rng.random() < 0.5
+            chosen = joints if some else list(self.commanded)
             self.log.point(chosen, self.points(chosen, 1)[0], t)
         elif what < 0.7 and c.mode is not Mode.SAFE:
             self.log.hold(t)

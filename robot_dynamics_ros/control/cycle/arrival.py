@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     TOO_FAST,
 )
 
-__all__ = ["arrive", "short_way", "take_state"]
+__all__ = ["arrive", "short_way", "take_state", "whole_turns"]
 
 TURN = 6.283185307179586
 NANOSECONDS = 1e9
@@ -88,8 +88,13 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
 def short_way(p: CycleMemory, i: int, way: float) -> float:
     """A way of joint ``i`` between two states; without whole turns where the joint is continuous."""
     if p.continuous[i] == 1:
-        return way - TURN * floor(way / TURN + 0.5)
+        return way - whole_turns(way)
     return way
+
+
+def whole_turns(way: float) -> float:
+    """The whole turns in an angle, rad; what is left of it is half a turn at most."""
+    return TURN * floor(way / TURN + 0.5)
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:

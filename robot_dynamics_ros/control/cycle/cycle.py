@@ -7,7 +7,7 @@
 | reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
 | integral of the error, control law | ``law`` | call a law that is written in Python |
 | feedback and rejection for a robot that differs from its description | ``disturbance`` | |
-| efforts of the trajectory and of known wrenches, blending | ``added_efforts`` | |
+| efforts of the trajectory and of known wrenches, blending | ``law`` | |
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
 
@@ -17,10 +17,9 @@ statements run compiled, or as they are written (:mod:`~robot_dynamics_ros.contr
 
 from __future__ import annotations
 
-from robot_dynamics_ros.control.cycle.added_efforts import add_efforts, blend
 from robot_dynamics_ros.control.cycle.arrival import arrive, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
-from robot_dynamics_ros.control.cycle.law import evaluate_law, integrate
+from robot_dynamics_ros.control.cycle.law import add_efforts, blend, evaluate_law, integrate
 from robot_dynamics_ros.control.cycle.limits import limit
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.message import write_command

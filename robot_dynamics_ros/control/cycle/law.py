@@ -1,4 +1,4 @@
-"""Fourth step: the integral of the error, and the control law.
+"""Fourth and fifth step: the integral of the error, the control law, what is added to its effort, and blending.
 
 A law that is a straight line is compiled (:mod:`~robot_dynamics_ros.control.cycle.law_code`).  It may ask the robot for
 g(q), M(q) and inverse dynamics; the robot's functions are called between the law's two halves.
@@ -6,9 +6,14 @@ g(q), M(q) and inverse dynamics; the robot's functions are called between the la
 
 from __future__ import annotations
 
+from math import cos
+
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 
-__all__ = ["evaluate_law", "integrate"]
+__all__ = ["add_efforts", "blend", "evaluate_law", "integrate", "silence_idle_joints"]
+
+PI = 3.141592653589793
+NANOSECONDS = 1e9
 
 
 def integrate(p: CycleMemory) -> None:
@@ -47,3 +52,44 @@ def evaluate_law(p: CycleMemory) -> None:
     p.law_after(
         p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.effort
     )
+
+
+def add_efforts(p: CycleMemory) -> None:
+    """Add the trajectory's own efforts, resist known external wrenches; joints that are not commanded get none."""
+    if p.adds_feedforward[0] == 1:
+        t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
+        for i in range(p.nv):
+            p.effort[i] = p.effort[i] + (p.piece_effort[0, i] + t * p.piece_effort[1, i])
+    if p.pushed[0] == 1:
+        p.efforts_of_wrenches(p.q, p.external, p.external_efforts)
+        for i in range(p.nv):
+            p.effort[i] = p.effort[i] - p.external_efforts[i]
+    silence_idle_joints(p)
+
+
+def silence_idle_joints(p: CycleMemory) -> None:
+    """No effort for joints that are not commanded."""
+    for i in range(p.nv):
+        if p.commanded[i] == 0:
+            p.effort[i] = 0.0
+
+
+def blend(p: CycleMemory) -> None:
+    """Fade the difference between the effort before and after a change out along a cosine, which has no kink.
+
+    At the first cycle the effort is the one of the cycle before; after ``blend_duration`` it is the new one.
+    """
+    if p.blending[0] == 0:
+        return
+    if p.blending[0] == 1:
+        for i in range(p.nv):
+            p.offset[i] = p.previous[i] - p.effort[i]
+        p.blend_start[0] = p.time[0]
+        p.blending[0] = 2
+    passed = p.time[0] - p.blend_start[0]
+    if passed >= p.blend_duration[0] or passed < 0:
+        p.blending[0] = 0
+        return
+    share = 0.5 + 0.5 * cos(PI * (passed / p.blend_duration[0]))
+    for i in range(p.nv):
+        p.effort[i] = p.effort[i] + p.offset[i] * share

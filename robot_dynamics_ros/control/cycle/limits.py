@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from robot_dynamics_ros.control.cycle.added_efforts import silence_idle_joints
+from robot_dynamics_ros.control.cycle.law import silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
 

@@ -11,22 +11,21 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal
+from robot_dynamics_ros.control.reference.tracks import NEVER
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["NEVER", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
+__all__ = ["joint_sizes", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
 
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
 UNLIMITED = 100.0
 """N m or N, from which on rotors are taken to be largest; also the size of a joint without effort limit."""
-NEVER = 2**62
-"""A time that does not come, ns."""
 
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
@@ -55,14 +54,22 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
         memory["steady"][0] = 0
     if robustness is None:
         return
+    sizes = joint_sizes(model)
+    for name in ("effort_size", "scale", "largest_rotor"):
+        memory[name][:] = sizes[name]
+    memory["assumed_rotor"][:] = robustness.rotor_share * sizes["unknown_rotor"]
+    memory["largest_rejected"][:] = robustness.rejected_effort * sizes["effort_size"]
+    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+
+
+def joint_sizes(model: RobotModel) -> dict[str, Array]:
+    """Properties of the joints that rejection needs, (n,) each; ``unknown_rotor``: the largest where none is described."""
     turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
     rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
-    memory["effort_size"][:], memory["scale"][:] = size, np.where(turns, 1.0, 0.3)
-    memory["largest_rotor"][:] = rotor
-    memory["assumed_rotor"][:] = np.where(model.armature > 0.0, 0.0, robustness.rotor_share * rotor)
-    memory["largest_rejected"][:] = robustness.rejected_effort * size
-    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+    unknown = np.where(model.armature > 0.0, 0.0, rotor)
+    scale = np.where(turns, 1.0, 0.3)
+    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "unknown_rotor": unknown}
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
@@ -85,16 +92,10 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
 
 
 def load_reference(memory: Memory[CycleMemory], reference: ReferenceGenerator, t: int, *, add_efforts: bool) -> None:
-    """Follow the piece of the path at ``t``, ns, and watch over the active goal."""
-    path = reference.path
-    i, _ = path.piece(t)
-    memory["knot"][0], memory["piece"][:] = path.knots[i], path.coefficients[i]
-    efforts = path.effort_coefficients if add_efforts else None
-    memory["adds_feedforward"][0] = efforts is not None
-    if efforts is not None:
-        memory["piece_effort"][:] = efforts[i]
-    following = path.knots[i + 1] if i + 1 < len(path.knots) else NEVER
-    memory["due"][0] = min(following, reference.next_start)
+    """Follow the reference from ``t``, ns, on, and watch over the active goal."""
+    coefficients, memory["due"][0] = reference.load(t)
+    memory["knot"][0], memory["piece"][:], memory["piece_effort"][:] = t, coefficients[:6], coefficients[6:]
+    memory["adds_feedforward"][0] = add_efforts and reference.with_effort
     _load_goal(memory, reference.active_goal)
 
 

@@ -5,16 +5,13 @@ The tolerances' rules are those of joint_trajectory_controller: a tolerance of z
 
 from __future__ import annotations
 
-from math import floor
-
+from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, PathPiece
 from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 __all__ = ["compute_errors", "follow_reference", "sample"]
 
-PI = 3.141592653589793
-TURN = 6.283185307179586
 NANOSECONDS = 1e9
 
 
@@ -60,10 +57,7 @@ def sample(p: PathPiece) -> None:
 def compute_errors(p: CycleMemory) -> None:
     """Reference minus state; positions of continuous joints the short way round."""
     for i in range(p.nv):
-        e = p.reference[0, i] - p.q[i]
-        if p.continuous[i] == 1:
-            e = e - TURN * floor((e + PI) / TURN)
-        p.error[0, i] = e
+        p.error[0, i] = short_way(p, i, p.reference[0, i] - p.q[i])
         p.error[1, i] = p.reference[1, i] - p.v[i]
 
 

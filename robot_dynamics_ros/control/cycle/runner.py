@@ -18,9 +18,9 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
-from robot_dynamics_ros.control.reference.splice import JointTable
 from robot_dynamics_ros.control.reference.tolerances import Violation
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
@@ -36,11 +36,6 @@ _ARRIVALS = {
     verdict_of.FIRST: "first",
     verdict_of.BACKWARDS: "backwards",
     verdict_of.RECOVERED: "recovered",
-}
-_COUNTED = {
-    verdict_of.NOT_FINITE: "non_finite_state",
-    verdict_of.STILL: "time_still",
-    verdict_of.LATE: "time_late",
 }
 
 
@@ -84,7 +79,9 @@ class CycleRunner:
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
         memory["robot_holds"][0] = ("controller", "robot", "robot_with_coriolis").index(options.gravity_compensated_by)
-        self.reference = ReferenceGenerator(table, options, self.guards.deceleration, self._reference_changed)
+        self.reference = ReferenceGenerator(
+            table, options, self.guards.deceleration, self._reference_changed, compiled=self.work.compiled
+        )
         self.wrenches = ExternalWrenches(nanoseconds(options.wrench_timeout))
         self.wrenches_changed()
         self.execution = Execution(memory, self.work.compiled)
@@ -195,12 +192,13 @@ class CycleRunner:
 
     def _act(self, verdict: int) -> int:
         """Do what a verdict asks for; the step at which the cycle goes on, or _DROPPED."""
+        if verdict in verdict_of.COUNTED:
+            self.counts[verdict_of.COUNTED[verdict]] += 1
         if verdict == verdict_of.REFERENCE_DUE:
             return self._load_reference()
         if verdict == verdict_of.OWN_LAW:
             return self._evaluate_own_law()
-        if verdict in _COUNTED:
-            self.counts[_COUNTED[verdict]] += 1
+        if verdict in (verdict_of.NOT_FINITE, verdict_of.STILL, verdict_of.LATE):
             return _DROPPED
         if verdict == verdict_of.JUMP:
             return self._describe_jump()
@@ -215,7 +213,6 @@ class CycleRunner:
         if verdict in (verdict_of.CONTRADICTED, verdict_of.TOO_FAST):
             return self._stop_implausible_motion(verdict)
         if verdict == verdict_of.EFFORT_NOT_FINITE:
-            self.counts["non_finite_effort"] += 1
             return self._fail("the control law gave an effort that is not finite")
         return self._close_goal(verdict)
 
@@ -241,7 +238,6 @@ class CycleRunner:
         tolerance = p.goal_tolerance if late else p.path_tolerance
         violation = Violation(joint, _QUANTITIES[field], p.error[field, joint], tolerance[field, joint])
         self.reference.violated(violation, t, late=late)
-        self.counts["tolerance_violated"] += 1
         self.reference.stop_from(t, work.q, work.v, GoalStatus.CANCELED)
         self.start_blend()
         return verdict_of.FOLLOW
@@ -261,7 +257,6 @@ class CycleRunner:
             f"the joint state has jumped: joint {self.model.joint_names[i]!r} from {p.q[i]:.4g} to {p.arrived[0, i]:.4g} "
             f"in {dt:.4g} s, at a speed of {p.arrived[1, i]:.4g}"
         )
-        self.counts["state_jump"] += 1
         return _DROPPED
 
     def _stop_implausible_motion(self, verdict: int) -> int:
@@ -269,18 +264,14 @@ class CycleRunner:
         i = p.bad_joint[0]
         name, speed = self.model.joint_names[i], p.arrived[1, i]
         if verdict == verdict_of.CONTRADICTED:
-            self.counts["velocity_sign"] += 1
             return self._fail(
                 f"joint {name!r} moves against its velocity {speed:.4g}: the driver's velocities have the wrong sign, or belong "
                 "to another joint"
             )
-        self.counts["overspeed"] += 1
         return self._fail(f"joint {name!r} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}")
 
     def _begin_afresh(self, verdict: int) -> int:
         """A state that does not follow on the one before: hold where the arm is, unless a fault stands."""
-        if verdict == verdict_of.BACKWARDS:
-            self.counts["time_backwards"] += 1
         if self.fault:
             self.send_safe()
             return _DROPPED

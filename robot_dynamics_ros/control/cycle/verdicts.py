@@ -3,34 +3,6 @@
 The caller is :class:`~robot_dynamics_ros.control.cycle.runner.CycleRunner`.
 """
 
-__all__ = [
-    "ABSURD",
-    "ARRIVE",
-    "BACKWARDS",
-    "BLEND",
-    "CONTRADICTED",
-    "DONE",
-    "EFFORT_NOT_FINITE",
-    "FIRST",
-    "FOLLOW",
-    "GOAL_LATE",
-    "GOAL_REACHED",
-    "JUMP",
-    "LATE",
-    "LAYOUT",
-    "NOT_FINITE",
-    "OWN_LAW",
-    "PATH_VIOLATED",
-    "RECOVERED",
-    "REFERENCE_DUE",
-    "RESUMED",
-    "STILL",
-    "TAKE",
-    "TOO_FAST",
-    "WRENCH_DUE",
-    "WRITE",
-]
-
 # steps, in their order
 ARRIVE = 0
 TAKE = 1
@@ -59,3 +31,17 @@ OWN_LAW = 16  # the law is to be called in Python
 EFFORT_NOT_FINITE = 17
 CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
 TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
+
+COUNTED = {
+    NOT_FINITE: "non_finite_state",
+    JUMP: "state_jump",
+    STILL: "time_still",
+    LATE: "time_late",
+    BACKWARDS: "time_backwards",
+    PATH_VIOLATED: "tolerance_violated",
+    GOAL_LATE: "tolerance_violated",
+    EFFORT_NOT_FINITE: "non_finite_effort",
+    CONTRADICTED: "velocity_sign",
+    TOO_FAST: "overspeed",
+}
+"""Verdict → the cause that it is counted as."""

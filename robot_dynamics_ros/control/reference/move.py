@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.hold import default_deceleration
+from robot_dynamics_ros.control.guards import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint

@@ -1,122 +1,168 @@
-"""The reference: the path being followed, its goals, and the events that end them."""
+"""The reference: trajectories, set-points and stops, the goals that belong to them, and the events that end them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.hold import stop_path
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.path import Path
+from robot_dynamics_ros.control.reference import tracks
+from robot_dynamics_ros.control.reference.motion import JointTable, Motion, not_near
+from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.splice import JointTable, splice, stream_path
 from robot_dynamics_ros.control.reference.tolerances import Tolerances, Violation
+from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
 from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Proposal", "ReferenceGenerator"]
+__all__ = ["ReferenceGenerator"]
 
 #: Errors at the goal below this are never remarked on, rad or m.
 FAR_OFF = 0.01
 
 
-class Proposal(NamedTuple):
-    """A path made from a trajectory, not followed yet.
-
-    Attributes:
-        path: the path.
-        goal: its goal.
-        replaces: the path that it was spliced onto.
-    """
-
-    path: Path
-    goal: Goal
-    replaces: Path
-
-
 class ReferenceGenerator:
-    """The path, and the trajectory goals that it was made from.
+    """Motion that the joints follow; how is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
+
+    Args:
+        table: the joints.
+        options: of the controller.
+        deceleration: (n,) of a stop.
+        changed: called when the joints follow something else, or a goal has ended.
+        compiled: whether the routines run compiled.
 
     Attributes:
-        goal: the active goal, or the next one waiting, or ``None``.
-        streaming: whether the path came from a streamed set-point.
+        memory: what the routines work on.
     """
 
     def __init__(
-        self, table: JointTable, options: ControllerOptions, deceleration: Array, changed: Callable[[], None]
+        self,
+        table: JointTable,
+        options: ControllerOptions,
+        deceleration: Array,
+        changed: Callable[[], None] = lambda: None,
+        *,
+        compiled: bool = False,
     ) -> None:
-        self.table = table
-        self.options = options
+        self.table, self.options, self._changed, self._compiled = table, options, changed, compiled
+        self.memory = self._new_memory()
         self.deceleration = deceleration
-        self._changed = changed
-        self._path = Path.hold(0, np.zeros(len(table.names)))
-        self.streaming = False
-        self._active: Goal | None = None
-        self._waiting: list[Goal] = []
+        self._routines = routines = make_routines(self.memory, ROUTINES, compiled=compiled)
+        self._read_joint: Callable[..., int] = (
+            routines.held("read_joint") if isinstance(routines, Routines) else tracks.read_joint
+        )
+        self._nothing = self._handed(self.memory["slot"], self.memory["lower"])
+        self._motions: dict[int, Motion] = {}
+        self._goals: dict[int, Goal] = {}
+        self._number = 0
+        rest = np.zeros(len(table.names))
+        self.memory["slot"][:] = -1
+        self.stop_from(0, rest, rest, GoalStatus.CANCELED)
+
+    def _new_memory(self) -> Memory[TracksMemory]:
+        memory = Memory(TracksMemory, {"nv": len(self.table.names)}, compiled=self._compiled)
+        t = self.table
+        memory["continuous"][:], memory["lower"][:], memory["upper"][:] = t.continuous, t.lower, t.upper
+        memory["velocity_limit"][:] = np.inf if t.fastest is None else t.fastest
+        memory["max_step"][0] = self.options.max_step
+        memory["stream_timeout"][0] = nanoseconds(self.options.stream_timeout)
+        return memory
 
     @property
-    def path(self) -> Path:
-        """The path that is followed now, of all joints."""
-        return self._path
+    def deceleration(self) -> Array:
+        """(n,) of a stop, rad/s² or m/s²."""
+        return self.memory["deceleration"]
 
-    @path.setter
-    def path(self, path: Path) -> None:
-        self._path = path
-        self._changed()
+    @deceleration.setter
+    def deceleration(self, value: Array) -> None:
+        self.memory["deceleration"][:] = value
+
+    def _run(self, name: str, *arguments: Any) -> Any:
+        return self._routines[name](self.memory, *arguments)
+
+    # -- what is followed ----------------------------------------------------------------------------------------
+
+    def _read(self, memory: Memory[TracksMemory], t: int) -> int:
+        """Fill ``now`` of all joints; returns when one of their polynomials is over."""
+        p, due = memory.python, NEVER
+        where: Any = memory.block.ctypes.data if self._compiled else p
+        for i in range(len(self.table.names)):
+            slot = p.slot[i]
+            times, segments = self._motions[slot].handed if slot >= 0 else self._nothing
+            due = min(due, self._read_joint(where, i, t, times, segments))
+        return due
+
+    def _handed(self, *arrays: np.ndarray) -> tuple[Any, ...]:
+        return tuple(x.ctypes.data if self._compiled else x.data for x in arrays)
+
+    def load(self, t: int) -> tuple[Array, int]:
+        """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; and until when they hold, ns."""
+        due = self._read(self.memory, t)
+        p = self.memory.python
+        return self.memory["now"], min(due, p.start[p.queue[0]]) if p.waiting[0] else due
+
+    def sample(self, t: int) -> Array:
+        """(3, n) position, velocity, acceleration at ``t``, as things stand now."""
+        memory = self.memory
+        if memory["waiting"][0] and t >= memory["start"][memory["queue"][0]]:
+            memory = self._new_memory()
+            memory.block[:] = self.memory.block
+            self._begin(memory, t)
+        self._read(memory, t)
+        return memory["now"][:3] * np.array([[1.0], [1.0], [2.0]])
+
+    def moving(self, t: int) -> bool:
+        """Whether a motion has not ended yet, or a goal is open."""
+        p = self.memory.python
+        return t < p.end[0] or bool(p.open[0] or p.waiting[0])
+
+    @property
+    def streaming(self) -> bool:
+        """Whether streamed set-points are followed."""
+        return bool(self.memory.python.streaming[0])
+
+    @property
+    def with_effort(self) -> bool:
+        """Whether anything with efforts is followed."""
+        return bool(self.memory.python.with_effort[0])
 
     @property
     def active_goal(self) -> Goal | None:
         """The goal that is followed now."""
-        return self._active
-
-    @property
-    def next_start(self) -> int:
-        """When the next goal begins, ns; far away if none waits."""
-        return self._waiting[0].start if self._waiting else 2**62
+        p = self.memory.python
+        return self._goals[p.active[0]] if p.open[0] else None
 
     @property
     def goal(self) -> Goal | None:
         """The active goal, or the next one waiting."""
-        return self._active or (self._waiting[0] if self._waiting else None)
+        p = self.memory.python
+        waiting = [
+            self._goals[p.goal[slot]] for slot in self.memory["queue"][: p.waiting[0]].tolist() if p.goal_waits[slot]
+        ]
+        return self.active_goal or (waiting[0] if waiting else None)
 
-    def moving(self, t: int) -> bool:
-        """Whether the path has not ended yet, or a goal is open."""
-        return t < self.path.end or self.goal is not None
+    # -- requests ------------------------------------------------------------------------------------------------
 
     def stop_from(
         self, t: int, q: Array, v: Array, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = ""
     ) -> None:
         """Decelerate from (``q``, ``v``) and hold; open goals end with ``status``."""
-        self.path = stop_path(t, q, v, self.deceleration, self.table.lower, self.table.upper)
-        self._close(status, code, text)
+        now = self.memory["now"]
+        now[0], now[1] = q, v
+        self._run("stop_all", t, STATUSES.index(status.value), 0)
+        self._take_events(code, text)
 
-    def _close(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
-        for goal in (self._active, *self._waiting):
-            if goal is not None:
-                goal.finish(status, code, text)
-        self._active, self._waiting, self.streaming = None, [], False
-        self._changed()
-
-    def accept(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Goal:
-        """Put a trajectory with points onto the path.
+    def prepare(self, trajectory: Trajectory, t: int) -> Motion:
+        """Check a trajectory with points, and make it ready; changes nothing, so that any thread may call it.
 
         Raises:
-            TrajectoryRejected: see :func:`~robot_dynamics_ros.control.reference.splice.splice`; nothing is changed then.
+            TrajectoryRejected: joints do not match, its last point moves although it may not, or as :meth:`Motion.check`.
         """
-        proposal = self.propose(trajectory, t, tolerances)
-        self.adopt(proposal, t)
-        return proposal.goal
-
-    def propose(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Proposal:
-        """The path that would be followed if the trajectory were accepted at ``t``; changes nothing, so that any thread
-        may call it.
-
-        Raises:
-            TrajectoryRejected: as :meth:`accept`.
-        """
-        o, present = self.options, self.path
+        o = self.options
+        motion = Motion.of(trajectory, self.table, allow_partial=o.allow_partial_joints_goal)
         if not o.allow_nonzero_velocity_at_trajectory_end and (np.abs(trajectory.velocities[-1]) > REST_SPEED).any():
             worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
             raise TrajectoryRejected(
@@ -125,87 +171,133 @@ class ReferenceGenerator:
                 got=float(trajectory.velocities[-1, worst]),
                 remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
             )
-        path, start, end = splice(
-            present, trajectory, t, self.table, allow_partial=o.allow_partial_joints_goal, max_step=o.max_step
-        )
-        goal = Goal(start, end, tolerances)
-        goal.travel = np.abs(path.sample(end)[0] - path.sample(start)[0])
-        return Proposal(path, goal, present)
+        memory = self._new_memory()
+        motion.check(memory, self._routines, self.table, SET_POINT, t)
+        motion.make_segments(memory, self._routines, SET_POINT)
+        return motion
 
-    def adopt(self, proposal: Proposal, t: int) -> bool:
-        """Follow what was proposed, from ``t`` on; False, and nothing changed, if the path has changed meanwhile, or time
-        has gone by its start."""
-        if proposal.replaces is not self.path or t > proposal.goal.start:
-            return False
-        self.path, goal = proposal.path, proposal.goal
-        for other in [g for g in self._waiting if g.start >= goal.start]:
-            other.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
-            self._waiting.remove(other)
-        self._waiting.append(goal)
-        self.begin(t)
-        self._changed()
-        return True
-
-    def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Put one set-point onto the path; open goals are preempted.
+    def accept(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Goal:
+        """Follow a trajectory with points, from its stamp on.
 
         Raises:
-            TrajectoryRejected: see :func:`~robot_dynamics_ros.control.reference.splice.stream_path`; nothing is changed then.
+            TrajectoryRejected: as :meth:`prepare` and :meth:`adopt`; nothing is changed then.
         """
-        trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
-        self.path = stream_path(
-            self.path,
-            trajectory,
-            t,
-            self.table,
-            nanoseconds(self.options.stream_timeout),
-            self.deceleration,
-            allow_partial=self.options.allow_partial_joints_goal,
-            max_step=self.options.max_step,
-        )
-        self._close(GoalStatus.PREEMPTED, text="replaced by a streamed set-point")
-        self.streaming = True
+        return self.adopt(self.prepare(trajectory, t), t, tolerances)
 
-    def begin(self, t: int) -> None:
-        """Make the goal whose time has come the active one."""
-        while self._waiting and self._waiting[0].start <= t:
-            if self._active is not None:
-                self._active.finish(GoalStatus.PREEMPTED, text="replaced by a newer trajectory")
-            self._active = self._waiting.pop(0)
-            self._active.status = GoalStatus.ACTIVE
-            self.streaming = False
+    def adopt(self, motion: Motion, t: int, tolerances: Tolerances) -> Goal:
+        """Follow what was prepared.
 
-    def reached(self, e: Array) -> None:
-        """The active goal is reached, with position errors ``e`` (n,)."""
-        goal = self._take_active()
-        goal.finish(GoalStatus.SUCCEEDED, text=self._far_off(goal, e))
-
-    def violated(self, verdict: Violation, t: int, *, late: bool) -> None:
-        """The active goal ends: a tolerance of the path is violated, or ``late``, after its time, one of the goal."""
-        goal = self._take_active()
-        text = verdict.text(self.table.names)
-        if late:
-            delay = (t - goal.end) / 1e9
-            code = ResultCode.GOAL_TOLERANCE_VIOLATED
-            goal.finish(GoalStatus.ABORTED, code, f"goal not reached in time: {text} {delay:.3f} s after it was due")
-        else:
-            goal.finish(GoalStatus.ABORTED, ResultCode.PATH_TOLERANCE_VIOLATED, f"path tolerance violated: {text}")
-
-    def _take_active(self) -> Goal:
-        goal, self._active = self._active, None
-        assert goal is not None
+        Raises:
+            TrajectoryRejected: all points are in the past, the first one is too far from the reference, or too many wait.
+        """
+        self.begin(t)
+        p = self.memory.python
+        slot = self._run("free_slot")
+        if slot < 0:
+            raise TrajectoryRejected(REASONS[tracks.BUSY].words, where="trajectory", remedy="Wait until one has begun.")
+        motion.describe(self.memory, slot)
+        if self._run("offer", slot, t, motion.stamp, motion.times):
+            raise TrajectoryRejected(
+                f"its last point was due {p.bad_value[0]:.3f} s ago",
+                where="header.stamp",
+                got=motion.stamp,
+                code=ResultCode.OLD_HEADER_TIMESTAMP,
+                remedy="Set the stamp to zero (start now) or to the future, and check that the clocks agree.",
+            )
+        begin, start = p.origin[slot], p.start[slot]
+        within = begin + int(motion.times[p.first[slot]]) - start
+        self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
+        self._number += 1
+        p.goal[slot] = self._number
+        if self._run("accept", slot, motion.times, motion.fields):
+            raise not_near(motion, self.memory, self.table, within)
+        goal = self._goals[self._number] = Goal(start, max(start, begin + int(motion.times[-1])), tolerances)
+        motion.handed = self._handed(motion.times, motion.segments)
+        self._motions[slot] = motion
+        self._take_events()
+        self.begin(t)
         self._changed()
         return goal
 
+    def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
+        """Follow one set-point; open goals are preempted.
+
+        Raises:
+            TrajectoryRejected: as :meth:`accept`; nothing is changed then.
+        """
+        trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
+        motion = Motion.of(trajectory, self.table, allow_partial=self.options.allow_partial_joints_goal)
+        motion.check(self.memory, self._routines, self.table, SET_POINT, t)
+        self.begin(t)
+        self._read(self.memory, t)
+        within = int(motion.times[0])
+        if self._run("stream", t, within, int(motion.degree[0]), motion.fields):
+            raise not_near(motion, self.memory, self.table, within)
+        self._take_events()
+
+    def begin(self, t: int) -> None:
+        """Follow what waits and whose time has come."""
+        if self._begin(self.memory, t):
+            self._take_events()
+
+    def _begin(self, memory: Memory[TracksMemory], t: int) -> bool:
+        p, began = memory.python, False
+        while p.waiting[0] and p.start[p.queue[0]] <= t:
+            motion = self._motions[p.queue[0]]
+            self._read(memory, p.start[p.queue[0]])
+            self._routines["begin_next"](memory, motion.times, motion.degree, motion.fields)
+            began = True
+        return began
+
+    # -- goals ---------------------------------------------------------------------------------------------------
+
+    def _take_events(self, code: ResultCode | None = None, text: str = "") -> None:
+        """Bring goals up to date, and forget what is no longer followed; ``code``, ``text``: instead of a reason's."""
+        p = self.memory.python
+        for k in range(p.events[0]):
+            number, status, reason = (
+                p.event[5 * k],
+                GoalStatus(STATUSES[p.event[5 * k + 1]]),
+                REASONS[p.event[5 * k + 2]],
+            )
+            if status is GoalStatus.ACTIVE:
+                self._goals[number].status = status
+            else:
+                self._goals.pop(number).finish(status, reason.code if code is None else code, text or reason.words)
+        p.events[0] = 0
+        for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
+            del self._motions[slot]
+            p.state[slot] = tracks.FREE
+        self._changed()
+
+    def reached(self, e: Array) -> None:
+        """The active goal is reached, with position errors ``e`` (n,)."""
+        goal = self.active_goal
+        assert goal is not None
+        text = self._far_off(goal, e)
+        self._run("end_goal", tracks.SUCCEEDED, 0)
+        self._take_events(text=text)
+
+    def violated(self, verdict: Violation, t: int, *, late: bool) -> None:
+        """The active goal ends: a tolerance of the path is violated, or ``late``, after its time, one of the goal."""
+        goal = self.active_goal
+        assert goal is not None
+        reason = 1 + int(late)
+        text = verdict.text(self.table.names)
+        if late:
+            text += f" {(t - goal.end) / 1e9:.3f} s after it was due"
+        self._run("end_goal", tracks.ABORTED, reason)
+        self._take_events(text=f"{REASONS[reason].words}: {text}")
+
     def _far_off(self, goal: Goal, e: Array) -> str:
         """A remark on a joint that no tolerance watches and that is off by more than half of its own motion."""
-        size = np.abs(e)
-        missed = (goal.tolerances.goal_position == 0.0) & (size > np.maximum(0.5 * goal.travel, FAR_OFF))
+        size, travel = np.abs(e), self.memory["travel"]
+        missed = (goal.tolerances.goal_position == 0.0) & (size > np.maximum(0.5 * travel, FAR_OFF))
         if not missed.any():
             return ""
         i = int(np.argmax(np.where(missed, size, 0.0)))
         name = self.table.names[i]
         return (
             f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its reference moved by "
-            f"{goal.travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
+            f"{travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
         )

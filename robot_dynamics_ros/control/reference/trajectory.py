@@ -1,8 +1,7 @@
 """A joint trajectory: named joints, points, times; checked once, then constant.
 
 The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of ros2_controllers documents it.
-A controller makes a :class:`~robot_dynamics_ros.control.reference.path.Path` of it, with a
-start state and the present time, by :func:`~robot_dynamics_ros.control.reference.splice.splice`.
+How a controller follows it is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -81,8 +82,14 @@ class CycleLog:
         n, o, g, t = c.model.nv, c.options, c.guards.settings, c.tolerances
         name, *fields = LAW_NAMES[type(c.law)]
         friction = getattr(c.law, "friction", None)
+        robustness = o.robustness or Robustness()
         values: dict[str, Any] = {
             "law": name,
+            "robustness.enabled": o.robustness is not None,
+            "robustness.bandwidth": robustness.bandwidth,
+            "robustness.rotor_share": robustness.rotor_share,
+            "robustness.rejected_effort": robustness.rejected_effort,
+            "robot_delay": robustness.delay,
             "friction_compensation": "none" if friction is None else getattr(c.law, "friction_at", "reference"),
             "gravity_compensated_by": o.gravity_compensated_by,
             "safe_command": o.safe_command,

@@ -25,6 +25,7 @@ from robot_dynamics_ros.export.ros2_control.robot_header import (
     robot_header,
 )
 from robot_dynamics_ros.export.ros2_control.settings import settings_header
+from robot_dynamics_ros.export.ros2_control.words import words_header
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["export_controller"]
@@ -114,6 +115,7 @@ def export_controller(
         f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
         f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, compensated),
         f"include/{package}/parameters.hpp": settings_header(package),
+        f"include/{package}/words.hpp": words_header(package),
         f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
         "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
     }

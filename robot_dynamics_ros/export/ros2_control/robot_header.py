@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
@@ -26,6 +27,57 @@ KERNELS = (
     "joint_wrenches",
 )
 """The robot's functions that the controller calls."""
+
+
+_HELPERS = """\
+constexpr Vector filled(double x)
+{
+  Vector out{};
+  for (std::size_t i = 0; i < N; ++i) {
+    out[i] = x;
+  }
+  return out;
+}
+
+constexpr std::array<bool, N> all_joints()
+{
+  std::array<bool, N> out{};
+  for (std::size_t i = 0; i < N; ++i) {
+    out[i] = true;
+  }
+  return out;
+}
+
+/// Where a list has a name; its size if it has not.
+template <typename Names, typename Name>
+std::size_t index_of(const Names & names, const Name & name)
+{
+  std::size_t i = 0;
+  while (i < names.size() && name != names[i]) {
+    ++i;
+  }
+  return i;
+}
+"""
+
+_BODY = """\
+/// Where the mass properties of a body that can carry a payload are among the numbers.
+struct LoadedBody
+{
+  double Parameters::*mass;
+  std::array<double Parameters::*, 3> com;
+  std::array<double Parameters::*, 6> inertia;
+};"""
+
+_LINK = """\
+/// A link that can carry a payload, and the placement of its frame in its body's frame.
+struct PayloadLink
+{
+  const char * name;
+  int body;
+  std::array<double, 9> rotation;  ///< by rows
+  std::array<double, 3> position;
+};"""
 
 
 def leaf_bodies(model: RobotModel) -> list[int]:
@@ -106,24 +158,7 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         "using Wrenches = std::array<double, 6 * N>;          ///< a row [moment; force] a joint",
         f"using Parameters = {prefix}_parameters;",
         "",
-        "constexpr Vector filled(double x)",
-        "{",
-        "  Vector out{};",
-        "  for (std::size_t i = 0; i < N; ++i) {",
-        "    out[i] = x;",
-        "  }",
-        "  return out;",
-        "}",
-        "",
-        "constexpr std::array<bool, N> all_joints()",
-        "{",
-        "  std::array<bool, N> out{};",
-        "  for (std::size_t i = 0; i < N; ++i) {",
-        "    out[i] = true;",
-        "  }",
-        "  return out;",
-        "}",
-        "",
+        _HELPERS,
         *_array("const char *", "joint_names", [_text(name) for name in model.joint_names]),
         "/// The link in whose frame each joint's wrench is.",
         *_array("const char *", "child_links", [_text(model.joint(name).child) for name in model.joint_names]),
@@ -147,6 +182,9 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
         _vector("joint_friction", model.friction),
         _vector("joint_damping", model.damping),
         "",
+        "// What the rejection of disturbances needs to know of the joints.",
+        *(_vector(f"joint_{name}", values) for name, values in joint_sizes(model).items()),
+        "",
         "/// Friction that the control law compensates: viscous d, Coulomb F_c, rise F_s - F_c, speed v_s, smoothing w, offset of",
         "/// d v + [F_c + (F_s - F_c) exp(-(v / v_s)^2)] tanh(v / w) + offset",
         *_array(
@@ -155,13 +193,7 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
             ["{" + ", ".join(_number(x) for x in row) + "}" for row in friction.rows.T],
         ),
         "",
-        "/// Where the mass properties of a body that can carry a payload are among the numbers.",
-        "struct LoadedBody",
-        "{",
-        "  double Parameters::*mass;",
-        "  std::array<double Parameters::*, 3> com;",
-        "  std::array<double Parameters::*, 6> inertia;",
-        "};",
+        _BODY,
         *_array(
             "LoadedBody",
             "loaded_bodies",
@@ -173,15 +205,9 @@ def robot_header(plan: Plan, package: str, friction: Friction, bodies: Sequence[
             ],
         ),
         "",
-        "/// A link that can carry a payload, and the placement of its frame in its body's frame.",
-        "struct PayloadLink",
-        "{",
-        "  const char * name;",
-        "  int body;",
-        "  std::array<double, 9> rotation;  ///< by rows",
-        "  std::array<double, 3> position;",
-        "};",
+        _LINK,
         *_array("PayloadLink", "payload_links", [_payload_link(model, name, bodies) for name in carriers]),
+        *_array("const char *", "PAYLOAD_LINKS", [_text(name) for name in carriers]),
         f"constexpr const char * PAYLOAD_LINK_NAMES = {_text(', '.join(carriers))};",
         "",
         f"inline const Parameters & default_parameters() {{ return {prefix}_default_parameters; }}",

@@ -19,18 +19,16 @@ class Setting:
         kind: its C++ type.
         default: in C++.
         value: how it is read from the parameters, in C++.
-        bounds: name of the parameter and its bounds, where they are checked.
     """
 
     member: str
     kind: str
     default: str
     value: str
-    bounds: tuple[str, float, float] | None = None
 
 
-def _number(member: str, default: str, parameter: str, lower: float, upper: float) -> Setting:
-    return Setting(member, "double", default, f'get("{parameter}").as_double()', (parameter, lower, upper))
+def _number(member: str, default: str, parameter: str) -> Setting:
+    return Setting(member, "double", default, f'number(get, "{parameter}")')
 
 
 def _flag(member: str, parameter: str) -> Setting:
@@ -48,7 +46,7 @@ def _choice(member: str, parameter: str, kind: str, default: str) -> Setting:
 def _joint(member: str, parameter: str, default: str, *, infinite: bool = False) -> Setting:
     """A number of each commanded joint; ``*`` stands for its name.  ``infinite``: 0 stands for no limit."""
     before, after = parameter.split("*")
-    value = f'get("{before}" + name' + (f' + "{after}"' if after else "") + ").as_double()"
+    value = f'number(get, "{before}" + name' + (f' + "{after}")' if after else ")")
     return Setting(member, "Vector", default, f"or_infinite({value})" if infinite else value)
 
 
@@ -73,46 +71,51 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 SETTINGS = (
     _choice("law", "law", "Law", "computed_torque"),
+    Setting("robust", "bool", "true", 'get("robustness.enabled").as_bool()'),
+    _number("bandwidth", "35.0", "robustness.bandwidth"),
+    _number("rotor_share", "0.4", "robustness.rotor_share"),
+    _number("rejected_effort", "0.4", "robustness.rejected_effort"),
+    _number("robot_delay", "0.0", "robot_delay"),
     _choice("friction", "friction_compensation", "FrictionAt", "reference"),
     _joint("p", "gains.*.p", "filled(100.0)"),
     _joint("i", "gains.*.i", "{}"),
     _joint("d", "gains.*.d", "filled(20.0)"),
     _joint("tolerances.path_position", "constraints.*.trajectory", ""),
     _joint("tolerances.goal_position", "constraints.*.goal", ""),
-    Setting("tolerances.goal_velocity", "Vector", "", 'get("constraints.stopped_velocity_tolerance").as_double()'),
-    _number("tolerances.goal_time", "", "constraints.goal_time", 0.0, 1e9),
-    _number("payload.mass", "", "payload.mass", 0.0, 1e300),
+    Setting("tolerances.goal_velocity", "Vector", "", 'number(get, "constraints.stopped_velocity_tolerance")'),
+    _number("tolerances.goal_time", "", "constraints.goal_time"),
+    _number("payload.mass", "", "payload.mass"),
     _flag("allow_partial", "allow_partial_joints_goal"),
     _flag("allow_nonzero_end_velocity", "allow_nonzero_velocity_at_trajectory_end"),
     _choice("robot_holds", "gravity_compensated_by", "RobotHolds", "controller"),
     _choice("safe_command", "safe_command", "SafeCommand", "zero"),
     _is("add_trajectory_effort", "trajectory_effort", "add"),
-    _number("state_timeout", "0.1", "state_timeout", 0.001, 60.0),
-    _number("stream_timeout", "0.2", "cmd_timeout", 0.001, 60.0),
-    _number("wrench_timeout", "0.2", "wrench_timeout", 0.001, 60.0),
-    _number("blend_time", "0.2", "blend_time", 0.0, 10.0),
-    _number("max_step", "0.05", "max_step", 0.0, 10.0),
-    _number("max_state_jump", "0.1", "max_state_jump", 0.0, 1e6),
+    _number("state_timeout", "0.1", "state_timeout"),
+    _number("stream_timeout", "0.2", "cmd_timeout"),
+    _number("wrench_timeout", "0.2", "wrench_timeout"),
+    _number("blend_time", "0.2", "blend_time"),
+    _number("max_step", "0.05", "max_step"),
+    _number("max_state_jump", "0.1", "max_state_jump"),
     _joint("effort_limit", "limits.*.effort", "filled(INFINITE)", infinite=True),
     _joint("effort_rate", "limits.*.effort_rate", "filled(INFINITE)", infinite=True),
-    _number("effort_scale", "1.0", "effort_scale", 0.0, 1.0),
-    _number("velocity_scale", "1.0", "velocity_scale", 0.001, 1.0),
-    _number("position_margin", "0.05", "position_margin", 0.0, 1e300),
+    _number("effort_scale", "1.0", "effort_scale"),
+    _number("velocity_scale", "1.0", "velocity_scale"),
+    _number("position_margin", "0.05", "position_margin"),
     _choice("acceleration", "joint_wrenches.acceleration_source", "Acceleration", "commanded"),
-    _number("differentiation_cutoff", "30.0", "joint_wrenches.differentiation_cutoff", 0.1, 10000.0),
-    _number("observer_gain", "50.0", "observer_gain", 0.0, 10000.0),
+    _number("differentiation_cutoff", "30.0", "joint_wrenches.differentiation_cutoff"),
+    _number("observer_gain", "50.0", "observer_gain"),
     _joint("collision", "collision.*", "filled(INFINITE)", infinite=True),
-    _number("collision_delay", "0.0", "collision_delay", 0.0, 10.0),
+    _number("collision_delay", "0.0", "collision_delay"),
     _choice("collision_reaction", "collision_reaction", "Reaction", "none"),
 )
 
 
 def settings_header(package: str) -> str:
-    """``parameters.hpp``: enumerations, the struct, what reads it from parameters, and the bounds of its numbers."""
+    """``parameters.hpp``: enumerations, the struct, and its reader."""
     plain = [x for x in SETTINGS if x.kind != "Vector"]
     per_joint = [x for x in SETTINGS if x.kind == "Vector"]
     out = ["// What parameters decide: generated by robot_dynamics_ros.", "", "#pragma once", ""]
-    out += [f"#include <{name}>" for name in ("algorithm", "array", "string", "utility")]
+    out += [f"#include <{name}>" for name in ("algorithm", "array", "cmath", "stdexcept", "string", "utility")]
     out += ["", f'#include "{package}/payload.hpp"', "", f"namespace {package}", "{", ""]
     for kind, words in CHOICES.items():
         pairs = ", ".join(f'{{"{word}", {kind}::{name}}}' for word, name in words.items())
@@ -145,6 +148,13 @@ def settings_header(package: str) -> str:
         "};",
         "",
     ]
+    out += [
+        "/// A parameter that must be finite; its bounds are checked where it is declared.",
+        "template <typename Get>",
+    ]
+    out += ["double number(const Get & get, const std::string & name)", "{"]
+    out += ["  const double x = get(name).as_double();", "  if (!std::isfinite(x)) {"]
+    out += ['    throw std::invalid_argument(name + " must be finite");', "  }", "  return x;", "}", ""]
     out += ["/// The settings that parameters mean; `get(name)` is a parameter.", "template <typename Get>"]
     out += ["Settings settings_of(const Get & get)", "{"]
     out += ["  const auto or_infinite = [](double x) { return x > 0.0 ? x : INFINITE; };", "  Settings s;"]
@@ -160,12 +170,7 @@ def settings_header(package: str) -> str:
     out += ["    s.commanded[j] = std::find(joints.begin(), joints.end(), name) != joints.end();"]
     out += [f"    s.{x.member}[j] = s.commanded[j] ? {x.value} : {_idle(x)};" for x in per_joint]
     out += ["  }", "  return s;", "}", ""]
-    bounded = [(x.member, *x.bounds) for x in SETTINGS if x.bounds is not None]
-    out += ["/// A number, its parameter, and the bounds that it must keep.", "struct Bounded", "{"]
-    out += ["  const char * name;", "  double value, lower, upper;", "};", ""]
-    out += [f"inline std::array<Bounded, {len(bounded)}> bounded(const Settings & s)", "{", "  return {{"]
-    out += [f'    {{"{name}", s.{member}, {lower!r}, {upper!r}}},' for member, name, lower, upper in bounded]
-    return "\n".join([*out, "  }};", "}", "", f"}}  // namespace {package}", ""])
+    return "\n".join([*out, f"}}  // namespace {package}", ""])
 
 
 def _idle(setting: Setting) -> str:

@@ -82,19 +82,16 @@ int main()
     if (k % 70 == 0) {
       q[0] = NAN;
     }
-    Motion * motion = nullptr;
-    while (core.reference.released.pop(motion)) {
+    while (const Motion * const motion = core.reference.take_back()) {
       ++returned;
       delete motion;
     }
-    Event event;
-    while (core.reference.events.pop(event)) {
+    for (Event event; core.reference.take(event);) {
     }
   }
   core.deactivate();
   const long after = allocations;
-  Motion * motion = nullptr;
-  while (core.reference.released.pop(motion)) {
+  while (const Motion * const motion = core.reference.take_back()) {
     ++returned;
     delete motion;
   }

@@ -185,9 +185,8 @@ void commands_are_those_of_the_core()
     q[0] += 1e-3 * std::sin(k);
     bench.put(q, core.v_d);
   }
-  Motion * motion = nullptr;
   core.deactivate();
-  while (core.reference.released.pop(motion)) {
+  while (const Motion * const motion = core.reference.take_back()) {
     delete motion;
   }
   const auto & wrenches = bench.sent<geometry_msgs::msg::WrenchStamped>(std::string("~/joint_wrenches/") + TOPIC_NAMES[0]);
@@ -295,7 +294,7 @@ void bad_states_bring_the_safe_command()
 
 void parameters_are_checked_and_taken_over()
 {
-  Bench bench({{"blend_time", 0.0}});
+  Bench bench({{"blend_time", 0.0}, {"robustness.enabled", false}});
   const std::string p = "gains." + std::string(joint_names[0]) + ".p", i = "gains." + std::string(joint_names[0]) + ".i";
   bench.cycle(2);
   bench.put(filled(-0.01), Vector{});
@@ -308,6 +307,7 @@ void parameters_are_checked_and_taken_over()
   const auto unstable = bench.controller.the_node->set(i, 1e6);
   CHECK(!unstable.successful && unstable.reason.find("p times d") != std::string::npos);
   CHECK(!bench.controller.the_node->set("payload.mass", 1.0).successful);  // on no link
+  CHECK(!bench.controller.the_node->set(p, NAN).successful);
   const double light = bench.command(N - 1);
   CHECK(bench.controller.the_node->set("payload.link", std::string(payload_links.back().name)).successful);
   CHECK(bench.controller.the_node->set("payload.mass", 1.0).successful);

@@ -88,95 +88,15 @@ _HELPERS = {
     memcpy(message + 4 * i, &whole, sizeof whole);
 }}""",
 }
-_RESERVED = frozenset(
-    [
-        "alignas",
-        "alignof",
-        "and",
-        "and_eq",
-        "asm",
-        "auto",
-        "bitand",
-        "bitor",
-        "bool",
-        "break",
-        "case",
-        "catch",
-        "char",
-        "class",
-        "compl",
-        "const",
-        "constexpr",
-        "const_cast",
-        "continue",
-        "decltype",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "dynamic_cast",
-        "else",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "friend",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "int64_t",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "noexcept",
-        "not",
-        "not_eq",
-        "nullptr",
-        "operator",
-        "or",
-        "or_eq",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "reinterpret_cast",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "static_assert",
-        "static_cast",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "thread_local",
-        "throw",
-        "true",
-        "try",
-        "typedef",
-        "typeid",
-        "typename",
-        "uint32_t",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "wchar_t",
-        "while",
-        "xor",
-        "xor_eq",
-    ]
-)
+_WORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr const_cast
+continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto
+if inline int int64_t long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+public register reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct switch
+template this thread_local throw true try typedef typeid typename uint32_t union unsigned using virtual void
+volatile wchar_t while xor xor_eq
+"""
+_RESERVED = frozenset(_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -334,8 +254,11 @@ def _handed(call: Call | KernelCall) -> Iterator[str]:
     """Arrays that a call may write to."""
     if isinstance(call, Call) and call.routine in ("number", "word"):
         return
-    for x in call.arguments:
-        if isinstance(x, (Array, Row)):
+    routine = call.routine if isinstance(call, Call) else None
+    written = _usage(routine.body).arrays if isinstance(routine, Routine) else None
+    names = list(routine.parameters) if isinstance(routine, Routine) else [""] * len(call.arguments)
+    for x, name in zip(call.arguments, names, strict=True):
+        if isinstance(x, (Array, Row)) and (written is None or name in written):
             yield x.name if isinstance(x, Array) else x.array.name
 
 

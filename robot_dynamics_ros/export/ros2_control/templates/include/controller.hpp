@@ -86,12 +86,8 @@ private:
   /// What the cycle tells other threads from time to time.
   struct Snapshot
   {
-    Mode mode = Mode::inactive;
-    bool fault = false, collision = false;
-    Reason fault_reason = Reason::none;
-    unsigned long write_failures = 0, read_failures = 0, lost_events = 0;
-    Counts counts;
-    Vector q{}, v{}, q_d{}, v_d{}, a_d{}, e{}, ed{};
+    Shown cycle;
+    unsigned long write_failures = 0, read_failures = 0;
   };
 
   /// A topic that the cycle publishes on.
@@ -101,21 +97,31 @@ private:
     typename rclcpp::Publisher<Message>::SharedPtr publisher;
     std::unique_ptr<realtime_tools::RealtimePublisher<Message>> realtime;
     Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
+  };
 
-    void reset()
-    {
-      realtime.reset();
-      publisher.reset();
-    }
+  /// Everything that is there from configuring until cleaning up.
+  struct Connections
+  {
+    std::array<Topic<WrenchStamped>, N> wrenches;
+    Topic<JointState> reference, error, external_efforts;
+    Topic<ControllerState> state;
+    rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics;
+    rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_in;
+    rclcpp::Subscription<JointTrajectoryPoint>::SharedPtr point_in;
+    rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_in;
+    rclcpp::Service<Trigger>::SharedPtr hold;
+    rclcpp::TimerBase::SharedPtr timer;
+    rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr parameter_check;
+    rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr parameter_change;
   };
 
   // -- parameters (not in the cycle)
-  Settings read_settings() const;
-  rcl_interfaces::msg::SetParametersResult check_parameters(const std::vector<rclcpp::Parameter> & changes) const;
+  std::string read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const;
   void take_over_parameters();
 
   // -- requests (not in the cycle)
   bool running() const { return running_.load(std::memory_order_acquire); }
+  void require_running() const;
   bool push(std::unique_ptr<Request> request);
   void on_trajectory(const JointTrajectory & message);
   void on_point(const JointTrajectoryPoint & message);
@@ -127,7 +133,7 @@ private:
   Tolerances tolerances_of(const Action::Goal & goal) const;
   Time stamp_in_cycle_time(const builtin_interfaces::msg::Time & stamp) const;
   void housekeeping();
-  void finish_goal(const Event & event);
+  void finish_goal(const Event & event, Code code);
   void publish_feedback(const Snapshot & snapshot);
   void publish_diagnostics(const Snapshot & snapshot);
   void release();
@@ -144,13 +150,10 @@ private:
   void publish(const builtin_interfaces::msg::Time & stamp);
 
   std::shared_ptr<ParamListener> parameters_;
-  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr parameter_check_;
-  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr parameter_change_;
   std::atomic<bool> parameters_changed_{false};
   Settings settings_;                 ///< as last accepted
   std::vector<std::size_t> joints_;   ///< commanded, in the order of the parameter
   bool use_effort_state_ = false;
-  std::int64_t wrench_divisor_ = 1;
 
   std::unique_ptr<Core> core_;
   std::atomic<bool> running_{false}, chained_{false}, same_clock_{true};
@@ -174,17 +177,8 @@ private:
   std::int64_t cycles_ = 0;
   Time published_ = 0, snapshot_taken_ = 0;
 
-  // topics
-  std::array<Topic<WrenchStamped>, N> wrenches_;
-  Topic<JointState> reference_, error_, external_efforts_;
-  Topic<ControllerState> state_;
-  rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
-  rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_in_;
-  rclcpp::Subscription<JointTrajectoryPoint>::SharedPtr point_in_;
-  rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_in_;
-  rclcpp::Service<Trigger>::SharedPtr hold_;
+  std::unique_ptr<Connections> io_;
   rclcpp_action::Server<Action>::SharedPtr action_;
-  rclcpp::TimerBase::SharedPtr timer_;
   std::map<unsigned long, std::shared_ptr<GoalHandle>> goals_;
   unsigned long next_goal_ = 1;
   Time feedback_due_ = 0, diagnostics_due_ = 0, feedback_period_ = 50000000;

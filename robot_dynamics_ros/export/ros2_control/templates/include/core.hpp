@@ -21,37 +21,6 @@
 namespace @package@
 {
 
-/// Causes that are counted.
-enum class Cause : std::size_t
-{
-  non_finite_state,
-  time_still,
-  time_late,
-  time_backwards,
-  stale_state,
-  fault,
-  non_finite_effort,
-  position_zone,
-  velocity_limit,
-  effort_rate,
-  effort_limit,
-  tolerance_violated,
-  external_wrench_expired,
-  collision,
-  reference_refused,
-  state_jump,
-  velocity_sign,
-  overspeed,
-  COUNT,
-};
-
-constexpr std::array<const char *, static_cast<std::size_t>(Cause::COUNT)> CAUSE_NAMES = {
-  "non_finite_state", "time_still",        "time_late",    "time_backwards",     "stale_state",
-  "fault",            "non_finite_effort", "position_zone", "velocity_limit",     "effort_rate",
-  "effort_limit",     "tolerance_violated", "external_wrench_expired", "collision", "reference_refused",
-  "state_jump", "velocity_sign", "overspeed",
-};
-
 /// How often each cause was met.
 class Counts
 {
@@ -60,13 +29,25 @@ public:
   unsigned long operator[](Cause cause) const { return counts_[static_cast<std::size_t>(cause)]; }
 
 private:
-  std::array<unsigned long, static_cast<std::size_t>(Cause::COUNT)> counts_{};
+  std::array<unsigned long, CAUSE_NAMES.size()> counts_{};
 };
 
-enum class Mode { inactive, hold, trajectory, stream, free, safe };
+/// What the last cycle worked with.
+struct Shown
+{
+  Vector q{}, v{};           ///< measured
+  Vector q_d{}, v_d{}, a_d{};
+  Vector e{}, ed{};          ///< desired minus measured, the short way round for continuous joints
+  Vector effort{};           ///< asked of the joints, gravity included whoever supplies it
+  Vector command{};          ///< what is sent
+  Mode mode = Mode::inactive;
+  bool fault = false, collision = false;
+  Reason fault_reason = Reason::none;  ///< of the last fault
+  Counts counts;
+};
 
 /// One robot's controller. The members from `mode` on are to be read after each cycle; they are overwritten by the next.
-class Core
+class Core : public Shown
 {
 public:
   explicit Core(const Settings & settings);
@@ -113,23 +94,13 @@ public:
 
   // -- what the last cycle worked with -----------------------------------------------------------------------------
 
-  Mode mode = Mode::inactive;
-  bool fault = false;
-  Reason fault_reason = Reason::none;  ///< of the last fault
   bool current = false;  ///< whether the last `update` was a cycle, not a state that was dropped
-  Vector q{}, v{};       ///< measured
-  Vector q_d{}, v_d{}, a_d{};
-  Vector e{}, ed{};   ///< desired minus measured, the short way round for continuous joints
-  Vector effort{};    ///< asked of the joints, gravity included whoever supplies it
-  Vector command{};   ///< what is sent
   Wrenches wrenches{};  ///< [moment; force] of each joint: parent side on child link, at its origin, in the child's axes
   Vector external{};  ///< estimated efforts that the model does not explain
-  bool collision = false;
   bool want_wrenches = true;
-  Counts counts;
   Reference reference;
 
-  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && tracks(settings_.law); }
+  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && m_.tracks[0] != 0; }
   const Settings & settings() const { return settings_; }
   const Vector & safe_command();
 
@@ -144,7 +115,7 @@ private:
   void reference_changed() { m_.due[0] = std::numeric_limits<Time>::min(); }
   void start_blend() { m_.blending[0] = settings_.blend_time > 0.0; }
   void set_mode(Mode wanted);
-  void stop(Time t, Status status, Code code, Reason reason);
+  void stop(Time t, Status status, Reason reason);
   std::int64_t act(std::int64_t verdict);
   std::int64_t fail(Reason why);
   void restart(Reason why);

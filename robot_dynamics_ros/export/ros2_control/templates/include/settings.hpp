@@ -6,14 +6,12 @@
 #include <string>
 
 #include "@package@/parameters.hpp"
+#include "@package@/words.hpp"
 
 namespace @package@
 {
 
 using Time = std::int64_t;  ///< ns of the clock that the controller's update is called with
-
-/// Whether a law drives the arm to its reference.
-inline bool tracks(Law law) { return law != Law::gravity_compensation; }
 
 /// A number with six significant digits, for a sentence.
 std::string text_of(double x);

@@ -70,12 +70,6 @@ double resolved(double asked, double by_default)
   return asked;
 }
 
-const char * name_of(Mode mode)
-{
-  static const char * const names[] = {"inactive", "hold", "trajectory", "stream", "free", "safe"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
 void resize(sensor_msgs::msg::JointState & message, bool position, bool velocity, bool effort)
 {
   message.name.assign(joint_names.begin(), joint_names.end());
@@ -100,28 +94,19 @@ ComputedTorqueController::~ComputedTorqueController()
 
 // -- parameters -----------------------------------------------------------------------------------------------------
 
-Settings ComputedTorqueController::read_settings() const
+/// The settings that the parameters mean after some changes; what is wrong with them is returned, empty if nothing is.
+std::string ComputedTorqueController::read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const
 {
-  return settings_of([this](const std::string & name) { return get_node()->get_parameter(name); });
-}
-
-rcl_interfaces::msg::SetParametersResult ComputedTorqueController::check_parameters(
-  const std::vector<rclcpp::Parameter> & changes) const
-{
-  rcl_interfaces::msg::SetParametersResult result;
-  result.successful = true;
   try {
-    const Settings wanted = settings_of([&](const std::string & name) {
+    settings = settings_of([&](const std::string & name) {
       const auto found =
         std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
       return found != changes.end() ? *found : get_node()->get_parameter(name);
     });
-    result.reason = problem_with(wanted);
+    return problem_with(settings);
   } catch (const std::exception & error) {
-    result.reason = error.what();
+    return error.what();
   }
-  result.successful = result.reason.empty();
-  return result;
 }
 
 void ComputedTorqueController::take_over_parameters()
@@ -129,8 +114,8 @@ void ComputedTorqueController::take_over_parameters()
   if (!parameters_changed_.exchange(false)) {
     return;
   }
-  const Settings wanted = read_settings();
-  if (const std::string problem = problem_with(wanted); !problem.empty()) {
+  Settings wanted;
+  if (const std::string problem = read(wanted, {}); !problem.empty()) {
     RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
     return;
   }
@@ -203,21 +188,14 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
   const auto names = node->get_parameter("joints").as_string_array();
   joints_.clear();
   for (const std::string & name : names) {
-    const auto found = std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return name == x; });
-    if (found == joint_names.end()) {
+    joints_.push_back(index_of(joint_names, name));
+    if (joints_.back() == N) {
       RCLCPP_ERROR(node->get_logger(), "parameter 'joints': the robot has no joint '%s'", name.c_str());
       return CallbackReturn::ERROR;
     }
-    joints_.push_back(static_cast<std::size_t>(found - joint_names.begin()));
     auto_declare<double>("collision." + name, 0.0);
   }
-  try {
-    settings_ = read_settings();
-  } catch (const std::exception & error) {
-    RCLCPP_ERROR(node->get_logger(), "parameters: %s", error.what());
-    return CallbackReturn::ERROR;
-  }
-  if (const std::string problem = problem_with(settings_); !problem.empty()) {
+  if (const std::string problem = read(settings_, {}); !problem.empty()) {
     RCLCPP_ERROR(node->get_logger(), "parameters: %s", problem.c_str());
     return CallbackReturn::ERROR;
   }
@@ -228,18 +206,19 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
   feedback_period_ = nanoseconds(1.0 / node->get_parameter("action_monitor_rate").as_double());
   core_ = std::make_unique<Core>(settings_);
 
+  io_ = std::make_unique<Connections>();
   for (std::size_t j = 0; j < N; ++j) {
-    advertise(wrenches_[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
-    wrenches_[j].message.header.frame_id = child_links[j];
+    advertise(io_->wrenches[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
+    io_->wrenches[j].message.header.frame_id = child_links[j];
   }
-  advertise(reference_, "~/reference");
-  resize(reference_.message, true, true, true);
-  advertise(error_, "~/error");
-  resize(error_.message, true, true, false);
-  advertise(external_efforts_, "~/external_efforts");
-  resize(external_efforts_.message, false, false, true);
-  advertise(state_, "~/controller_state");
-  auto & state = state_.message;
+  advertise(io_->reference, "~/reference");
+  resize(io_->reference.message, true, true, true);
+  advertise(io_->error, "~/error");
+  resize(io_->error.message, true, true, false);
+  advertise(io_->external_efforts, "~/external_efforts");
+  resize(io_->external_efforts.message, false, false, true);
+  advertise(io_->state, "~/controller_state");
+  auto & state = io_->state.message;
   state.joint_names.assign(joint_names.begin(), joint_names.end());
   state.speed_scaling_factor = 1.0;
   for (auto * point : {&state.reference, &state.feedback, &state.error, &state.output}) {
@@ -249,18 +228,18 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
     point->accelerations.assign(reference ? N : 0, NOT_A_NUMBER);
     point->effort.assign(output ? N : 0, NOT_A_NUMBER);
   }
-  diagnostics_ = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+  io_->diagnostics = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
 
   const auto newest = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort();
-  trajectory_in_ = node->create_subscription<JointTrajectory>(
+  io_->trajectory_in = node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
     [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
-  point_in_ = node->create_subscription<JointTrajectoryPoint>(
+  io_->point_in = node->create_subscription<JointTrajectoryPoint>(
     "~/joint_references", newest,
     [this](const std::shared_ptr<const JointTrajectoryPoint> message) { on_point(*message); });
-  wrench_in_ = node->create_subscription<WrenchStamped>(
+  io_->wrench_in = node->create_subscription<WrenchStamped>(
     "~/external_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) { on_wrench(*message); });
-  hold_ = node->create_service<Trigger>(
+  io_->hold = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> response) {
       on_hold(*response);
     });
@@ -272,10 +251,16 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
       return rclcpp_action::CancelResponse::ACCEPT;
     },
     [this](const std::shared_ptr<GoalHandle> handle) { on_accepted(handle); });
-  timer_ = node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); });
-  parameter_check_ = node->add_on_set_parameters_callback(
-    [this](const std::vector<rclcpp::Parameter> & changes) { return check_parameters(changes); });
-  parameter_change_ = node->add_post_set_parameters_callback(
+  io_->timer = node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); });
+  io_->parameter_check = node->add_on_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> & changes) {
+      rcl_interfaces::msg::SetParametersResult result;
+      Settings unused;
+      result.reason = read(unused, changes);
+      result.successful = result.reason.empty();
+      return result;
+    });
+  io_->parameter_change = node->add_post_set_parameters_callback(
     [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; });
   RCLCPP_INFO(
     node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
@@ -322,8 +307,7 @@ controller_interface::CallbackReturn ComputedTorqueController::on_deactivate(con
   running_.store(false, std::memory_order_release);
   write(core_->deactivate());
   started_ = false;
-  Event event;
-  while (core_->reference.events.pop(event)) {
+  for (Event event; core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
   return CallbackReturn::SUCCESS;
@@ -344,26 +328,11 @@ controller_interface::CallbackReturn ComputedTorqueController::on_error(const rc
 void ComputedTorqueController::release()
 {
   running_.store(false, std::memory_order_release);
-  parameter_check_.reset();
-  parameter_change_.reset();
-  timer_.reset();
-  for (auto & topic : wrenches_) {
-    topic.reset();
-  }
-  reference_.reset();
-  error_.reset();
-  external_efforts_.reset();
-  state_.reset();
-  diagnostics_.reset();
-  trajectory_in_.reset();
-  point_in_.reset();
-  wrench_in_.reset();
-  hold_.reset();
+  io_.reset();
   if (core_) {
     core_->deactivate();
     housekeeping();  // results of goals, memory that came back
-    Motion * motion = nullptr;
-    while (core_->reference.released.pop(motion)) {
+    while (const Motion * const motion = core_->reference.take_back()) {
       delete motion;
     }
     core_.reset();
@@ -452,7 +421,7 @@ return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Ti
   if (cycle && wrenches_due) {
     const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
     for (std::size_t j = 0; j < N; ++j) {
-      auto & topic = wrenches_[j];
+      auto & topic = io_->wrenches[j];
       topic.message.header.stamp = stamp;
       const double * row = core_->wrenches.data() + 6 * j;
       topic.message.wrench.torque.x = row[0];
@@ -526,12 +495,10 @@ void ComputedTorqueController::take_requests(Time t)
 void ComputedTorqueController::hand_out(const rclcpp::Time & time)
 {
   const Time t = time.nanoseconds();
-  Motion * motion = nullptr;
-  while (motions_.size() < QUEUE && core_->reference.released.pop(motion)) {
+  for (Motion * motion = nullptr; motions_.size() < QUEUE && (motion = core_->reference.take_back()) != nullptr;) {
     static_cast<void>(motions_.push(motion));
   }
-  Event event;
-  while (events_.size() < 4 * QUEUE && core_->reference.events.pop(event)) {
+  for (Event event; events_.size() < 4 * QUEUE && core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
   const Time stamp = t + clock_offset_.load(std::memory_order_relaxed);
@@ -541,46 +508,31 @@ void ComputedTorqueController::hand_out(const rclcpp::Time & time)
   }
   if (t - snapshot_taken_ >= SECOND / 50 || t < snapshot_taken_) {
     snapshot_taken_ = t;
-    Snapshot s;
-    s.mode = core_->mode;
-    s.fault = core_->fault;
-    s.fault_reason = core_->fault_reason;
-    s.collision = core_->collision;
-    s.write_failures = write_failures_;
-    s.read_failures = read_failures_;
-    s.lost_events = core_->reference.lost_events;
-    s.counts = core_->counts;
-    s.q = core_->q;
-    s.v = core_->v;
-    s.q_d = core_->q_d;
-    s.v_d = core_->v_d;
-    s.a_d = core_->a_d;
-    s.e = core_->e;
-    s.ed = core_->ed;
+    const Snapshot s{*core_, write_failures_, read_failures_};
     static_cast<void>(snapshots_.push(s));
   }
 }
 
 void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & stamp)
 {
-  auto & reference = reference_.message;
+  auto & reference = io_->reference.message;
   reference.header.stamp = stamp;
   assign(reference.position, core_->q_d);
   assign(reference.velocity, core_->v_d);
   assign(reference.effort, core_->effort);
-  static_cast<void>(reference_.realtime->try_publish(reference));
-  auto & error = error_.message;
+  static_cast<void>(io_->reference.realtime->try_publish(reference));
+  auto & error = io_->error.message;
   error.header.stamp = stamp;
   assign(error.position, core_->e);
   assign(error.velocity, core_->ed);
-  static_cast<void>(error_.realtime->try_publish(error));
+  static_cast<void>(io_->error.realtime->try_publish(error));
   if (core_->settings().observer_gain > 0.0) {
-    auto & external = external_efforts_.message;
+    auto & external = io_->external_efforts.message;
     external.header.stamp = stamp;
     assign(external.effort, core_->external);
-    static_cast<void>(external_efforts_.realtime->try_publish(external));
+    static_cast<void>(io_->external_efforts.realtime->try_publish(external));
   }
-  auto & state = state_.message;
+  auto & state = io_->state.message;
   state.header.stamp = stamp;
   assign(state.reference.positions, core_->q_d);
   assign(state.reference.velocities, core_->v_d);
@@ -590,7 +542,7 @@ void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & sta
   assign(state.error.positions, core_->e);
   assign(state.error.velocities, core_->ed);
   assign(state.output.effort, core_->command);
-  static_cast<void>(state_.realtime->try_publish(state));
+  static_cast<void>(io_->state.realtime->try_publish(state));
 }
 
 // -- requests -------------------------------------------------------------------------------------------------------
@@ -625,39 +577,34 @@ std::unique_ptr<Motion> ComputedTorqueController::motion_of(const JointTrajector
     message.joint_names, points, stamp_in_cycle_time(message.header.stamp), cycle_time_.load(), settings_);
 }
 
+/// @throws Rejected if no motion is followed now.
+void ComputedTorqueController::require_running() const
+{
+  if (!running() || chained_) {
+    throw Rejected(Code::invalid_goal, chained_ ? "the controller is chained" : "the controller is not active");
+  }
+}
+
 void ComputedTorqueController::on_trajectory(const JointTrajectory & message)
 {
-  const auto logger = get_node()->get_logger();
-  if (!running() || chained_) {
-    RCLCPP_WARN(logger, "trajectory refused: the controller is %s", chained_ ? "chained" : "not active");
-    return;
-  }
   auto request = std::make_unique<Request>();
-  if (message.points.empty()) {
-    RCLCPP_INFO(logger, "empty trajectory: holding");
-    push(std::move(request));
-    return;
-  }
   try {
-    request->motion = motion_of(message);
+    require_running();
+    if (message.points.empty()) {
+      RCLCPP_INFO(get_node()->get_logger(), "empty trajectory: holding");
+    } else {
+      request->motion = motion_of(message);
+      request->kind = Request::Kind::trajectory;
+      request->motion->id = next_goal_++;
+    }
+    push(std::move(request));
   } catch (const Rejected & error) {
-    RCLCPP_WARN(logger, "trajectory refused: %s", error.what());
-    return;
+    RCLCPP_WARN(get_node()->get_logger(), "trajectory refused: %s", error.what());
   }
-  request->kind = Request::Kind::trajectory;
-  request->motion->id = next_goal_++;
-  push(std::move(request));
 }
 
 void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
 {
-  auto & clock = *get_node()->get_clock();
-  if (!running() || chained_) {
-    RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: the controller is %s",
-      chained_ ? "chained" : "not active");
-    return;
-  }
   std::vector<std::string> names;
   for (const std::size_t j : joints_) {
     names.emplace_back(joint_names[j]);
@@ -665,23 +612,23 @@ void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
   auto request = std::make_unique<Request>();
   request->kind = Request::Kind::point;
   try {
+    require_running();
     request->motion = make_motion(names, {point_of(message)}, 0, cycle_time_.load(), settings_, true);
+    push(std::move(request));
   } catch (const Rejected & error) {
-    RCLCPP_WARN_THROTTLE(get_node()->get_logger(), clock, LOG_PERIOD, "set-point refused: %s", error.what());
-    return;
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "set-point refused: %s", error.what());
   }
-  push(std::move(request));
 }
 
 void ComputedTorqueController::on_wrench(const WrenchStamped & message)
 {
   auto & clock = *get_node()->get_clock();
-  const auto found = std::find_if(
-    external_links.begin(), external_links.end(), [&](const char * x) { return message.header.frame_id == x; });
+  const std::size_t link = index_of(external_links, message.header.frame_id);
   const auto & w = message.wrench;
   const std::array<double, 6> wrench = {w.torque.x, w.torque.y, w.torque.z, w.force.x, w.force.y, w.force.z};
   const bool meant = std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::abs(x) <= 1e7; });
-  if (found == external_links.end() || !meant) {
+  if (link == LOADED || !meant) {
     RCLCPP_WARN_THROTTLE(
       get_node()->get_logger(), clock, LOG_PERIOD,
       "external wrench refused: %s; header.frame_id must be one of @external_links@",
@@ -693,7 +640,7 @@ void ComputedTorqueController::on_wrench(const WrenchStamped & message)
   }
   auto request = std::make_unique<Request>();
   request->kind = Request::Kind::wrench;
-  request->link = static_cast<std::size_t>(found - external_links.begin());
+  request->link = link;
   request->wrench = wrench;
   push(std::move(request));
 }
@@ -712,12 +659,10 @@ Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) co
   try {
     for (const bool path : {true, false}) {
       for (const auto & asked : path ? goal.path_tolerance : goal.goal_tolerance) {
-        const auto found =
-          std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return asked.name == x; });
-        if (found == joint_names.end()) {
+        const std::size_t i = index_of(joint_names, asked.name);
+        if (i == N) {
           throw Rejected(Code::invalid_goal, "a tolerance names the unknown joint '" + asked.name + "'");
         }
-        const auto i = static_cast<std::size_t>(found - joint_names.begin());
         double & position = path ? t.path_position[i] : t.goal_position[i];
         double & velocity = path ? t.path_velocity[i] : t.goal_velocity[i];
         position = resolved(asked.position, position);
@@ -735,15 +680,11 @@ Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) co
 
 rclcpp_action::GoalResponse ComputedTorqueController::on_goal(const Action::Goal & goal)
 {
-  const auto logger = get_node()->get_logger();
-  if (!running() || chained_) {
-    RCLCPP_WARN(logger, "goal refused: the controller is %s", chained_ ? "chained" : "not active");
-    return rclcpp_action::GoalResponse::REJECT;
-  }
   try {
+    require_running();
     motion_of(goal.trajectory);
   } catch (const Rejected & error) {
-    RCLCPP_WARN(logger, "goal refused: %s", error.what());
+    RCLCPP_WARN(get_node()->get_logger(), "goal refused: %s", error.what());
     return rclcpp_action::GoalResponse::REJECT;
   }
   return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
@@ -754,8 +695,8 @@ void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & h
   Event event;
   event.id = next_goal_++;
   event.status = Status::rejected;
-  event.code = Code::invalid_goal;
   event.reason = Reason::not_following;
+  Code code = code_of(event.reason);
   goals_[event.id] = handle;
   const auto goal = handle->get_goal();
   try {
@@ -768,13 +709,13 @@ void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & h
       return;
     }
   } catch (const Rejected & error) {
-    event.code = error.code;
+    code = error.code;
     RCLCPP_WARN(get_node()->get_logger(), "goal refused: %s", error.what());
   }
-  finish_goal(event);
+  finish_goal(event, code);
 }
 
-void ComputedTorqueController::finish_goal(const Event & event)
+void ComputedTorqueController::finish_goal(const Event & event, Code code)
 {
   const auto logger = get_node()->get_logger();
   const std::string text = text_of(event);
@@ -786,7 +727,7 @@ void ComputedTorqueController::finish_goal(const Event & event)
     return;
   }
   const auto result = std::make_shared<Action::Result>();
-  result->error_code = static_cast<std::int32_t>(event.code);
+  result->error_code = static_cast<std::int32_t>(code);
   result->error_string = text;
   const auto & handle = found->second;
   if (handle->is_active()) {
@@ -810,14 +751,15 @@ void ComputedTorqueController::publish_feedback(const Snapshot & snapshot)
   feedback_due_ = now + feedback_period_;
   const auto feedback = std::make_shared<Action::Feedback>();
   feedback->header.stamp = stamp_of(now);
+  const Shown & s = snapshot.cycle;
   feedback->joint_names.assign(joint_names.begin(), joint_names.end());
-  feedback->desired.positions.assign(snapshot.q_d.begin(), snapshot.q_d.end());
-  feedback->desired.velocities.assign(snapshot.v_d.begin(), snapshot.v_d.end());
-  feedback->desired.accelerations.assign(snapshot.a_d.begin(), snapshot.a_d.end());
-  feedback->actual.positions.assign(snapshot.q.begin(), snapshot.q.end());
-  feedback->actual.velocities.assign(snapshot.v.begin(), snapshot.v.end());
-  feedback->error.positions.assign(snapshot.e.begin(), snapshot.e.end());
-  feedback->error.velocities.assign(snapshot.ed.begin(), snapshot.ed.end());
+  feedback->desired.positions.assign(s.q_d.begin(), s.q_d.end());
+  feedback->desired.velocities.assign(s.v_d.begin(), s.v_d.end());
+  feedback->desired.accelerations.assign(s.a_d.begin(), s.a_d.end());
+  feedback->actual.positions.assign(s.q.begin(), s.q.end());
+  feedback->actual.velocities.assign(s.v.begin(), s.v.end());
+  feedback->error.positions.assign(s.e.begin(), s.e.end());
+  feedback->error.velocities.assign(s.ed.begin(), s.ed.end());
   for (const auto & goal : goals_) {
     if (goal.second->is_active()) {
       goal.second->publish_feedback(feedback);
@@ -839,9 +781,9 @@ void ComputedTorqueController::housekeeping()
   }
   Event event;
   while (events_.pop(event)) {
-    finish_goal(event);
+    finish_goal(event, code_of(event.reason));
   }
-  if (!timer_) {
+  if (!io_) {
     return;
   }
   const auto now = get_node()->now();
@@ -863,19 +805,19 @@ void ComputedTorqueController::housekeeping()
 void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
 {
   const Time now = get_node()->now().nanoseconds();
-  const bool changed = (snapshot.mode == Mode::safe) != (told_mode_ == Mode::safe);
+  const bool changed = (snapshot.cycle.mode == Mode::safe) != (told_mode_ == Mode::safe);
   if (changed) {
-    if (snapshot.mode == Mode::safe) {
+    if (snapshot.cycle.mode == Mode::safe) {
       RCLCPP_ERROR_THROTTLE(
         get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "safe command: %s",
-        snapshot.fault ? text_of(snapshot.fault_reason) : "no good joint state in time");
+        snapshot.cycle.fault ? text_of(snapshot.cycle.fault_reason) : "no good joint state in time");
     } else {
       RCLCPP_INFO_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "recovered: holding");
     }
   }
-  told_mode_ = snapshot.mode;
+  told_mode_ = snapshot.cycle.mode;
   // a controller before this one goes on as if it were followed: somebody has to say that it is not
-  const unsigned long refusals = snapshot.counts[Cause::reference_refused];
+  const unsigned long refusals = snapshot.cycle.counts[Cause::reference_refused];
   const bool refusing = refusals > told_refusals_;
   if (refusing) {
     RCLCPP_WARN_THROTTLE(
@@ -896,22 +838,22 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
   using Level = diagnostic_msgs::msg::DiagnosticStatus;
   status.name = std::string(get_node()->get_name()) + ": control";
   status.hardware_id = "@robot@";
-  status.level = snapshot.mode == Mode::safe ? Level::ERROR : (snapshot.collision || refusing ? Level::WARN : Level::OK);
-  status.message = name_of(snapshot.mode);
+  status.level = snapshot.cycle.mode == Mode::safe ? Level::ERROR : (snapshot.cycle.collision || refusing ? Level::WARN : Level::OK);
+  status.message = name_of(snapshot.cycle.mode);
   const auto add = [&](const std::string & key, const std::string & value) {
     status.values.emplace_back();
     status.values.back().key = key;
     status.values.back().value = value;
   };
-  add("mode", name_of(snapshot.mode));
+  add("mode", name_of(snapshot.cycle.mode));
   for (std::size_t k = 0; k < CAUSE_NAMES.size(); ++k) {
-    if (const unsigned long n = snapshot.counts[static_cast<Cause>(k)]; n > 0) {
+    if (const unsigned long n = snapshot.cycle.counts[static_cast<Cause>(k)]; n > 0) {
       add(CAUSE_NAMES[k], std::to_string(n));
     }
   }
   add("state_not_read", std::to_string(snapshot.read_failures));
   add("command_not_written", std::to_string(snapshot.write_failures));
-  diagnostics_->publish(message);
+  io_->diagnostics->publish(message);
 }
 
 }  // namespace @package@

@@ -74,7 +74,7 @@ void Core::load_limits()
   const Settings & s = settings_;
   m_.zone_rate[0] = ZONE_RATE;
   m_.braking_rate[0] = BRAKING_RATE;
-  copy(reference.deceleration, m_.deceleration);
+  std::copy_n(reference.memory.deceleration, N, m_.deceleration);
   copy(joint_friction, m_.dry);
   copy(joint_damping, m_.viscous);
   copy(s.effort_rate, m_.effort_rate);
@@ -99,7 +99,7 @@ void Core::load_law()
   m_.uses_inertia[0] = law.uses_inertia;
   m_.uses_motion[0] = law.uses_motion;
   m_.uses_motion_of_reference[0] = law.uses_motion_of_reference;
-  m_.tracks[0] = tracks(s.law);
+  m_.tracks[0] = law.tracks;
   m_.integrates[0] = integrating(s);
   for (const auto & [at, gain] : {std::pair(law.p, &s.p), std::pair(law.i, &s.i), std::pair(law.d, &s.d)}) {
     if (at >= 0) {
@@ -109,23 +109,37 @@ void Core::load_law()
   for (std::size_t i = 0; i < N; ++i) {
     m_.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
   }
+  const bool robust = s.robust && law.inverts != 0;
+  m_.steady[0] = m_.robust[0] == robust ? m_.steady[0] : 0;
+  m_.robust[0] = robust;
+  m_.bandwidth[0] = s.bandwidth;
+  m_.actuator_delay[0] = s.robot_delay;
+  copy(joint_effort_size, m_.effort_size);
+  copy(joint_scale, m_.scale);
+  copy(joint_largest_rotor, m_.largest_rotor);
+  for (std::size_t i = 0; i < N; ++i) {
+    m_.assumed_rotor[i] = s.rotor_share * joint_unknown_rotor[i];
+    m_.largest_rejected[i] = s.rejected_effort * joint_effort_size[i];
+  }
   reference_changed();
 }
 
 void Core::load_reference(Time t)
 {
   reference.begin_due(t);
-  m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.with_effort();
-  if (tracks(settings_.law) && chained_now_ && load_chained(t)) {
+  m_.adds_feedforward[0] = settings_.add_trajectory_effort && reference.memory.with_effort[0] != 0;
+  if (m_.tracks[0] != 0 && chained_now_ && load_chained(t)) {
     set_mode(Mode::stream);
     return;
   }
   m_.knot[0] = t;
-  m_.due[0] = reference.load(t, m_.piece, m_.piece_effort);
+  m_.due[0] = reference.load(t);
+  std::copy_n(reference.memory.now, 6 * N, m_.piece);
+  std::copy_n(reference.memory.now + 6 * N, 2 * N, m_.piece_effort);
   load_goal();
-  if (!tracks(settings_.law)) {
+  if (!m_.tracks[0] != 0) {
     set_mode(Mode::free);
-  } else if (reference.streaming() && reference.moving(t)) {
+  } else if (reference.memory.streaming[0] != 0 && reference.moving(t)) {
     set_mode(Mode::stream);
   } else {
     set_mode(reference.has_goal() ? Mode::trajectory : Mode::hold);
@@ -134,31 +148,29 @@ void Core::load_reference(Time t)
 
 void Core::load_goal()
 {
-  const Reference::Goal & goal = reference.goal();
-  m_.goal_open[0] = goal.open;
-  m_.goal_end[0] = goal.end;
-  m_.goal_time[0] = nanoseconds(goal.tolerances.goal_time);
-  copy(goal.tolerances.path_position, m_.path_tolerance);
-  copy(goal.tolerances.path_velocity, m_.path_tolerance, 1);
-  copy(goal.tolerances.goal_position, m_.goal_tolerance);
-  copy(goal.tolerances.goal_velocity, m_.goal_tolerance, 1);
+  const Tolerances & tolerances = reference.tolerances();
+  m_.goal_open[0] = reference.memory.open[0];
+  m_.goal_end[0] = reference.memory.goal_end[0];
+  m_.goal_time[0] = nanoseconds(tolerances.goal_time);
+  copy(tolerances.path_position, m_.path_tolerance);
+  copy(tolerances.path_velocity, m_.path_tolerance, 1);
+  copy(tolerances.goal_position, m_.goal_tolerance);
+  copy(tolerances.goal_velocity, m_.goal_tolerance, 1);
 }
 
 /// The reference that another controller gave for this cycle, if it is near and within the limits.
 bool Core::load_chained(Time t)
 {
-  std::array<double, 6 * N> piece{};
-  std::array<double, 2 * N> unused{};
-  reference.load(t, piece.data(), unused.data());  // where the arm is held if the given reference is refused
+  reference.load(t);  // where the arm is held if the given reference is refused
   const auto short_way = [](std::size_t i, double way) { return continuous[i] ? std::remainder(way, 2.0 * PI) : way; };
   bool good = true, asked_to_hold = true;
   for (std::size_t i = 0; i < N; ++i) {
     if (settings_.commanded[i]) {
-      const double near = chained_good_ ? chained_last_q_[i] : piece[i];
+      const double near = chained_good_ ? chained_last_q_[i] : reference.memory.now[i];
       const bool inside = continuous[i] || (chained_q_[i] >= limits::lower[i] - LIMIT_SLACK &&
                                             chained_q_[i] <= limits::upper[i] + LIMIT_SLACK);
       good = good && std::abs(short_way(i, chained_q_[i] - near)) <= settings_.max_step && inside &&
-             std::abs(chained_v_[i]) <= fastest_meant(i) && std::abs(chained_a_[i]) <= SHARPEST;
+             std::abs(chained_v_[i]) <= @prefix@_tracks_fastest_meant(&reference.memory, static_cast<Time>(i)) && std::abs(chained_a_[i]) <= SHARPEST;
       asked_to_hold = asked_to_hold && std::isnan(chained_q_[i]);
     }
   }
@@ -167,7 +179,7 @@ bool Core::load_chained(Time t)
       counts.add(Cause::reference_refused);
     }
     if (chained_good_) {
-      reference.stop_from(t, chained_last_q_, chained_last_v_, Status::canceled, Code::successful, Reason::held);
+      reference.stop_from(t, chained_last_q_, chained_last_v_, Status::canceled, Reason::held);
       chained_good_ = false;
     }
     return false;
@@ -186,8 +198,8 @@ bool Core::load_chained(Time t)
   chained_last_v_ = chained_v_;
   for (std::size_t i = 0; i < N; ++i) {
     if (!settings_.commanded[i]) {
-      chained_last_q_[i] = q[i];
-      chained_last_v_[i] = v[i];
+      chained_last_q_[i] = m_.q[i];
+      chained_last_v_[i] = m_.v[i];
     }
   }
   chained_good_ = true;
@@ -259,9 +271,11 @@ bool Core::activate(Time t, const Vector & measured_q, const Vector & measured_v
   return true;
 }
 
-void Core::stop(Time t, Status status, Code code, Reason reason)
+void Core::stop(Time t, Status status, Reason reason)
 {
-  reference.stop_from(t, q, v, status, code, reason);
+  copy_to(q, m_.q);
+  copy_to(v, m_.v);
+  reference.stop_from(t, q, v, status, reason);
   chained_good_ = false;
   reference_changed();
 }
@@ -269,11 +283,9 @@ void Core::stop(Time t, Status status, Code code, Reason reason)
 /// Hold where the newest state is.
 void Core::restart(Reason why)
 {
-  copy_to(q, m_.arrived);
-  copy_to(v, m_.arrived, 1);
-  copy(q, m_.q);
-  copy(v, m_.v);
-  stop(m_.time[0], Status::aborted, Code::invalid_goal, why);
+  std::copy_n(m_.arrived, N, m_.q);
+  std::copy_n(m_.arrived + N, N, m_.v);
+  stop(m_.time[0], Status::aborted, why);
   std::fill_n(m_.z, N, 0.0);
   std::fill_n(m_.saturated, N, 0.0);
   std::fill_n(m_.agreement, N, 0.0);
@@ -287,13 +299,13 @@ void Core::restart(Reason why)
   std::fill_n(observer_.effort, N, 0.0);
   observer_.started[0] = 0;
   above_ = 0.0;
-  set_mode(tracks(settings_.law) ? Mode::hold : Mode::free);
+  set_mode(m_.tracks[0] != 0 ? Mode::hold : Mode::free);
 }
 
 const Vector & Core::deactivate()
 {
   if (mode != Mode::inactive) {
-    stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::deactivated);
+    stop(m_.last[0], Status::aborted, Reason::deactivated);
     set_mode(Mode::inactive);
   }
   return safe_command();
@@ -364,51 +376,43 @@ const Vector & Core::update(Time t, const Vector & measured_q, const Vector & me
 std::int64_t Core::act(std::int64_t verdict)
 {
   const Time t = m_.time[0];
+  if (const int cause = COUNTED[static_cast<std::size_t>(verdict)]; cause >= 0) {
+    counts.add(static_cast<Cause>(cause));
+  }
   switch (verdict) {
     case @PREFIX@_REFERENCE_DUE:
-      copy_to(q, m_.q);
-      copy_to(v, m_.v);
       load_reference(t);
       return @PREFIX@_FOLLOW;
     case @PREFIX@_WRENCH_DUE:
       expire_wrenches(t);
       return @PREFIX@_FOLLOW;
     case @PREFIX@_NOT_FINITE:
-      counts.add(Cause::non_finite_state);
-      return DROPPED;
     case @PREFIX@_JUMP:
-      counts.add(Cause::state_jump);
-      return DROPPED;
     case @PREFIX@_STILL:
-      counts.add(Cause::time_still);
-      return DROPPED;
     case @PREFIX@_LATE:
-      counts.add(Cause::time_late);
       return DROPPED;
     case @PREFIX@_CONTRADICTED:
-      counts.add(Cause::velocity_sign);
       return fail(Reason::velocity_sign);
     case @PREFIX@_TOO_FAST:
-      counts.add(Cause::overspeed);
       return fail(Reason::overspeed);
-    case @PREFIX@_EFFORT_NOT_FINITE:
-      counts.add(Cause::non_finite_effort);
-      return fail(Reason::fault);
     case @PREFIX@_GOAL_REACHED:
-      reference.reached();
+      @prefix@_tracks_end_goal(&reference.memory, static_cast<Time>(Status::succeeded), 0);
       load_goal();
       m_.due[0] = std::min<Time>(m_.due[0], t);  // the mode may be another one now
       return @PREFIX@_FOLLOW;
     case @PREFIX@_PATH_VIOLATED:
     case @PREFIX@_GOAL_LATE: {
-      const auto i = static_cast<std::size_t>(m_.bad_joint[0]), field = static_cast<std::size_t>(m_.bad_field[0]);
       const bool late = verdict == @PREFIX@_GOAL_LATE;
-      reference.violated(
-        t, late, i, field == 1, std::abs(m_.error[field * N + i]), (late ? m_.goal_tolerance : m_.path_tolerance)[field * N + i]);
-      counts.add(Cause::tolerance_violated);
-      copy_to(q, m_.q);
-      copy_to(v, m_.v);
-      stop(t, Status::canceled, Code::successful, Reason::none);
+      const auto at = static_cast<std::size_t>(m_.bad_field[0]) * N + static_cast<std::size_t>(m_.bad_joint[0]);
+      Tracks & r = reference.memory;
+      r.bad_joint[0] = m_.bad_joint[0];
+      r.bad_field[0] = m_.bad_field[0];
+      r.bad_value[0] = std::abs(m_.error[at]);
+      r.bad_value[1] = (late ? m_.goal_tolerance : m_.path_tolerance)[at];
+      r.bad_value[2] = late ? 1e-9 * static_cast<double>(t - m_.goal_end[0]) : 0.0;
+      @prefix@_tracks_end_goal(
+        &r, static_cast<Time>(Status::aborted), static_cast<Time>(late ? Reason::goal_tolerance : Reason::path_tolerance));
+      stop(t, Status::canceled, Reason::none);
       start_blend();
       return @PREFIX@_FOLLOW;
     }
@@ -416,9 +420,6 @@ std::int64_t Core::act(std::int64_t verdict)
     case @PREFIX@_BACKWARDS:
     case @PREFIX@_RECOVERED:
     case @PREFIX@_RESUMED:
-      if (verdict == @PREFIX@_BACKWARDS) {
-        counts.add(Cause::time_backwards);
-      }
       if (fault) {
         send_safe();
         return DROPPED;
@@ -436,9 +437,7 @@ std::int64_t Core::fail(Reason why)
   counts.add(Cause::fault);
   fault = true;
   fault_reason = why;
-  copy_to(q, m_.q);
-  copy_to(v, m_.v);
-  stop(m_.last[0], Status::aborted, Code::invalid_goal, why);
+  stop(m_.last[0], Status::aborted, why);
   send_safe();
   return DROPPED;
 }
@@ -454,7 +453,7 @@ const Vector & Core::watch(Time t)
     m_.stale[0] = 1;
     if (mode != Mode::safe) {
       counts.add(Cause::stale_state);
-      stop(m_.last[0], Status::aborted, Code::invalid_goal, Reason::stale);
+      stop(m_.last[0], Status::aborted, Reason::stale);
     }
     return send_safe();
   }
@@ -474,7 +473,7 @@ void Core::estimate(const Vector * measured)
   }
   if (want_wrenches) {
     const bool idle = std::any_of(settings_.commanded.begin(), settings_.commanded.end(), [](bool x) { return !x; });
-    compute_wrenches(idle || m_.adds_feedforward[0] || m_.blending[0] || m_.cut[0], measured);
+    compute_wrenches(idle || m_.adds_feedforward[0] || m_.blending[0] || m_.cut[0] || m_.robust[0], measured);
   } else {
     differentiates_ = false;
   }
@@ -527,10 +526,10 @@ void Core::observe(const Vector & applied)
 void Core::collide()
 {
   const Reaction reaction = settings_.collision_reaction;
-  if (reaction == Reaction::none || !tracks(settings_.law)) {
+  if (reaction == Reaction::none || !m_.tracks[0] != 0) {
     return;
   }
-  stop(m_.time[0], Status::aborted, Code::invalid_goal, Reason::collision);
+  stop(m_.time[0], Status::aborted, Reason::collision);
   if (reaction == Reaction::gravity) {
     settings_.law = Law::gravity_compensation;
     settings_.d.fill(0.0);
@@ -572,18 +571,19 @@ void Core::change(const Settings & wanted, const Parameters & loaded)
   settings_.d = wanted.d;
   settings_.payload = wanted.payload;
   settings_.tolerances = wanted.tolerances;
+  const auto tracked = m_.tracks[0];
+  load_law();
   if (wanted.law != before.law) {
     std::fill_n(m_.z, N, 0.0);
-    if (tracks(wanted.law) != tracks(before.law) && mode != Mode::inactive && mode != Mode::safe) {
-      stop(m_.last[0], Status::canceled, Code::successful, Reason::law_changed);
-      set_mode(tracks(wanted.law) ? Mode::hold : Mode::free);
+    if (m_.tracks[0] != tracked && mode != Mode::inactive && mode != Mode::safe) {
+      stop(m_.last[0], Status::canceled, Reason::law_changed);
+      set_mode(m_.tracks[0] != 0 ? Mode::hold : Mode::free);
     }
   } else if (integrating(before)) {  // Ki z goes on where it was
     for (std::size_t i = 0; i < N; ++i) {
       m_.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
     }
   }
-  load_law();
   const bool same_payload = same(before.payload, wanted.payload);
   if (!same_payload) {
     robot_.numbers = loaded;
@@ -601,12 +601,7 @@ bool Core::ready_for(const Motion & motion)
   if (follows()) {
     return true;
   }
-  Event event;
-  event.id = motion.id;
-  event.status = Status::rejected;
-  event.code = Code::invalid_goal;
-  event.reason = Reason::not_following;
-  reference.lost_events += reference.events.push(event) ? 0 : 1;
+  reference.tell(motion.id, Status::rejected, Reason::not_following);
   return false;
 }
 
@@ -633,15 +628,13 @@ bool Core::stream(const Motion & point, Time t)
 void Core::hold(Time t)
 {
   Vector from_q = q, from_v = v;
-  if (tracks(settings_.law)) {
+  if (m_.tracks[0] != 0) {
     reference.begin_due(t);
-    std::array<double, 6 * N> piece{};
-    std::array<double, 2 * N> unused{};
-    reference.load(t, piece.data(), unused.data());
-    copy_to(from_q, piece.data());
-    copy_to(from_v, piece.data(), 1);
+    reference.load(t);
+    copy_to(from_q, reference.memory.now);
+    copy_to(from_v, reference.memory.now, 1);
   }
-  reference.stop_from(t, from_q, from_v, Status::canceled, Code::successful, Reason::held);
+  reference.stop_from(t, from_q, from_v, Status::canceled, Reason::held);
   reference_changed();
 }
 

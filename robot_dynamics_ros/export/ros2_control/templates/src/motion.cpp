@@ -9,11 +9,8 @@ namespace @package@
 namespace
 {
 
-constexpr double REST_SPEED = 1.2e-7;      // a speed at the last point that still counts as rest
-constexpr double POSITION_SLACK = 1e-6;    // rad or m beyond a limit that is rounding
-constexpr double FASTEST_SHARE = 10.0;     // of the velocity limit; more cannot be meant
-constexpr double FASTEST = 1e4, SHARPEST = 1e7, STRONGEST = 1e7;
-
+constexpr double REST_SPEED = 1.2e-7;  // a speed at the last point that still counts as rest
+constexpr double STOP_TIME = 0.25, PLAIN_DECELERATION = 5.0;  // s from the velocity limit to rest; without such a limit
 std::string point_name(std::size_t k, const char * field) { return "points[" + std::to_string(k) + "]." + field; }
 
 /// Whether a field is given; checks its length and that its values are finite.
@@ -35,28 +32,19 @@ bool given(const std::vector<double> & values, std::size_t k, const char * field
   return true;
 }
 
-void check_repeats(const std::vector<std::string> & names)
-{
-  for (std::size_t j = 0; j < names.size(); ++j) {
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(j), names[j]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(j)) {
-      throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is named twice");
-    }
-  }
-}
-
 /// Which joint each column is.
 void find_columns(const std::vector<std::string> & names, const Settings & settings, Motion & motion)
 {
   motion.column.fill(-1);
   for (std::size_t j = 0; j < names.size(); ++j) {
-    const auto found = std::find_if(joint_names.begin(), joint_names.end(), [&](const char * x) { return names[j] == x; });
-    const auto i = static_cast<std::size_t>(found - joint_names.begin());
-    if (found == joint_names.end() || !settings.commanded[i]) {
+    const std::size_t i = index_of(joint_names, names[j]);
+    if (i == N || !settings.commanded[i]) {
       throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is none of the controller's");
     }
-    motion.column[i] = static_cast<int>(j);
-    motion.joints.push_back(i);
+    if (motion.column[i] >= 0) {
+      throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is named twice");
+    }
+    motion.column[i] = static_cast<Time>(j);
   }
   for (std::size_t i = 0; i < N && !settings.allow_partial; ++i) {
     if (settings.commanded[i] && motion.column[i] < 0) {
@@ -67,124 +55,46 @@ void find_columns(const std::vector<std::string> & names, const Settings & setti
   }
 }
 
-void check_values(const Motion & m, Time begin, Time now)
+void check(Tracks & tracks, const Motion & m, Time now)
 {
-  for (std::size_t k = 0; k < m.points(); ++k) {
-    for (std::size_t j = 0; j < m.joints.size(); ++j) {
-      const std::size_t i = m.joints[j], at = m.at(k, j);
-      const double fastest = fastest_meant(i);
-      const std::string joint = std::string(" for joint '") + joint_names[i] + "'";
-      if (std::abs(m.velocities[at]) > fastest) {
-        throw Rejected(Code::invalid_goal, point_name(k, "velocities") + joint + " cannot be meant");
-      }
-      if (std::abs(m.accelerations[at]) > SHARPEST) {
-        throw Rejected(Code::invalid_goal, point_name(k, "accelerations") + joint + " cannot be meant");
-      }
-      if (m.with_effort && std::abs(m.efforts[at]) > STRONGEST) {
-        throw Rejected(Code::invalid_goal, point_name(k, "effort") + joint + " cannot be meant");
-      }
-      const bool due = begin + m.times[k] > now || k + 1 == m.points();
-      const double q = m.positions[at];
-      if (due && !continuous[i] && (q < limits::lower[i] - POSITION_SLACK || q > limits::upper[i] + POSITION_SLACK)) {
-        throw Rejected(
-          Code::invalid_goal, point_name(k, "positions") + joint + " is " + text_of(q) + ", its limits are " +
-                                text_of(limits::lower[i]) + " to " + text_of(limits::upper[i]));
-      }
-    }
-  }
-}
-
-/// Refuse a way between two points that no joint covers in the time given for it.
-void check_pace(const Motion & m, Time begin, Time now, double max_step)
-{
-  for (std::size_t k = 1; k < m.points(); ++k) {
-    if (begin + m.times[k - 1] <= now) {
-      continue;
-    }
-    const double T = static_cast<double>(m.times[k] - m.times[k - 1]) * 1e-9;
-    for (std::size_t j = 0; j < m.joints.size(); ++j) {
-      const double way = std::abs(m.positions[m.at(k, j)] - m.positions[m.at(k - 1, j)]);
-      if (way > max_step && way > fastest_meant(m.joints[j]) * T) {
-        throw Rejected(
-          Code::invalid_goal, point_name(k, "time_from_start") + ": joint '" + joint_names[m.joints[j]] +
-                                "' would have to move by " + text_of(way) + " in " + text_of(T) + " s");
-      }
-    }
-  }
-}
-
-void make_segments(Motion & m)
-{
-  const std::size_t k = m.joints.size();
-  m.segments.resize((m.points() - 1) * k);
-  for (std::size_t p = 0; p + 1 < m.points(); ++p) {
-    const double T = static_cast<double>(m.times[p + 1] - m.times[p]) * 1e-9;
-    const int degree = std::min(m.degree[p], m.degree[p + 1]);
-    for (std::size_t j = 0; j < k; ++j) {
-      const std::size_t a = m.at(p, j), b = m.at(p + 1, j);
-      Polynomial & piece = m.segments[a];
-      if (degree == 5) {
-        piece = quintic(
-          m.positions[a], m.velocities[a], m.accelerations[a], m.positions[b], m.velocities[b], m.accelerations[b], T);
-      } else if (degree == 3) {
-        piece = cubic(m.positions[a], m.velocities[a], m.positions[b], m.velocities[b], T);
-      } else {
-        piece = linear(m.positions[a], m.positions[b], T);
-      }
-      piece.e0 = m.efforts[a];
-      piece.e1 = (m.efforts[b] - m.efforts[a]) / T;
-    }
+  static const char * const fields[] = {"", "velocities", "accelerations", "effort", "positions", "time_from_start"};
+  const Time begin = m.stamp != 0 ? m.stamp : now;
+  const auto problem = @prefix@_tracks_check_points(
+    &tracks, 0, begin, std::max(now, begin), m.times.data(), m.fields.data());
+  if (problem != 0) {
+    throw Rejected(
+      Code::invalid_goal, point_name(static_cast<std::size_t>(tracks.bad_point[0]), fields[problem]) + ": joint '" +
+                            joint_names[tracks.bad_joint[0]] + "' would have to " + (problem == 5 ? "move by " : "reach ") +
+                            text_of(tracks.bad_value[0]) + (problem == 5 ? " in s " : ", the most that is accepted is ") +
+                            text_of(tracks.bad_value[1]));
   }
 }
 
 }  // namespace
 
-double fastest_meant(std::size_t joint)
+void Motion::describe(Tracks & tracks, Time slot) const
 {
-  return std::isfinite(limits::velocity[joint]) ? FASTEST_SHARE * limits::velocity[joint] : FASTEST;
+  tracks.points[slot] = static_cast<Time>(times.size());
+  tracks.width[slot] = static_cast<Time>(fields.size() / (4 * times.size()));
+  tracks.efforts_given[slot] = with_effort;
+  std::copy(column.begin(), column.end(), tracks.column + slot * static_cast<Time>(N));
 }
 
-Polynomial constant(double q)
+Tracks tracks_of(const Settings & settings)
 {
-  Polynomial p;
-  p.c[0] = q;
-  return p;
-}
-
-Polynomial extrapolation(double q, double v, double a)
-{
-  Polynomial p;
-  p.c = {q, v, 0.5 * a, 0.0, 0.0, 0.0};
-  return p;
-}
-
-Polynomial linear(double q0, double q1, double T)
-{
-  Polynomial p;
-  p.c = {q0, (q1 - q0) / T, 0.0, 0.0, 0.0, 0.0};
-  return p;
-}
-
-Polynomial cubic(double q0, double v0, double q1, double v1, double T)
-{
-  const double d = (q1 - q0) / T;
-  Polynomial p;
-  p.c = {q0, v0, (3.0 * d - 2.0 * v0 - v1) / T, (v0 + v1 - 2.0 * d) / (T * T), 0.0, 0.0};
-  return p;
-}
-
-Polynomial quintic(double q0, double v0, double a0, double q1, double v1, double a1, double T)
-{
-  const double d = (q1 - q0) / T, T2 = T * T;
-  Polynomial p;
-  p.c = {
-    q0,
-    v0,
-    0.5 * a0,
-    (20.0 * d - 12.0 * v0 - 8.0 * v1 + T * (a1 - 3.0 * a0)) / (2.0 * T2),
-    (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (2.0 * T2 * T),
-    (12.0 * d - 6.0 * (v0 + v1) + T * (a1 - a0)) / (2.0 * T2 * T2)};
-  return p;
+  Tracks tracks{};
+  tracks.max_step[0] = settings.max_step;
+  tracks.stream_timeout[0] = nanoseconds(settings.stream_timeout);
+  for (std::size_t i = 0; i < N; ++i) {
+    tracks.continuous[i] = continuous[i];
+    tracks.lower[i] = limits::lower[i];
+    tracks.upper[i] = limits::upper[i];
+    tracks.velocity_limit[i] = limits::velocity[i];
+    tracks.slot[i] = -1;
+    const double limit = limits::velocity[i] * settings.velocity_scale;
+    tracks.deceleration[i] = std::isfinite(limit) && limit > 0.0 ? limit / STOP_TIME : PLAIN_DECELERATION;
+  }
+  return tracks;
 }
 
 std::unique_ptr<Motion> make_motion(
@@ -201,8 +111,8 @@ std::unique_ptr<Motion> make_motion(
   Motion & m = *motion;
   m.stamp = stamp;
   m.tolerances = settings.tolerances;
-  check_repeats(names);
-  const std::size_t k = names.size();
+  const std::size_t k = names.size(), last = (2 * points.size() - 1) * k;  // of the velocities
+  m.fields.resize(4 * points.size() * k);
   for (std::size_t p = 0; p < points.size(); ++p) {
     const Point & point = points[p];
     if (point.time_from_start < 0 || (p > 0 && point.time_from_start <= m.times.back())) {
@@ -217,26 +127,24 @@ std::unique_ptr<Motion> make_motion(
     m.times.push_back(point.time_from_start);
     m.degree.push_back(with_velocity ? (with_acceleration ? 5 : 3) : 1);
     m.with_effort = m.with_effort || with_effort;
-    const std::vector<double> none(k, 0.0);
-    const auto append = [](std::vector<double> & to, const std::vector<double> & from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    append(m.positions, point.positions);
-    append(m.velocities, with_velocity ? point.velocities : none);
-    append(m.accelerations, with_acceleration ? point.accelerations : none);
-    append(m.efforts, with_effort ? point.effort : none);
+    std::size_t f = 0;
+    for (const auto * x : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
+      std::copy(x->begin(), x->end(), m.fields.begin() + static_cast<std::ptrdiff_t>((f++ * points.size() + p) * k));
+    }
   }
   for (std::size_t j = 0; j < k && !single && !settings.allow_nonzero_end_velocity; ++j) {
-    if (std::abs(m.velocities[(m.points() - 1) * k + j]) > REST_SPEED) {
+    if (std::abs(m.fields[last + j]) > REST_SPEED) {
       throw Rejected(
         Code::invalid_goal, "joint '" + names[j] + "' still moves at the last point: end at rest, or set "
                                                    "allow_nonzero_velocity_at_trajectory_end");
     }
   }
   find_columns(names, settings, m);
-  check_values(m, stamp != 0 ? stamp : now, now);
-  check_pace(m, stamp != 0 ? stamp : now, now, settings.max_step);
-  make_segments(m);
+  Tracks tracks = tracks_of(settings);
+  m.describe(tracks, 0);
+  check(tracks, m, now);
+  m.segments.resize(2 * m.fields.size());
+  @prefix@_tracks_make_segments(&tracks, 0, m.times.data(), m.degree.data(), m.fields.data(), m.segments.data());
   return motion;
 }
 

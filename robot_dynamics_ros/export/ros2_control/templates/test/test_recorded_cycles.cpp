@@ -87,18 +87,6 @@ Settings read_settings(std::istream & file, long & number_of_line)
   return s;
 }
 
-const char * name_of(Mode mode)
-{
-  static const char * const names[] = {"inactive", "hold", "trajectory", "stream", "free", "safe"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
-const char * name_of(Status status)
-{
-  static const char * const names[] = {"active", "succeeded", "aborted", "preempted", "canceled", "rejected"};
-  return names[static_cast<std::size_t>(status)];
-}
-
 class Replay
 {
 public:
@@ -189,7 +177,7 @@ private:
       const bool waits = status == "waiting" && found == goals_.end();
       check(
         waits || (found != goals_.end() && status == name_of(found->second.status) &&
-                  code == static_cast<int>(found->second.code)),
+                  code == static_cast<int>(code_of(found->second.reason))),
         "goal " + std::to_string(id) + " should be " + status);
     } else if (!word.empty()) {
       throw std::runtime_error("unknown word " + word);
@@ -225,7 +213,6 @@ private:
         refused_ = !core_->stream(*motion, now);
       } else if (core_->adopt(motion.get(), now)) {
         (void)motion.release();  // the controller gives it back
-        ++alive_;
       } else {
         refused_ = true;
       }
@@ -237,18 +224,15 @@ private:
 
   void drain()
   {
-    Event event;
-    while (core_ && core_->reference.events.pop(event)) {
+    for (Event event; core_ && core_->reference.take(event);) {
       if (event.status == Status::rejected) {
-        refused_code_ = static_cast<int>(event.code);
+        refused_code_ = static_cast<int>(code_of(event.reason));
       } else {
         goals_[event.id] = event;
       }
     }
-    Motion * motion = nullptr;
-    while (core_ && core_->reference.released.pop(motion)) {
+    while (const Motion * const motion = core_ ? core_->reference.take_back() : nullptr) {
       delete motion;
-      --alive_;
     }
   }
 
@@ -284,7 +268,7 @@ private:
   std::map<std::string, double> worst_;
   std::map<unsigned long, Event> goals_;
   bool refused_ = false;
-  int refused_code_ = 0, failures_ = 0, alive_ = 0;
+  int refused_code_ = 0, failures_ = 0;
   long line_ = 0;
 };
 

@@ -1,0 +1,44 @@
+"""Why a goal ended, or was refused: numbers of the routines, error codes of control_msgs, and words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robot_dynamics_ros.control.reference.result import ResultCode
+
+__all__ = ["REASONS", "STATUSES"]
+
+_TABLE = """
+none | SUCCESSFUL |
+path_tolerance | PATH_TOLERANCE_VIOLATED | path tolerance violated
+goal_tolerance | GOAL_TOLERANCE_VIOLATED | goal not reached in time
+replaced | SUCCESSFUL | replaced by a newer trajectory
+streamed | SUCCESSFUL | replaced by a streamed set-point
+held | SUCCESSFUL | hold was asked for
+restarted | INVALID_GOAL | the controller was started afresh, or time jumped
+stale | INVALID_GOAL | the joint state was stale
+deactivated | INVALID_GOAL | the controller was deactivated
+fault | INVALID_GOAL | the control law gave an effort that is not finite
+collision | INVALID_GOAL | collision
+law_changed | SUCCESSFUL | the law was changed
+too_late | OLD_HEADER_TIMESTAMP | all points were due in the past: set the stamp to zero or to the future, and check the clocks
+step | INVALID_GOAL | the first point is too far away for the time given: give it a later time_from_start
+busy | INVALID_GOAL | too many trajectories are waiting
+not_following | INVALID_GOAL | no trajectory is followed now: inactive, chained, without a state, or a law without reference
+velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign in the driver, or another joint's velocity
+overspeed | INVALID_GOAL | a joint moves far above its velocity limit
+"""
+
+
+class Reason(NamedTuple):
+    """One reason; its place in :data:`REASONS` is its number."""
+
+    name: str
+    code: ResultCode
+    words: str
+
+
+_ROWS = [[x.strip() for x in line.split("|")] for line in _TABLE.strip().splitlines()]
+REASONS = tuple(Reason(name, ResultCode[code], words) for name, code, words in _ROWS)
+STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected")
+"""What an event says of a goal."""

@@ -1,0 +1,566 @@
+"""Routines of the reference, joint by joint: polynomials, trajectories that wait, goals, and events that end them.
+
+A joint follows pieces of its own, four at most; before the last of them the segments of a trajectory, if it has one.  A
+trajectory lies in a *slot*; its arrays belong to the caller, who hands them over.  Routines that lead from the present
+reference to something else take it from ``now``, which :func:`read_joint` fills joint by joint.
+
+The polynomials are the unique Hermite interpolants; see e.g. Biagiotti and Melchiorri, Trajectory Planning for Automatic
+Machines and Robots (2008), chapter 2.
+"""
+
+from __future__ import annotations
+
+from math import floor, isfinite
+
+from robot_dynamics_ros.control.cycle.arrival import whole_turns
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
+
+__all__ = ["EVENTS", "NEVER", "ROUTINES", "SET_POINT", "WAITING", "TracksMemory"]
+
+NANOSECONDS = 1e9
+NEVER = 2**62
+"""A time that does not come, ns."""
+WAITING = 16
+"""Trajectories whose time has not come, at most."""
+EVENTS = 64
+"""Events that are kept until somebody takes them."""
+SET_POINT = 0
+"""The slot of streamed set-points."""
+HARDEST = 10.0
+"""How much harder than asked a joint may brake in order to stop before its position limit."""
+LONGEST = 1e6
+"""s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times."""
+FASTEST_SHARE = 10.0
+"""How many times a joint's velocity limit a velocity may be that is taken for meant."""
+FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
+"""Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
+SLACK = 1e-6
+"""rad or m beyond a position limit that is rounding."""
+FREE, USED, RELEASED = 0, 1, 2
+ACTIVE, SUCCEEDED, ABORTED, PREEMPTED = 0, 1, 2, 3
+REPLACED, STREAMED, TOO_LATE, STEP, BUSY = 3, 4, 12, 13, 14
+_SLOTS = f"(nv + {WAITING + 3})"
+
+
+class TracksMemory(Declared):
+    """Polynomials that the joints of one robot follow, trajectories that wait, and their goals."""
+
+    nv: int
+    # the joints
+    continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
+    lower: Vector = numbers("nv", unit="rad or m", meaning="lower position limit")
+    upper: Vector = numbers("nv", unit="rad or m", meaning="upper position limit")
+    velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the description")
+    deceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="of a stop")
+    max_step: Vector = numbers(1, unit="rad or m", meaning="way that needs no time")
+    stream_timeout: Integers = integers(1, unit="ns", meaning="how long a set-point is gone on from")
+    # what each of them follows
+    count: Integers = integers("nv", meaning="number of its own pieces")
+    begin: Integers = integers("4 * nv", unit="ns", meaning="when each of them begins")
+    piece: Matrix = numbers("4 * nv", 8, meaning="coefficients of 1, τ … τ⁵, then those of 1, τ of the effort")
+    slot: Integers = integers("nv", meaning="the trajectory that it follows, or −1")
+    turns: Vector = numbers("nv", unit="rad", meaning="whole turns to be added to it")
+    end: Integers = integers(1, unit="ns", meaning="when the last piece begins")
+    streaming: Integers = integers(1, meaning="1 while set-points are followed")
+    with_effort: Integers = integers(1, meaning="1 once anything with efforts is followed, until the next stop")
+    now: Matrix = numbers(8, "nv", meaning="polynomials of the joints at one time, counted from then")
+    # trajectories
+    state: Integers = integers(_SLOTS, meaning="of a slot: 0 free, 1 in use, 2 to be taken back")
+    uses: Integers = integers(_SLOTS, meaning="joints that follow it, and 1 while it waits")
+    goal: Integers = integers(_SLOTS, meaning="number of its goal")
+    goal_waits: Integers = integers(_SLOTS, meaning="1 until its goal begins or is replaced")
+    points: Integers = integers(_SLOTS, meaning="number of its points")
+    width: Integers = integers(_SLOTS, meaning="number of its joints")
+    efforts_given: Integers = integers(_SLOTS, meaning="1 if it has efforts")
+    column: Integers = integers(f"{_SLOTS} * nv", meaning="its column for each joint, or −1")
+    takes: Integers = integers(f"{_SLOTS} * nv", meaning="1 for each joint that is to follow it")
+    origin: Integers = integers(_SLOTS, unit="ns", meaning="when its times count from")
+    start: Integers = integers(_SLOTS, unit="ns", meaning="when it is to be followed")
+    first: Integers = integers(_SLOTS, meaning="first point that is not over then")
+    waiting: Integers = integers(1, meaning="number of those that wait")
+    queue: Integers = integers(WAITING, meaning="their slots, the next one first")
+    # the active goal
+    open: Integers = integers(1, meaning="1 while a goal is active")
+    active: Integers = integers(1, meaning="its number")
+    goal_end: Integers = integers(1, unit="ns", meaning="when it is due")
+    travel: Vector = numbers("nv", unit="rad or m", meaning="way of each of its joints; of others, infinite")
+    # events, and what is wrong
+    bad_point: Integers = integers(1, meaning="point that is refused")
+    bad_joint: Integers = integers(1, meaning="joint, of what is refused or violated")
+    bad_field: Integers = integers(1, meaning="0 position, 1 velocity")
+    bad_value: Vector = numbers(3, meaning="the value, the largest allowed, s after it was due")
+    events: Integers = integers(1, meaning="number of events")
+    lost: Integers = integers(1, meaning="events for which there was no room")
+    event: Integers = integers(5 * EVENTS, meaning="goal, status, reason, joint, field")
+    event_value: Matrix = numbers(EVENTS, 3, meaning="as bad_value")
+
+
+# -- polynomials ------------------------------------------------------------------------------------------------------
+
+
+def fit(
+    out: Vector, at: int, degree: int, q0: float, v0: float, a0: float, q1: float, v1: float, a1: float, T: float
+) -> None:
+    """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through both ends, T s apart."""
+    d = (q1 - q0) / T
+    for k in range(2, 6):
+        out[at + k] = 0.0
+    out[at] = q0
+    if degree == 1:
+        out[at + 1] = d
+        return
+    out[at + 1] = v0
+    if degree == 3:
+        out[at + 2] = (3.0 * d - 2.0 * v0 - v1) / T
+        out[at + 3] = (v0 + v1 - 2.0 * d) / (T * T)
+        return
+    out[at + 2] = 0.5 * a0
+    out[at + 3] = (20.0 * d - 12.0 * v0 - 8.0 * v1 + T * (a1 - 3.0 * a0)) / (2.0 * T * T)
+    out[at + 4] = (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (2.0 * T * T * T)
+    out[at + 5] = (12.0 * d - 6.0 * (v0 + v1) + T * (a1 - a0)) / (2.0 * T * T * T * T)
+
+
+def shift(p: TracksMemory, i: int, x: float) -> None:
+    """Count the polynomials of joint ``i`` in ``now`` from ``x`` s later: Horner's scheme, again and again."""
+    for k in range(5):
+        for m in range(4, k - 1, -1):
+            p.now[m, i] = p.now[m, i] + x * p.now[m + 1, i]
+    p.now[6, i] = p.now[6, i] + x * p.now[7, i]
+
+
+def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float, effort: float) -> None:
+    """Another piece of joint ``i``, from ``t`` on: with constant acceleration and effort."""
+    k = 4 * i + p.count[i]
+    p.count[i] = p.count[i] + 1
+    p.begin[k] = t
+    for m in range(8):
+        p.piece[k, m] = 0.0
+    p.piece[k, 0], p.piece[k, 1], p.piece[k, 2], p.piece[k, 6] = q, v, 0.5 * a, effort
+
+
+def lead(
+    p: TracksMemory, i: int, degree: int, q: float, v: float, a: float, effort: float, T: float, slot: int
+) -> None:
+    """The last piece of joint ``i`` goes from ``now`` to a point in ``T`` s.
+
+    A joint that moves already would have its velocity jump at the start of a straight line.
+    """
+    k = 4 * i + p.count[i] - 1
+    v0 = p.now[1, i]
+    if degree == 1 and v0 != 0.0:
+        fit(row(p.piece, k), 0, 3, p.now[0, i], v0, 0.0, q, (q - p.now[0, i]) / T, 0.0, T)
+    else:
+        fit(row(p.piece, k), 0, degree, p.now[0, i], v0, 2.0 * p.now[2, i], q, v, a, T)
+    if p.efforts_given[slot] == 1:
+        p.piece[k, 6] = p.now[6, i]
+        p.piece[k, 7] = (effort - p.now[6, i]) / T
+
+
+def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
+    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends.
+
+    It stops after |v| / a, having gone v²/2a.  One that would run over a position limit brakes harder, just enough to stop
+    at the limit, but not more than ten times as hard.
+    """
+    a = p.deceleration[i]
+    room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
+    if v != 0.0 and 0.5 * v * v > a * room:
+        hardest = HARDEST * a
+        if room > 0.0:
+            hardest = min(0.5 * v * v / room, hardest)
+        a = hardest
+    duration = min(abs(v) / a, LONGEST)
+    rest = t + floor(duration * NANOSECONDS + 0.5)
+    if rest > t:
+        begin_piece(p, i, t, q, v, -a if v > 0.0 else a, effort)
+    begin_piece(p, i, rest, q + 0.5 * v * duration, 0.0, 0.0, effort)
+
+
+# -- what is followed at one time -------------------------------------------------------------------------------------
+
+
+def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vector) -> int:
+    """``now`` of joint ``i`` at ``t``; returns when that polynomial is over.
+
+    Args:
+        times, segments: of the trajectory in its slot; anything if it has none.
+    """
+    last = 4 * i + p.count[i] - 1
+    end = NEVER
+    slot = p.slot[i]
+    if t < p.begin[last] and slot >= 0 and p.count[i] > 1:
+        since = t - p.origin[slot]
+        low = p.first[slot]
+        if since >= times[low]:
+            high = p.points[slot] - 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                if times[middle] <= since:
+                    low = middle
+                else:
+                    high = middle
+            at = 8 * (low * p.width[slot] + p.column[slot * p.nv + i])
+            for m in range(8):
+                p.now[m, i] = segments[at + m]
+            p.now[0, i] = p.now[0, i] + p.turns[i]
+            shift(p, i, (since - times[low]) / NANOSECONDS)
+            return p.origin[slot] + times[low + 1]
+        end = p.origin[slot] + times[low]
+    k = last
+    while k > 4 * i and t < p.begin[k]:
+        k = k - 1
+    if k < last:
+        end = min(end, p.begin[k + 1])
+    for m in range(8):
+        p.now[m, i] = p.piece[k, m]
+    shift(p, i, max(0.0, (t - p.begin[k]) / NANOSECONDS))
+    return end
+
+
+def find_end(p: TracksMemory, anew: bool) -> None:
+    """When the last joint's last piece begins; ``anew``: all follow something else than before."""
+    if anew:
+        p.end[0] = p.begin[p.count[0] - 1]
+    for i in range(p.nv):
+        p.end[0] = max(p.end[0], p.begin[4 * i + p.count[i] - 1])
+
+
+# -- goals and events -------------------------------------------------------------------------------------------------
+
+
+def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
+    """An event; what ``bad_…`` say goes with it."""
+    k = p.events[0]
+    if k >= EVENTS:
+        p.lost[0] = p.lost[0] + 1
+        return
+    p.events[0] = k + 1
+    at = 5 * k
+    p.event[at], p.event[at + 1], p.event[at + 2] = goal, status, reason
+    p.event[at + 3], p.event[at + 4] = p.bad_joint[0], p.bad_field[0]
+    for m in range(3):
+        p.event_value[k, m] = p.bad_value[m]
+
+
+def end_goal(p: TracksMemory, status: int, reason: int) -> None:
+    """The active goal ends."""
+    tell(p, p.active[0], status, reason)
+    p.open[0] = 0
+
+
+def replace_waiting(p: TracksMemory, slot: int, status: int, reason: int) -> None:
+    """The goal of a trajectory that waits ends, if it has not ended before."""
+    if p.goal_waits[slot] == 1:
+        tell(p, p.goal[slot], status, reason)
+        p.goal_waits[slot] = 0
+
+
+def close_goals(p: TracksMemory, status: int, reason: int) -> None:
+    """All goals end, waiting ones too."""
+    if p.open[0] == 1:
+        end_goal(p, status, reason)
+    for k in range(p.waiting[0]):
+        replace_waiting(p, p.queue[k], status, reason)
+    p.streaming[0] = 0
+
+
+def release(p: TracksMemory, slot: int) -> None:
+    """One use of a trajectory less."""
+    p.uses[slot] = p.uses[slot] - 1
+    if p.uses[slot] == 0:
+        p.state[slot] = RELEASED
+
+
+def leave(p: TracksMemory, i: int) -> None:
+    """Joint ``i`` follows nothing, until it gets pieces."""
+    if p.slot[i] >= 0:
+        release(p, p.slot[i])
+    p.slot[i] = -1
+    p.count[i] = 0
+
+
+def drop_waiting(p: TracksMemory, k: int) -> None:
+    """The one in place ``k`` waits no more."""
+    release(p, p.queue[k])
+    p.waiting[0] = p.waiting[0] - 1
+    for j in range(k, p.waiting[0]):
+        p.queue[j] = p.queue[j + 1]
+
+
+def take_joints(p: TracksMemory, k: int, slot: int) -> None:
+    """The trajectory in place ``k`` loses the joints that another has; it waits no more if it had no others."""
+    others = False
+    for i in range(p.nv):
+        mine = p.queue[k] * p.nv + i
+        if p.column[slot * p.nv + i] >= 0:
+            p.takes[mine] = 0
+        elif p.takes[mine] == 1:
+            others = True
+    if not others:
+        drop_waiting(p, k)
+
+
+def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
+    """All joints brake from the positions and velocities in ``now``, and hold; open goals end with ``status``."""
+    close_goals(p, status, reason)
+    while p.waiting[0] > 0:
+        drop_waiting(p, p.waiting[0] - 1)
+    for i in range(p.nv):
+        leave(p, i)
+        brake(p, i, t, p.now[0, i], p.now[1, i], 0.0)
+    p.with_effort[0] = 0
+    find_end(p, True)
+
+
+# -- trajectories and set-points --------------------------------------------------------------------------------------
+
+
+def fastest_meant(p: TracksMemory, i: int) -> float:
+    """The largest velocity of a joint that is taken for meant."""
+    if isfinite(p.velocity_limit[i]):
+        return FASTEST_SHARE * p.velocity_limit[i]
+    return FASTEST
+
+
+def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float) -> None:
+    """Note what is wrong with a trajectory."""
+    p.bad_point[0], p.bad_joint[0], p.bad_field[0] = point, joint, 0
+    p.bad_value[0], p.bad_value[1], p.bad_value[2] = value, largest, 0.0
+
+
+def check_points(
+    p: TracksMemory,
+    slot: int,
+    begin: int,
+    start: int,
+    times: Integers,
+    fields: Vector,
+) -> int:
+    """0, or what is wrong in ``bad_…``: 1 a velocity, 2 acceleration, 3 effort, 4 position, 5 a time that is too short.
+
+    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of points
+    that are over at ``start`` are not looked at.
+
+    Args:
+        slot: has points, width and columns.
+        begin: ns, what the times (points,) count from.
+        fields: (4, points, width) positions, velocities, accelerations, efforts, one row after the other.
+    """
+    k, last = p.width[slot], p.points[slot] - 1
+    size = k * (last + 1)
+    for m in range(last + 1):
+        due = begin + times[m] > start or m == last
+        for i in range(p.nv):
+            column = p.column[slot * p.nv + i]
+            if column < 0:
+                continue
+            at = m * k + column
+            fastest = fastest_meant(p, i)
+            for f in range(1, 4):
+                largest = fastest if f == 1 else SHARPEST if f == 2 else STRONGEST
+                if abs(fields[f * size + at]) > largest:
+                    refuse(p, m, i, fields[f * size + at], largest)
+                    return f
+            if p.continuous[i] == 0 and due and fields[at] > p.upper[i] + SLACK:
+                refuse(p, m, i, fields[at], p.upper[i])
+                return 4
+            if p.continuous[i] == 0 and due and fields[at] < p.lower[i] - SLACK:
+                refuse(p, m, i, fields[at], p.lower[i])
+                return 4
+            if m > 0 and begin + times[m - 1] > start:
+                way = abs(fields[at] - fields[at - k])
+                T = (times[m] - times[m - 1]) / NANOSECONDS
+                if way > p.max_step[0] and way > fastest * T:
+                    refuse(p, m, i, way, T)
+                    return 5
+    return 0
+
+
+def make_segments(
+    p: TracksMemory,
+    slot: int,
+    times: Integers,
+    degree: Integers,
+    fields: Vector,
+    segments: Vector,
+) -> None:
+    """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of its two ends."""
+    k = p.width[slot]
+    v, a, e = k * p.points[slot], 2 * k * p.points[slot], 3 * k * p.points[slot]
+    for m in range(p.points[slot] - 1):
+        T = (times[m + 1] - times[m]) / NANOSECONDS
+        least = min(degree[m], degree[m + 1])
+        for x in range(m * k, m * k + k):
+            y = x + k
+            q0, v0, a0, q1, v1, a1 = fields[x], fields[v + x], fields[a + x], fields[y], fields[v + y], fields[a + y]
+            fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
+            segments[8 * x + 6] = fields[e + x]
+            segments[8 * x + 7] = (fields[e + y] - fields[e + x]) / T
+
+
+def free_slot(p: TracksMemory) -> int:
+    """A slot for a trajectory, or −1."""
+    if p.waiting[0] == WAITING:
+        return -1
+    for slot in range(1, p.nv + WAITING + 3):
+        if p.state[slot] == FREE:
+            return slot
+    return -1
+
+
+def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> int:
+    """When and from which point on a trajectory would be followed; 0, or the reason not to."""
+    begin = stamp
+    if stamp == 0:
+        begin = now
+    start = max(now, begin)
+    last = p.points[slot] - 1
+    first = 0
+    while first <= last and begin + times[first] <= start:
+        first = first + 1
+    if first > last:
+        if begin + times[last] < start:
+            refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
+            return TOO_LATE
+        first = last  # due at once
+    p.origin[slot], p.start[slot], p.first[slot] = begin, start, first
+    return 0
+
+
+def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vector) -> bool:
+    """Whether the joints, at ``now``, can be sent to a point within a time, ns."""
+    for i in range(p.nv):
+        column = p.column[slot * p.nv + i]
+        if column >= 0:
+            way = p.now[0, i] - fields[point * p.width[slot] + column]
+            if p.continuous[i] == 1:
+                way = way - whole_turns(way)
+            reach = p.max_step[0]
+            if within > 0:
+                reach = max(reach, fastest_meant(p, i) * (within / NANOSECONDS))
+            if abs(way) > reach:
+                refuse(p, point, i, abs(way), reach)
+                return False
+    return True
+
+
+def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
+    """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is; 0, or the reason not to."""
+    start, first = p.start[slot], p.first[slot]
+    if not near_enough(p, slot, first, p.origin[slot] + times[first] - start, fields):
+        return STEP
+    if p.efforts_given[slot] == 1:
+        p.with_effort[0] = 1
+    for k in range(p.waiting[0] - 1, -1, -1):
+        if p.start[p.queue[k]] >= start:
+            replace_waiting(p, p.queue[k], PREEMPTED, REPLACED)
+            take_joints(p, k, slot)
+    place = p.waiting[0]
+    p.waiting[0] = place + 1
+    while place > 0 and p.start[p.queue[max(place - 1, 0)]] > start:
+        p.queue[place] = p.queue[place - 1]
+        place = place - 1
+    p.queue[place] = slot
+    p.state[slot], p.uses[slot], p.goal_waits[slot] = USED, 1, 1
+    for i in range(p.nv):
+        p.takes[slot * p.nv + i] = 1 if p.column[slot * p.nv + i] >= 0 else 0
+    return 0
+
+
+def turns_to(p: TracksMemory, i: int, q: float) -> float:
+    """Whole turns to be added to ``q`` so that joint ``i`` comes there from ``now`` the short way round."""
+    if p.continuous[i] == 1:
+        return whole_turns(p.now[0, i] - q)
+    return 0.0
+
+
+def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vector) -> None:
+    """Follow the trajectory that waits first, whose arrays these are, from its start, at which ``now`` is."""
+    slot = p.queue[0]
+    start, first, last = p.start[slot], p.first[slot], p.points[slot] - 1
+    size = p.points[slot] * p.width[slot]
+    due, end = p.origin[slot] + times[first], p.origin[slot] + times[last]
+    if p.goal_waits[slot] == 1:
+        if p.open[0] == 1:
+            end_goal(p, PREEMPTED, REPLACED)
+        p.open[0], p.active[0], p.goal_end[0] = 1, p.goal[slot], max(start, end)
+        p.streaming[0] = 0
+        tell(p, p.active[0], ACTIVE, 0)
+    anew = True
+    for i in range(p.nv):
+        p.travel[i] = 1e300
+        if p.takes[slot * p.nv + i] == 0:
+            anew = False
+            continue
+        at = first * p.width[slot] + p.column[slot * p.nv + i]
+        final = last * p.width[slot] + p.column[slot * p.nv + i]
+        turns = turns_to(p, i, fields[at])
+        q = fields[at] + turns
+        leave(p, i)
+        begin_piece(p, i, start, q, 0.0, 0.0, fields[3 * size + at])
+        if due > start:
+            T = (due - start) / NANOSECONDS
+            lead(p, i, degree[first], q, fields[size + at], fields[2 * size + at], fields[3 * size + at], T, slot)
+            begin_piece(p, i, end, fields[final] + turns, 0.0, 0.0, fields[3 * size + final])
+        p.slot[i], p.turns[i] = slot, turns
+        p.uses[slot] = p.uses[slot] + 1
+        p.travel[i] = abs(fields[final] + turns - p.now[0, i])
+    find_end(p, anew)
+    drop_waiting(p, 0)
+
+
+def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> int:
+    """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no other comes in time.
+
+    Returns:
+        0, or the reason not to; ``now`` is at ``t``.
+    """
+    if not near_enough(p, SET_POINT, 0, after, fields):
+        return STEP
+    close_goals(p, PREEMPTED, STREAMED)
+    for k in range(p.waiting[0] - 1, -1, -1):
+        take_joints(p, k, SET_POINT)
+    due, size = t + after, p.width[SET_POINT]
+    halt = max(due, t + p.stream_timeout[0])
+    anew = True
+    for i in range(p.nv):
+        j = p.column[i]
+        if j < 0:
+            anew = False
+            continue
+        q, v, a, effort = (
+            fields[j] + turns_to(p, i, fields[j]),
+            fields[size + j],
+            fields[2 * size + j],
+            fields[3 * size + j],
+        )
+        leave(p, i)
+        if due > t:
+            begin_piece(p, i, t, q, v, a, effort)
+            lead(p, i, degree, q, v, a, effort, after / NANOSECONDS, SET_POINT)
+        if halt > due:
+            begin_piece(p, i, due, q, v, a, effort)
+        x = (halt - due) / NANOSECONDS
+        brake(p, i, halt, q + x * (v + 0.5 * x * a), v + x * a, effort)
+    if p.efforts_given[SET_POINT] == 1:
+        p.with_effort[0] = 1
+    find_end(p, anew)
+    p.streaming[0] = 1
+    return 0
+
+
+ROUTINES = (
+    read_joint,
+    check_points,
+    make_segments,
+    free_slot,
+    offer,
+    accept,
+    begin_next,
+    stream,
+    stop_all,
+    end_goal,
+    tell,
+    fastest_meant,
+)
+"""Those that are called from outside."""

@@ -134,6 +134,7 @@ class MotionRequests:
         if measured or not runner.law.tracks:
             q, v = work.q, work.v
         else:
+            runner.reference.begin(t)
             q, v, _ = runner.reference.sample(t)
         runner.reference.stop_from(t, q, v, GoalStatus.CANCELED, text="hold was asked for")
         if measured:

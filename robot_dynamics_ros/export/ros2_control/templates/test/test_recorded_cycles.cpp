@@ -178,7 +178,8 @@ private:
       check(
         waits || (found != goals_.end() && status == name_of(found->second.status) &&
                   code == static_cast<int>(code_of(found->second.reason))),
-        "goal " + std::to_string(id) + " should be " + status);
+        "goal " + std::to_string(id) + " should be " + status + ", and is " +
+          (found == goals_.end() ? "waiting" : name_of(found->second.status)));
     } else if (!word.empty()) {
       throw std::runtime_error("unknown word " + word);
     }

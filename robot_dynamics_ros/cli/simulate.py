@@ -28,7 +28,7 @@ from robot_dynamics_ros.cli.plan import (
     plan_motion,
 )
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
+from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.cli.table import table
@@ -39,6 +39,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+from robot_dynamics_ros.simulation.tracking import LAWS
 
 __all__ = ["add_arguments", "run"]
 
@@ -75,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--law",
         choices=("none", *LAWS),
-        help="control law (default: computed_torque with a motion, none without: the robot falls)",
+        help="control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
     )
     add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
     add("--dt", type=positive, default=DEFAULT_STEP, help="control period and step, s (default: %(default)s)")

@@ -65,7 +65,8 @@ def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None
     inertia = 1.0 if kind.inverts_dynamics else np.diag(mass_matrix(model, q))
     gains = {"p": w * w * inertia, "d": 2.0 * w * inertia}
     settings: dict[str, Any] = {f: gains[parameter] for parameter, f in gain_fields(kind).items() if parameter in gains}
-    return kind(**settings, friction=Friction.of(model))
+    settings["friction"] = Friction.of(model)
+    return kind(**settings)
 
 
 def follow(

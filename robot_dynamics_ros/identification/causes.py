@@ -218,7 +218,7 @@ def diagnose(
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
         currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
-        tell: told the share that is done, and what is done next.
+        tell: called with the share that is done, and what is done next.
     """
     n = len(motion.t)
     at = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CONFIGURATIONS", "check_model", "publish"]
+__all__ = ["ARGUMENTS", "CONFIGURATIONS", "check_model", "publish", "with_arguments"]
 
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
+
+ARGUMENTS = {
+    "model": "the robot.",
+    "q": "(..., nq) configuration, rad and m, or its name; a floating joint has [x, y, z, qx, qy, qz, qw].",
+    "v": "(..., nv) velocities, rad/s and m/s.",
+    "a": "(..., nv) accelerations, rad/s² and m/s².",
+    "tau": "(..., nv) efforts, N m and N.",
+    "q_d": "(nv,) desired positions, rad and m.",
+    "v_d": "(nv,) desired velocities, rad/s and m/s.",
+    "a_d": "(nv,) desired accelerations, rad/s² and m/s².",
+    "link": "name of the link, or of a frame of :meth:`RobotModel.with_frame`.",
+    "external": "link name → (..., 6) wrench [moment; force] that acts on it, N m and N, about its origin, in its axes, or "
+    ":class:`Wrench` values.",
+    "base": "(velocity, acceleration) of the root link's origin, (..., 6) each, [angular; linear], in its axes.",
+    "out": "C-contiguous float64 array of the result's exact shape, which receives it.",
+}
+"""Meaning of the parameters that many functions share; leading dimensions are a batch."""
 
 
 def check_model(model: object, where: str = "model") -> None:
@@ -35,13 +54,15 @@ def check_model(model: object, where: str = "model") -> None:
 
 
 def publish(package: str) -> None:
-    """Check the models that the public names of a package are called with, and look configurations up by name.
+    """Check the models that the public names of a package are called with, look configurations up, document arguments.
 
     Functions that pass the model straight to compiled ones are left as they are: those check by themselves, at no cost.
     """
     module = sys.modules[package]
     for name in module.__all__:
         value = getattr(module, name)
+        if isinstance(value, types.FunctionType) and value.__doc__:
+            value.__doc__ = with_arguments(value.__doc__, value.__code__.co_varnames[: _parameters(value)])
         if isinstance(value, type):
             if isinstance(constructor := vars(value).get("__init__"), types.FunctionType):
                 type.__setattr__(value, "__init__", _checked(constructor))
@@ -50,9 +71,29 @@ def publish(package: str) -> None:
             setattr(sys.modules[value.__module__], value.__name__, checked)  # where pickle looks for it
 
 
-def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_arguments(text: str, names: Iterable[str]) -> str:
+    """A docstring, and in it the :data:`ARGUMENTS` of these names that it does not describe itself."""
+    text = inspect.cleandoc(text)
+    missing = [
+        name for name in names if name in ARGUMENTS and not re.search(rf"^    (.*, )?{name}(, .*)?:", text, re.M)
+    ]
+    lines = "\n".join(f"    {name}: {ARGUMENTS[name]}" for name in missing)
+    if not missing:
+        return text
+    if "\nArgs:\n" in text:
+        return text.replace("\nArgs:\n", f"\nArgs:\n{lines}\n", 1)
+    section = re.search(r"^(Returns|Raises|Warns|Source|>>>)", text, re.M)
+    end = section.start() if section else len(text)
+    return f"{text[:end].rstrip()}\n\nArgs:\n{lines}\n\n{text[end:]}".rstrip()
+
+
+def _parameters(function: types.FunctionType) -> int:
+    return function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+
+
+def _checked(function: types.FunctionType) -> Callable[..., Any]:
     code, space = function.__code__, function.__globals__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = code.co_varnames[: _parameters(function)]
     kinds = {name: str(function.__annotations__.get(name, "")) for name in names}
     model = next((k for k, name in enumerate(names) if "RobotModel" in kinds[name]), None)
     at_once = any(getattr(space.get(name), "checks_its_model", False) for name in code.co_names)

@@ -100,7 +100,7 @@ class Evaluator:
             if self._quaternions and word in ("q", "q0", "q1"):
                 check_quaternions(array, self._quaternions)
 
-    def _numbers(self, value: object, word: str) -> object:
+    def _numbers(self, value: ArrayLike, word: str) -> ArrayLike:
         """An input; a configuration may be named, or given by joint."""
         named = isinstance(value, (str, Mapping)) and word in CONFIGURATIONS
         return configuration_of(self._model, value, word) if named else value
@@ -138,7 +138,7 @@ class Evaluator:
         batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
         out = arguments[n:]
         outputs = [
-            as_output(out[k], batch + shape, word) if out else np.empty(batch + shape)
+            as_output(out[k], batch + shape, "out" if m == 1 else f"output {word}") if out else np.empty(batch + shape)
             for k, (word, shape) in enumerate(self.signature.outputs)
         ]
         if out and any(np.may_share_memory(o, x) for o in outputs for x in inputs):

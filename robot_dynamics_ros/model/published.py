@@ -64,8 +64,9 @@ def publish(package: str) -> None:
         if isinstance(value, types.FunctionType) and value.__doc__:
             value.__doc__ = with_arguments(value.__doc__, value.__code__.co_varnames[: _parameters(value)])
         if isinstance(value, type):
-            if isinstance(constructor := vars(value).get("__init__"), types.FunctionType):
-                type.__setattr__(value, "__init__", _checked(constructor))
+            constructor = inspect.getattr_static(value, "__init__")
+            if isinstance(constructor, types.FunctionType) and (checked := _checked(constructor)) is not constructor:
+                type.__setattr__(value, "__init__", checked)
         elif isinstance(value, types.FunctionType) and (checked := _checked(value)) is not value:
             setattr(module, name, checked)
             setattr(sys.modules[value.__module__], value.__name__, checked)  # where pickle looks for it

@@ -145,13 +145,13 @@ def select_effects(
 ) -> Selection:
     """Choose the form of each joint's friction.
 
-        Args:
-            known: the parameters with the form to begin with.
-            data, motion, block: block averages, the motion that they are of, and their length in s.
-            noise: (nv,) standard deviation of one block's efforts.
-            prior: (p,) values of the parameters as they were known.
-                allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
-                tell: called with the share that is done, and what is done next.
+    Args:
+        known: the parameters with the form to begin with.
+        data, motion, block: block averages, the motion that they are of, and their length in s.
+        noise: (nv,) standard deviation of one block's efforts.
+        prior: (p,) values of the parameters as they were known.
+            allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
+            tell: called with the share that is done, and what is done next.
     """
     parameters, nv = known.parameters, known.parameters.model.nv
     forms = list(parameters.effects)

@@ -101,7 +101,8 @@ def _checked(function: types.FunctionType) -> Callable[..., Any]:
     if model is None or (at_once and RobotModel.__dataclass_fields__.keys().isdisjoint(code.co_names)):
         return function
     alone = kinds[names[model]] == "RobotModel"
-    configurations = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS and alone]
+    keywords = CONFIGURATIONS.difference(names) if code.co_flags & inspect.CO_VARKEYWORDS else ()
+    configurations = [(k, name) for k, name in enumerate([*names, *keywords]) if name in CONFIGURATIONS and alone]
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree

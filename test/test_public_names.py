@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import re
 import signal
 import threading
 
@@ -13,6 +15,7 @@ from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.published import ARGUMENTS
 
 
 @pytest.mark.parametrize("home", rd.PARTS)
@@ -130,3 +133,20 @@ def test_equations_as_functions_take_batches():
     assert_allclose(equations.function("K")(q, v), rd.kinetic_energy(model, q, v), atol=1e-12)
     with pytest.raises(ArgumentError):
         equations.function("M")([1.0, 2.0, 3.0])
+
+
+def test_help_describes_every_argument_that_functions_share():
+    """Shape, unit and frame of q, v, a, efforts, wrenches, the base and out, in whatever function; once, and not twice."""
+    counted = 0
+    for name in rd.__all__:
+        function = getattr(rd, name)
+        if not inspect.isfunction(function):
+            continue
+        text = inspect.getdoc(function)
+        for parameter in inspect.signature(function).parameters.keys() & ARGUMENTS.keys():
+            lines = re.findall(rf"^ +(?:.*, )?{parameter}(?:, .*)?: .+", text, re.M)
+            assert len(lines) == 1, f"{name}({parameter}): {lines}"
+            counted += 1
+    assert counted > 200
+    for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "link_pose", "joint_wrenches"):
+        assert ">>>" in inspect.getdoc(getattr(rd, name))

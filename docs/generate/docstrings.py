@@ -13,6 +13,7 @@ from griffe import Alias, Extension, Object
 
 from docs.generate.examples import EXAMPLES
 from docs.generate.library import PARTS, public_names
+from robot_dynamics_ros.model.published import with_arguments
 
 HOME = {name: f"robot_dynamics_ros.{part}.{name}" for part in reversed(PARTS) for name in public_names(part)}
 """Public name → its identifier in the site."""
@@ -38,7 +39,10 @@ class PlainRoles(Extension):
         """Called by Griffe for each object of the package."""
         if obj.is_alias or obj.docstring is None:
             return
-        text = as_markdown(obj.docstring.value)
+        value = obj.docstring.value
+        if obj.is_function and obj.name in HOME:
+            value = with_arguments(value, [parameter.name for parameter in obj.parameters])
+        text = as_markdown(value)
         own = EXAMPLES.get(obj.name) if obj.parent is not None and obj.parent.is_module else None
         if own and obj.name in HOME and ">>>" not in text:
             text = f"{text.rstrip()}\n\nExamples:\n" + "\n".join(f"    {line}" for line in own.strip().splitlines())

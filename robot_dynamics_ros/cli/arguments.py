@@ -9,6 +9,7 @@ from pathlib import Path
 
 __all__ = [
     "at_least_one",
+    "coordinate_or_name",
     "finite",
     "input_path",
     "new_directory",
@@ -36,6 +37,11 @@ def finite(text: str) -> float:
     if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
         raise argparse.ArgumentTypeError(f"expected 0 or a size from {SMALLEST:g} to {LARGEST:g}, got {_shown(text)}")
     return value
+
+
+def coordinate_or_name(text: str) -> float | str:
+    """One number of a configuration, or the name of one."""
+    return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
 
 
 def positive(text: str) -> float:

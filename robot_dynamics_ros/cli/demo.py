@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
             client = stack.enter_context(DemoClient(model))
             view = None
             if not options.no_view:
-                view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view))
+                view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view, robot.named))
             nodes = (simulator, controller)
             print(
                 f"processes   simulator {simulator.pid}, controller {controller.pid}; "
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
             _wait_until_ready(client, nodes)
             if view is not None:
                 view.announce()
-            motion, recording, arrived = _follow(client, model, options, nodes)
+            motion, recording, arrived = _follow(client, model, options, nodes, view)
             client.spin_until(lambda: not _alive(nodes), 1.1)  # the next report of the controller
             gaps = client.gaps
             codes = {node.name: node.stop() for node in (controller, simulator)}
@@ -144,6 +144,7 @@ def run(options: argparse.Namespace) -> int:
     for gap in gaps:
         print(gap)
     if not options.no_picture:
+        print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
         _picture(model, motion, recording, options.output / "demo.png")
         write_page(model, motion, recording, options.output / "replay.html")
     unclean = {name: code for name, code in codes.items() if code != 0}
@@ -258,17 +259,26 @@ def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
 
 def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
     started = time.monotonic()
-    if not client.spin_until(lambda: _alive(nodes) and client.ready(), 60.0):
+
+    def ready() -> bool:
+        return _alive(nodes) and client.ready()
+
+    up = client.spin_until(ready, 3.0)
+    if not up:
+        print("waiting     for simulator and controller, which compile the equations of this robot", flush=True)
+    if not up and not client.spin_until(ready, 60.0):
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
         raise RobotDynamicsError(
-            f"the nodes did not come up within 60 s\n{logs}",
+            f"the nodes did not come up within 63 s\n{logs}",
             where="demo",
             remedy="The middleware may be unable to use this machine's network interfaces.",
         )
     print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
 
 
-def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...]):
+def _follow(
+    client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...], view: LiveView | None
+):
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
     from robot_dynamics_ros.ros.demo_client import trajectory_message
 
@@ -298,6 +308,8 @@ def _follow(client, model: RobotModel, options: argparse.Namespace, nodes: tuple
         def finished() -> bool:
             nonlocal worst
             _alive(nodes)
+            if view is not None:
+                view.look()
             t = elapsed()
             worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.position).max()))
             progress.update(t, f"largest error {worst * 1e3:.2f}e-3")

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, finite, output_directory, positive, seed, share
+from robot_dynamics_ros.cli.arguments import (
+    at_least_one,
+    coordinate_or_name,
+    finite,
+    output_directory,
+    positive,
+    seed,
+    share,
+)
 from robot_dynamics_ros.cli.output import Figure, print_table
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
@@ -54,7 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="narrower position limits of a joint; repeatable",
     )
     add("--floor", type=finite, default=None, help="m: link origins stay above this height")
-    add("--start", default="", metavar="Q,Q,...", help="where the arm is: the move to the motion's start comes first")
+    add(
+        "--start",
+        default="",
+        metavar="Q,Q,...|NAME",
+        help="where the arm is: the move to the motion's start comes first",
+    )
     add("--evaluations", type=at_least_one, default=1500, help="motions tried (default: %(default)s)")
     add("--seed", type=seed, default=0, help="of the random numbers (default: %(default)s)")
 
@@ -141,9 +154,7 @@ def _start(model: RobotModel, text: str) -> Array | None:
     if not text:
         return None
     try:
-        q = np.array([float(word) for word in text.split(",")])
-    except ValueError:
-        q = np.empty(0)
-    if q.shape != (model.nq,) or not np.isfinite(q).all():
-        raise ArgumentError(f"expected {model.nq} numbers with commas, got {text!r}", where="--start", got=text)
-    return q
+        words = [coordinate_or_name(word) for word in text.split(",")]
+    except argparse.ArgumentTypeError as error:
+        raise ArgumentError(str(error), where="--start", got=text, remedy="Write numbers with commas.") from None
+    return configuration_argument(model, words, "--start")

@@ -197,7 +197,9 @@ def run(options: argparse.Namespace) -> int:
     unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
-    found = identify_recordings(model, recordings, settings, workers_of(options))
+    with Progress("identifying", 1.0) as bar:
+        found = identify_recordings(model, recordings, settings, workers_of(options), bar.update)
+        bar.update(1.0)
     files = _write(options, (whole, model), found, recordings, unseen, places[0])
     rows = [
         [name, *(Figure.of(x, ".4g") for x in (e, p, r))]

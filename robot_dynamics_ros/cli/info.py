@@ -84,6 +84,7 @@ def facts(model: RobotModel) -> dict[str, Any]:
         "base": {"xyz": model.base.position, "rpy": model.base.rpy()},
         "joint_names": model.joint_names,
         "initial_configuration": model.initial_configuration(),
+        "configurations": {name: model.configuration(name) for name in model.description.configurations},
         "links": links,
         "joints": joints,
         "findings": model.description.findings,
@@ -102,6 +103,7 @@ def describe(data: dict[str, Any]) -> str:
             "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",
             "",
             _links(data["links"]),
+            *(f"\nconfiguration {name}: {_vector(q)}" for name, q in data["configurations"].items()),
         ]
     )
 

@@ -39,12 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="SPREAD",
             help=f"spread of {name}, as a share of the value (default: %(default)s)",
         )
-    parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
+    parser.add_argument(
+        "--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s as the node has it)"
+    )
     parser.add_argument(
         "--frequency",
         type=positive,
-        default=15.0,
-        help="natural frequency with which its errors die out, rad/s (default: %(default)s)",
+        help="natural frequency of the law's error, rad/s; computed_torque is then its equation alone "
+        "(default of the other laws: 15)",
     )
     parser.add_argument(
         "--rotors",
@@ -79,15 +81,7 @@ def run(options: argparse.Namespace) -> int:
             got=(motion.duration, options.dt),
             remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
         )
-    experiment = TrackingExperiment.of_motion(
-        model,
-        motion.at,
-        motion.duration,
-        dt=options.dt,
-        law=options.law,
-        frequency=options.frequency,
-        integrator=options.integrator,
-    )
+    experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)
     spread = {name: getattr(options, name) for name in FIGURES}
     print(
         f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "

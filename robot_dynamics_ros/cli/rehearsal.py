@@ -9,21 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.cli.plan import Motion
-from robot_dynamics_ros.control import JointController
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
-from robot_dynamics_ros.control.laws import FeedforwardPD, Law, PDGravity
-from robot_dynamics_ros.control.reference.trajectory import Trajectory
-from robot_dynamics_ros.dynamics import mass_matrix
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
-from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+from robot_dynamics_ros.simulation.simulate import SimulationResult
+from robot_dynamics_ros.simulation.tracking import follow
 
-__all__ = ["LAWS", "Rehearsal", "make_law", "rehearse"]
+__all__ = ["Rehearsal", "rehearse"]
 
-LAWS = ("computed_torque", "feed_forward", "pd_gravity")
 SETTLING = 1.0  # s after the motion
 
 
@@ -78,17 +72,6 @@ class Rehearsal:
         return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
 
 
-def make_law(model: RobotModel, name: str, q: Array, frequency: float = 15.0) -> Law | None:
-    """A law with errors of natural ``frequency``, rad/s, that compensates the URDF's friction at the desired speed; ``None``,
-    the controller's default, for computed torque."""
-    if name == "computed_torque":
-        return None
-    friction = Friction.of(model, smoothing=2e-3)  # at the desired speed, which has no noise
-    inertia = np.diag(mass_matrix(model, q))
-    kind = {"feed_forward": FeedforwardPD, "pd_gravity": PDGravity}[name]
-    return kind(kp=frequency**2 * inertia, kd=2.0 * frequency * inertia, friction=friction)
-
-
 def rehearse(
     model: RobotModel,
     motion: Motion,
@@ -105,7 +88,7 @@ def rehearse(
     Args:
         model: a robot on a fixed base.
         motion: the reference.
-        law: one of :data:`LAWS`.
+        law: one of :data:`~robot_dynamics_ros.simulation.tracking.LAWS`.
         dt: control period and step of the plant, s.
         tolerance: rad or m.
         duration: s; the motion's and a second for settling if not given.
@@ -116,32 +99,8 @@ def rehearse(
         ArgumentError: a motion that the controller refuses.
         SimulationError: the simulation diverges.
     """
-    if model.nq != model.nv:
-        raise ArgumentError(
-            "a controller leads robots on a fixed base",
-            where=f"robot {model.name!r}",
-            remedy="Load the robot without a floating base.",
-        )
-    start = motion.waypoints[0]
-    controller = JointController(model, make_law(model, law, start))
-    controller.want_wrenches = False
-    rest = np.zeros(model.nv)
-    controller.activate(0, start, rest)
-    times = motion.times
-    controller.accept_trajectory(
-        Trajectory.from_waypoints(
-            motion.joint_names,
-            times[1:].tolist(),
-            motion.waypoints[1:],
-            motion.at(times[1:], 1),
-            motion.at(times[1:], 2),
-        ),
-        0,
-    )
     length = motion.duration + SETTLING if duration is None else duration
-
-    def control(t: float, q: Array, v: Array) -> Array:
-        return controller.control(t + dt, q, v)  # the state at activation was the first
-
-    run = simulate(model, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
-    return Rehearsal(run, motion.at(run.t), tolerance, controller.counts)
+    run, counts = follow(
+        model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, progress=progress
+    )
+    return Rehearsal(run, motion.at(run.t), tolerance, counts)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite
+from robot_dynamics_ros.cli.arguments import finite, input_path
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Inertia, Pose
+from robot_dynamics_ros.model.configurations import configuration_of
+from robot_dynamics_ros.model.description import Array, Inertia, Pose
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot, robot_names
 from robot_dynamics_ros.model.robot_model import BACKENDS, DEFAULT_GRAVITY, RobotModel
@@ -21,13 +22,14 @@ from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import MAX_BYTES, load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = ["NamedRobot", "add_robot", "load_model", "load_named"]
+__all__ = ["NamedRobot", "add_robot", "configuration_argument", "load_model", "load_named"]
 
 TOPIC = "robot_description"
 
 
 def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
-    """The argument ``robot`` and the options ``--gravity --base --floating-base --payload --inertia-check --backend``.
+    """The argument ``robot`` and the options ``--gravity --base --floating-base --payload --frame --srdf --inertia-check
+    --backend``.
 
     Args:
         parser: of the command.
@@ -66,6 +68,16 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
         default=[],
         metavar="LINK:MASS[:X,Y,Z]",
         help="a mass in kg fixed to a link, at a point of its frame in m (repeatable)",
+    )
+    group.add_argument(
+        "--frame",
+        action="append",
+        default=[],
+        metavar="NAME=LINK:X,Y,Z[,R,P,Y]",
+        help="a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame (repeatable)",
+    )
+    group.add_argument(
+        "--srdf", type=input_path, metavar="FILE", help="named configurations: --start, --to and --q take their names"
     )
     group.add_argument(
         "--inertia-check",
@@ -163,10 +175,50 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
     )
     for payload in options.payload:
         model = _with_payload(model, payload)
+    for frame in options.frame:
+        model = _with_frame(model, frame)
+    if options.srdf:
+        model = model.with_configurations(Path(options.srdf))
     if options.backend:
         model = model.with_backend(options.backend)
-    plain = path is not None and path.suffix != ".xml" and not (options.payload or options.floating_base)
+    plain = (
+        path is not None and path.suffix != ".xml" and not (options.payload or options.frame or options.floating_base)
+    )
     return NamedRobot(model, path, named, plain)
+
+
+def configuration_argument(model: RobotModel, words: Sequence[float | str], where: str) -> Array:
+    """(nq,) a configuration as typed: a name, or all coordinates.
+
+    Raises:
+        ArgumentError: the wrong number of words, or a name among numbers.
+        UnknownNameError: no such configuration.
+    """
+    if len(words) == 1 and isinstance(words[0], str):
+        return configuration_of(model, words[0], where)
+    if len(words) != model.nq or any(isinstance(word, str) for word in words):
+        raise ArgumentError(
+            f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",
+            where=where,
+            got=words,
+            remedy=f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero.",
+        )
+    return np.array(words, dtype=float)
+
+
+def _with_frame(model: RobotModel, text: str) -> RobotModel:
+    from robot_dynamics_ros.cli.sources import frame_argument
+
+    name, equals, place = text.partition("=")
+    if not equals or not name or not place:
+        raise ArgumentError(
+            f"expected NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y], got {text[:80]!r}",
+            where="--frame",
+            got=text,
+            remedy=f"For example tcp={model.link_names[-1]}:0,0,0.1.",
+        )
+    frame = frame_argument(model, place, "--frame")
+    return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
 
 
 def _is_topic(text: str) -> bool:

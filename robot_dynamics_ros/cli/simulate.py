@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import (
+    coordinate_or_name,
     finite,
     input_path,
     new_directory,
@@ -27,8 +28,8 @@ from robot_dynamics_ros.cli.plan import (
     plan_motion,
 )
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
-from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
+from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.dynamics import load_constraints
@@ -38,6 +39,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+from robot_dynamics_ros.simulation.tracking import LAWS
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,18 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--start",
         nargs="+",
-        type=finite,
+        type=coordinate_or_name,
         metavar="Q",
-        help="configuration at the start (default: the robot's initial one)",
+        help="configuration at the start: all coordinates, or its name (default: initial)",
     )
     add("--velocity", nargs="+", type=finite, metavar="V", help="velocities at the start (default: rest)")
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument("--to", nargs="+", type=finite, metavar="Q", help="move there")
+    goal.add_argument(
+        "--to", nargs="+", type=coordinate_or_name, metavar="Q", help="move there: all coordinates, or a name"
+    )
     goal.add_argument(
         "--pose",
         nargs=7,
         metavar=("LINK", "X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-        help="move a link there, by inverse kinematics within the limits",
+        help="move a link or named frame there, by inverse kinematics within the limits",
     )
     goal.add_argument(
         "--tour", action="store_true", help="visit waypoints at random within the limits, as the demo does"
@@ -72,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--law",
         choices=("none", *LAWS),
-        help="control law (default: computed_torque with a motion, none without: the robot falls)",
+        help="control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
     )
     add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
     add("--dt", type=positive, default=DEFAULT_STEP, help="control period and step, s (default: %(default)s)")
@@ -105,7 +109,9 @@ def run(options: argparse.Namespace) -> int:
             "joint states cannot tell of floating joints", where="--bag", got=options.bag, remedy="Use --csv or --html."
         )
     q0 = _start(model, options)
-    v0 = _vector(options.velocity, np.zeros(model.nv), model.nv, "--velocity")
+    v0 = np.array(options.velocity or [0.0] * model.nv)
+    if len(v0) != model.nv:
+        raise ArgumentError(f"expected {model.nv} numbers, got {len(v0)}", where="--velocity", got=options.velocity)
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
     if (law == "none") != (motion is None):
@@ -158,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
-    start = _vector(options.start, model.initial_configuration(), model.nq, "--start")
+    start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
         given = model.description.initial_positions
         away = [
@@ -173,14 +179,6 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
             if elsewhere:
                 remark(f"starts elsewhere: {elsewhere}")
     return start
-
-
-def _vector(given: list[float] | None, default: Array, size: int, where: str) -> Array:
-    if given is None:
-        return default
-    if len(given) != size:
-        raise ArgumentError(f"expected {size} numbers, got {len(given)}", where=where, got=given)
-    return np.array(given)
 
 
 def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Motion | None:
@@ -200,7 +198,7 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
         table_ = read_csv(options.trajectory, model, time_unit=options.time_unit)
         return motion_through(model, table_.q, times=table_.t - table_.t[0])
     if options.to:
-        goal = _vector(options.to, start, model.nq, "--to")
+        goal = configuration_argument(model, options.to, "--to")
     else:
         goal = _goal(model, options.pose, start)
     for q, where in ((start, "--start"), (goal, "--to")):

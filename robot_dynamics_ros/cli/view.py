@@ -9,10 +9,17 @@ import sys
 import threading
 from typing import Any
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, output_directory, output_file, positive, whole
+from robot_dynamics_ros.cli.arguments import (
+    coordinate_or_name,
+    input_path,
+    output_directory,
+    output_file,
+    positive,
+    whole,
+)
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import add_robot, load_model, load_named
+from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -45,7 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
     add_time_unit(parser)
-    parser.add_argument("--q", type=finite, nargs="+", metavar="X", help="show this configuration, rad and m")
+    parser.add_argument(
+        "--q",
+        type=coordinate_or_name,
+        nargs="+",
+        metavar="X",
+        help="show this configuration: all coordinates, rad and m, or a name",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument(
         "--port", type=whole, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
@@ -103,7 +116,7 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
         return Motion.of(model, read_csv(options.csv, model, time_unit=options.time_unit))
     if options.run:
         return Motion.load(model, options.run)
-    return options.q
+    return configuration_argument(model, options.q, "--q") if options.q else None
 
 
 def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:

@@ -31,6 +31,7 @@ from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, Result
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.model.published import publish
 
 __all__ = [
     "CartesianImpedance",
@@ -80,3 +81,5 @@ __all__ = [
     "pd_gravity",
     "plan_move",
 ]
+
+publish(__name__)

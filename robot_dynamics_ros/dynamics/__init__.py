@@ -62,6 +62,7 @@ from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
 from robot_dynamics_ros.dynamics.residual import *  # noqa: F403
 from robot_dynamics_ros.dynamics.rollout import rollout
 from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
+from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
@@ -98,3 +99,5 @@ __all__ = [
     *residual.__all__,
     *wrenches.__all__,
 ]
+
+publish(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.configurations import configuration_of
+from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["call"]
@@ -37,6 +40,9 @@ def call(
         external, base, out: as the public functions take them.
         options: further options of the function.
     """
+    check_model(model)
+    if isinstance(inputs[0], (str, Mapping)):
+        inputs = (configuration_of(model, inputs[0]), *inputs[1:])
     if external:
         by_link = any(word == "link_external" for word, _ in TABLE[name].inputs)
         wrenches = (link_wrenches if by_link else body_wrenches)(model, external, inputs[0])

@@ -34,6 +34,11 @@ def forward_dynamics(
 
     Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with mimic joints, table 6.2
     and a sparse factorization.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> arm, q, v, tau = rd.load_robot("two_link"), [0.3, 0.5], [0.1, -0.2], [30.0, 5.0]
+    >>> np.allclose(rd.inverse_dynamics(arm, q, v, rd.forward_dynamics(arm, q, v, tau)), tau)
+    True
     """
     if external is None and base is None:
         return _forward_dynamics.run(model, q, v, tau, out)

@@ -44,6 +44,11 @@ def inverse_dynamics(
         (..., nv) efforts, N m or N.
 
     Source: Featherstone, *Rigid Body Dynamics Algorithms* (2008), table 5.1.
+
+    >>> import robot_dynamics_ros as rd
+    >>> arm = rd.load_robot("six_axis")
+    >>> rd.inverse_dynamics(arm, [0.0, -1.2, 1.3, 0.0, 0.6, 0.0], [0.0] * 6, [0.0] * 6).shape  # at rest: gravity
+    (6,)
     """
     if external is None and base is None:
         return _inverse_dynamics.run(model, q, v, a, out)
@@ -83,6 +88,10 @@ def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = 
 
     Returns:
         (..., nv) efforts, N m or N.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.gravity_forces(rd.load_robot("two_link"), [1.57, 0.0]).shape
+    (2,)
     """
     return _gravity_forces.run(model, q, out)
 

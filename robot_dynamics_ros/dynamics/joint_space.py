@@ -23,6 +23,10 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
         (..., nv, nv) symmetric positive-definite matrix.
 
     Source: Featherstone (2008), table 6.2.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.mass_matrix(rd.load_robot("six_axis"), "zero").shape
+    (6, 6)
     """
     return _mass_matrix.run(model, q, out)
 

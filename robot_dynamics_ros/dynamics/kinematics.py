@@ -45,6 +45,10 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
 
     Returns:
         (..., 4, 4) homogeneous matrices.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
+    [0.9, 0.0, 0.0]
     """
     return _link_pose.run(model, link, q)
 
@@ -89,6 +93,11 @@ def jacobian(
 
     Returns:
         (..., 6, nv), angular rows first.
+
+    >>> import robot_dynamics_ros as rd
+    >>> arm, v = rd.load_robot("two_link"), [0.1, -0.2]
+    >>> (rd.jacobian(arm, [0.3, 0.5], "tip") @ v)[:3].shape  # angular velocity of the tip, in world axes
+    (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:
         return _jacobian[expressed_in].run(model, link, q, _ZEROS)

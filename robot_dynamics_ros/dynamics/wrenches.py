@@ -74,6 +74,10 @@ def joint_wrenches(
 
     Returns:
         (..., number of joints, 6), [moment; force] in N m and N.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.joint_wrenches(rd.load_robot("two_link"), "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] of each joint
+    (2, 6)
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":
         if external is None and base is None:

@@ -11,6 +11,7 @@ from typing import Any
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
+from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -75,6 +76,18 @@ def make_request(
         raise UnknownNameError("function", name, TABLE, where=where)
     entry = TABLE[name]
     chosen = dict(options)
+    if name == "joint_wrenches" and "joints_of" not in chosen:  # as the public function takes them
+        links = chosen_links(model, chosen.pop("joints", None))
+        axes = chosen.pop("expressed_in", "child"), chosen.pop("reduced_at", "joint")
+        settings, numbers = axes_and_point(model, *axes)
+        if numbers:
+            raise ArgumentError(
+                "expected names of links, 'world', 'child', 'parent' or 'joint'",
+                where=f"{where}: {name}, expressed_in and reduced_at",
+                got=axes,
+                remedy="Give a frame of your own a name: model.with_frame(name, link, pose).",
+            )
+        chosen |= {**dict(settings), "joints_of": links}
     known = {*entry.options, *(SWITCHES[w] for w, _ in entry.inputs if w in SWITCHES)}
     if not entry.takes_options and (extra := sorted(set(chosen) - known)):
         raise ArgumentError(

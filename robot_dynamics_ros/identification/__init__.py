@@ -25,6 +25,7 @@ from robot_dynamics_ros.identification.plots import plot_identification, plot_jo
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.identification.validate import Validation, validate
+from robot_dynamics_ros.model.published import publish
 
 __all__ = [
     "Comparison",
@@ -58,3 +59,5 @@ __all__ = [
     "report_text",
     "validate",
 ]
+
+publish(__name__)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import runs
@@ -204,7 +205,12 @@ class _Problem:
 
 
 def diagnose(
-    model: RobotModel, motion: Motion, slow: Array, delay: float | None = None, currents: bool = False
+    model: RobotModel,
+    motion: Motion,
+    slow: Array,
+    delay: float | None = None,
+    currents: bool = False,
+    tell: Tell = silent,
 ) -> Diagnosis:
     """Compare hypotheses about a recording.
 
@@ -212,6 +218,7 @@ def diagnose(
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
         currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
+        tell: called with the share that is done, and what is done next.
     """
     n = len(motion.t)
     at = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
@@ -240,8 +247,15 @@ def diagnose(
         )
     problem.rows = rows
     plain = problem.fit(Y, rows)
-    causes = [_of_rows(problem, plain, *hypothesis) for hypothesis in _hypotheses(model, rows, currents)]
-    causes += [cause for f in (_of_gravity, _of_zeros, _of_lengths) if (cause := f(problem, plain, Y)) is not None]
+    hypotheses = list(_hypotheses(model, rows, currents))
+    causes = []
+    for k, hypothesis in enumerate(hypotheses):
+        tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
+        causes.append(_of_rows(problem, plain, *hypothesis))
+    for share, f in ((0.5, _of_gravity), (0.6, _of_zeros), (0.8, _of_lengths)):
+        tell(share, "gravity, zeros, lengths of links")
+        if (cause := f(problem, plain, Y)) is not None:
+            causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     motion = dataclasses.replace(motion, unusable=unusable)

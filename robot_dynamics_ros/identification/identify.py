@@ -32,6 +32,7 @@ from robot_dynamics_ros.identification.plausibility import (
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
+from robot_dynamics_ros.identification.telling import Tell, part, silent
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -247,6 +248,7 @@ def identify_recordings(
     recordings: Recording | Sequence[Recording],
     settings: IdentificationSettings | None = None,
     workers: Workers = None,
+    progress: Tell = silent,
 ) -> Identification:
     """The same from one recording or several, each at its own rate.
 
@@ -255,6 +257,7 @@ def identify_recordings(
             times repaired.
         workers: that smooth and differentiate several recordings side by side, see
             :func:`~robot_dynamics_ros.workers.run_tasks`; the result is the same wherever they are.
+        progress: called with the share that is done, from 0 to 1, and what is done next.
 
     Raises:
         PoorExcitation: the motions do not show some base parameters; they are named.
@@ -264,7 +267,7 @@ def identify_recordings(
     EffortParameters(model, s.terms)
     given = [recordings] if isinstance(recordings, Recording) else list(recordings)
     motion = Motion.of_recordings(model, given, window=s.window, check=_check(model, s), workers=workers)
-    return _identify(model, motion, s)
+    return _identify(model, motion, s, progress)
 
 
 def identify_each(
@@ -299,7 +302,7 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
     return partial(check_positions, model) if s.plausibility == "refuse" else None
 
 
-def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> Identification:
+def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell: Tell = silent) -> Identification:
     constants = None
     if s.currents is not None:
         constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
@@ -309,7 +312,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
-    motion, first_delay, remarks = _diagnosed(model, motion, slow, s)
+    motion, first_delay, remarks = _diagnosed(model, motion, slow, s, part(tell, 0.0, 0.4))
 
     def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
         prior = known.base.values(known.parameters.values(model))
@@ -329,6 +332,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
                 delay += _late(base, rate)
         return delay, shifted, data, base
 
+    tell(0.4, "delay of the efforts")
     delay, shifted, data, base = aligned(known, first_delay, s.unseen, 2)
     prior = parameters.values(model)
     selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
@@ -338,13 +342,15 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
         parameters = EffortParameters(model, s.terms, parameters.effects, loaded)
         known = dataclasses.replace(known, parameters=parameters)
         forms = s.forms if _few(base, data) < 0.3 else tuple(form for form in s.forms if form == "presliding")
-        selection = select_effects(known, data, shifted, s.block, base.noise, prior, forms)
+        selection = select_effects(known, data, shifted, s.block, base.noise, prior, forms, part(tell, 0.45, 0.8))
         parameters = EffortParameters(model, s.terms, selection.effects, loaded)
         known = identifiable_parameters(parameters)
         delay, shifted, data, base = aligned(known, delay, "keep", 2)
         prior = parameters.values(model)
+    tell(0.8, "bodies that can exist")
     noise = _honest(base, selection, data)
     full = consistent_parameters(known, data, noise, prior, spread=s.spread)
+    tell(0.9, "prediction of what was left out")
     error = cross_validated(known, data, noise, prior, full)
     needless = [
         len(e.effects) > 0 and x > _NEEDLESS * y
@@ -406,14 +412,14 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings) -> I
 
 
 def _diagnosed(
-    model: RobotModel, motion: Motion, slow: Array, s: IdentificationSettings
+    model: RobotModel, motion: Motion, slow: Array, s: IdentificationSettings, tell: Tell
 ) -> tuple[Motion, float, tuple[str, ...]]:
     """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both.
 
     Raises:
         Implausible: another cause explains the recording, and such recordings are refused.
     """
-    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None)
+    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, tell)
     cause = diagnosis.cause
     if cause is None:
         return diagnosis.motion, diagnosis.delay, diagnosis.notes

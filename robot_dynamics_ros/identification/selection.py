@@ -19,6 +19,7 @@ from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
+from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -140,6 +141,7 @@ def select_effects(
     noise: Array,
     prior: Array,
     allowed: tuple[str, ...],
+    tell: Tell = silent,
 ) -> Selection:
     """Choose the form of each joint's friction.
 
@@ -148,7 +150,8 @@ def select_effects(
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
-        allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
+            allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
+            tell: called with the share that is done, and what is done next.
     """
     parameters, nv = known.parameters, known.parameters.model.nv
     forms = list(parameters.effects)
@@ -163,7 +166,7 @@ def select_effects(
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
     least = data.use.sum(axis=0) * (_LEAST * trials.scale) ** 2
     if coulomb and allowed:
-        _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed)
+        _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed, tell)
 
     directions, known_columns = [np.zeros(len(motion.t))] * nv, plain
     if coulomb:
@@ -181,6 +184,7 @@ def select_effects(
     again = _Trials(known, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     for j in range(nv):
+        tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")
         forms[j] = _add_effects(again, chosen, j, forms[j], [f for f, _ in offered[j]], numbers[j], least[j])
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
@@ -225,12 +229,14 @@ def _choose_directions(
     first: int,
     least: Array,
     may_slide: bool,
+    tell: Tell,
 ) -> None:
     """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
     base = list(range(first))
     statics = range(first, first + 1 + len(_WIDTHS))
     slides = range(statics.stop, statics.stop + len(_WAYS))
-    for j in [*range(len(forms))] * 2:
+    for k, j in enumerate([*range(len(forms))] * 2):
+        tell(0.25 * k / len(forms), "dry friction of each joint")
         others = trials.others(chosen, j)
         errors = {c: trials.errors(j, [*base, c], others)[0] for c in [*statics, *slides]}
         static = min(statics, key=lambda c: errors[c].sum())

@@ -14,6 +14,7 @@ from robot_dynamics_ros.model.description import (
 from robot_dynamics_ros.model.generate import chain, limb
 from robot_dynamics_ros.model.library import find_robot, load_robot, robot_names, robot_path
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors
+from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.shapes import (
     combined_inertia,
@@ -66,3 +67,5 @@ __all__ = [
     "robot_path",
     "to_urdf",
 ]
+
+publish(__name__)

@@ -20,8 +20,21 @@ from numpy.typing import NDArray
 from robot_dynamics_ros.errors import ArgumentError
 
 Array = NDArray[np.float64]
+Configurations = Mapping[str, Mapping[str, tuple[float, ...]]]
+"""Name of a configuration → joint → its coordinates."""
 
-__all__ = ["Array", "Inertia", "Joint", "JointLimits", "JointType", "Link", "Mimic", "Pose", "RobotDescription"]
+__all__ = [
+    "Array",
+    "Configurations",
+    "Inertia",
+    "Joint",
+    "JointLimits",
+    "JointType",
+    "Link",
+    "Mimic",
+    "Pose",
+    "RobotDescription",
+]
 
 
 def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
@@ -281,6 +294,7 @@ class RobotDescription:
         name: robot name.
         links, joints: in the order of the source.
         initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
+        configurations: name → joint → coordinates, from an SRDF or keyframes of an MJCF file.
         source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
         findings: unusual but usable things in the source, one sentence each.
         inertia_check: treatment of physically impossible inertias, ``"error"``, ``"warn"`` or ``"repair"``
@@ -296,8 +310,10 @@ class RobotDescription:
     findings: tuple[str, ...] = ()
     inertia_check: str = "warn"
     path: str = ""
+    configurations: Configurations = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "configurations", MappingProxyType(dict(self.configurations)))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))
@@ -313,4 +329,5 @@ class RobotDescription:
             self.findings,
             self.inertia_check,
             self.path,
+            dict(self.configurations),
         )

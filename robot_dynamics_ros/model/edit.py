@@ -6,12 +6,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Mimic, Pose, RobotDescription
+from robot_dynamics_ros.model.description import (
+    Array,
+    Configurations,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Mimic,
+    Pose,
+    RobotDescription,
+)
 from robot_dynamics_ros.model.inertia_check import inertia_fault
 from robot_dynamics_ros.model.joint_motion import joint_pose
 
@@ -39,6 +49,7 @@ def lock(description: RobotDescription, positions: Mapping[str, Array]) -> Robot
         description,
         joints=tuple(fixed.get(joint.name, joint) for joint in description.joints),
         initial_positions={n: p for n, p in description.initial_positions.items() if n not in fixed},
+        configurations=_of_joints(description, lambda joint: joint not in fixed),
         source="",
     )
 
@@ -72,8 +83,16 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
         links=tuple(item for item in description.links if item.name in kept_links),
         joints=tuple(item for item in description.joints if item.name in kept_joints),
         initial_positions={n: p for n, p in description.initial_positions.items() if n in kept_joints},
+        configurations=_of_joints(description, kept_joints.__contains__),
         source="",
     )
+
+
+def _of_joints(description: RobotDescription, kept: Callable[[str], bool]) -> Configurations:
+    return {
+        name: {joint: position for joint, position in positions.items() if kept(joint)}
+        for name, positions in description.configurations.items()
+    }
 
 
 def attach(

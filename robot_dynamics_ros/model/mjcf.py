@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics_ros.errors import BackendError, UrdfError
 from robot_dynamics_ros.model.description import (
     Array,
+    Configurations,
     Inertia,
     Joint,
     JointLimits,
@@ -155,6 +156,7 @@ class _Translator:
             tuple(self.joints),
             findings=tuple(self.findings),
             inertia_check=inertia_check,
+            configurations=self.keyframes(),
         )
         return dataclasses.replace(description, source=to_urdf(description))
 
@@ -230,6 +232,21 @@ class _Translator:
                 else:
                     total = np.inf
         return min(limit, total) if driven else limit
+
+    def keyframes(self) -> Configurations:
+        """Configurations of the named keyframes."""
+        m, named = self.m, {}
+        for k in range(m.nkey):
+            if (name := self.mujoco.mj_id2name(m, self.mujoco.mjtObj.mjOBJ_KEY, k)) is None:
+                continue
+            q = {}
+            for j in range(m.njnt):
+                first = int(m.jnt_qposadr[j])
+                free = int(m.jnt_type[j]) == _FREE
+                part = m.key_qpos[k, first : first + (7 if free else 1)].tolist()
+                q[self.name("joint", j)] = tuple([*part[:3], *part[4:], part[3]] if free else part)
+            named[str(name)] = q
+        return named
 
     def mimics(self) -> dict[int, Mimic]:
         m, found = self.m, {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
+from robot_dynamics_ros.model.configurations import configuration_of, configurations_of, initial_configuration
 from robot_dynamics_ros.model.description import (
     Array,
     Inertia,
@@ -181,12 +183,12 @@ class RobotModel:
 
     # -- other robots made from this one -------------------------------------------------------------------------
 
-    def lock(self, names: str | Iterable[str], at: ArrayLike | Mapping[str, Any] | None = None) -> RobotModel:
+    def lock(self, names: str | Iterable[str], at: str | ArrayLike | Mapping[str, Any] | None = None) -> RobotModel:
         """The robot with some joints fixed; whatever mimics them is fixed with them.
 
         Args:
             names: joints to lock, by name; not mimic joints, which follow their masters.
-            at: where: a configuration (nq,) of this robot, or joint → position for all of ``names`` (a number, or
+            at: where: a configuration of this robot, (nq,) or a name, or joint → position for all of ``names`` (a number, or
                 as many as the joint has coordinates); the zero configuration if not given.
 
         Raises:
@@ -319,11 +321,69 @@ class RobotModel:
     def initial_configuration(self) -> Array:
         """(nq,) where a robot starts: ``<ros2_control>`` ``initial_value`` where given, else :meth:`neutral`, and of that the point
         nearest to it within the position limits."""
-        q = self.neutral()
-        for name, value in self.description.initial_positions.items():
-            if name in self.joint_names and self.joint(name).type.nq == 1:
-                q[self.q_slice(name)] = value
-        return np.clip(q, self.lower, self.upper)
+        return initial_configuration(self)
+
+    def configuration(self, value: str | Mapping[str, Any] | ArrayLike) -> Array:
+        """(nq,) a configuration: by name, as joint → position (other joints at the initial configuration), or numbers.
+
+        Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public functions take names and
+        mappings for ``q``, ``q0``, ``q1`` and ``start``, too.
+
+        Raises:
+            UnknownNameError: there is no such configuration or joint.
+            ArgumentError: the wrong number of numbers, or not finite.
+
+        >>> import robot_dynamics_ros as rd
+        >>> rd.limb(2).configuration({"joint2": 0.5}).tolist()
+        [0.0, 0.5]
+        """
+        return configuration_of(self, value)
+
+    def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> RobotModel:
+        """The same robot with named configurations, besides those that it has.
+
+        Args:
+            source: text or path of an SRDF (states of several groups with one name are one configuration), or name →
+                configuration, each as for :meth:`configuration`.
+
+        Raises:
+            UrdfError: the SRDF cannot be read.
+            ArgumentError: a configuration does not fit.
+
+        Warns:
+            ModelWarning: the SRDF names joints that the robot does not have, or contradicts itself.
+
+        >>> import robot_dynamics_ros as rd
+        >>> robot = rd.limb(2).with_configurations({"home": [0.3, 0.4]})
+        >>> rd.link_pose(robot, "home", "tip").shape
+        (4, 4)
+        """
+        named = {**self.description.configurations, **configurations_of(self, source)}
+        return self.replace(description=dataclasses.replace(self.description, configurations=named))
+
+    def with_frame(self, name: str, link: str, pose: Pose | ArrayLike | None = None) -> RobotModel:
+        """The same robot with a frame of a name (a tool centre point, a sensor, a site), which is a link without mass.
+
+        Functions take its name wherever they take a link.  In a URDF, ``<frame name="tcp" link="tool0" xyz="0 0 0.1"/>``
+        under ``<robot>`` does the same.
+
+        Args:
+            name: of the frame; the fixed joint is called ``<name>_joint``.
+            link: what it is fixed to.
+            pose: placement in the link's frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
+
+        Raises:
+            UnknownNameError: there is no such link.
+            ModelError: the name is taken.
+
+        >>> import robot_dynamics_ros as rd
+        >>> robot = rd.load_robot("six_axis").with_frame("tcp", "tool0", rd.Pose.from_rpy((0, 0, 0.1)))
+        >>> rd.jacobian(robot, "zero", "tcp").shape
+        (6, 6)
+        """
+        robot = self.attach(link, Inertia(), pose, name=name)
+        description = dataclasses.replace(robot.description, source=self.description.source)  # looks are as before
+        return robot.replace(description=description)
 
 
 def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: str) -> RobotModel:
@@ -331,7 +391,9 @@ def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: st
     return model if backend == "auto" else model.with_backend(backend)
 
 
-def locked_positions(model: RobotModel, names: list[str], at: ArrayLike | Mapping[str, Any] | None) -> dict[str, Array]:
+def locked_positions(
+    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, Any] | None
+) -> dict[str, Array]:
     """Joint → position, for joints that are locked and for those that mimic them; see :meth:`RobotModel.lock`."""
     locked = set()
     for name in names:
@@ -355,10 +417,12 @@ def locked_positions(model: RobotModel, names: list[str], at: ArrayLike | Mappin
     return positions
 
 
-def _locked_configuration(model: RobotModel, names: list[str], at: ArrayLike | Mapping[str, Any] | None) -> Array:
+def _locked_configuration(model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, Any] | None) -> Array:
     """(nq,) configuration whose entries for ``names`` are checked."""
     q = model.neutral()
-    if isinstance(at, Mapping):
+    if isinstance(at, str):
+        q = configuration_of(model, at, "lock, at")
+    elif isinstance(at, Mapping):
         for name in at:
             model.body_index(name)
         for name in names:

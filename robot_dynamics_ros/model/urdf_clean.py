@@ -30,6 +30,12 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "link": {"name": ("text", True)},
     "joint": {"name": ("text", True), "type": ("joint type", True)},
     "inertial": {},
+    "frame": {
+        "name": ("text", True),
+        "link": ("text", True),
+        "xyz": ("vector", False),
+        "rpy": ("vector", False),
+    },  # as Drake has it
     "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},  # and quat_xyzw, which is kept as rpy
     "mass": {"value": ("number", True)},
     "inertia": {name: ("number", True) for name in _INERTIA},
@@ -59,6 +65,7 @@ _SCHEMA = {
     "robot": {
         "link": {"inertial": _INERTIAL},
         "joint": _JOINT,
+        "frame": {},
         "ros2_control": {"joint": {"state_interface": {"param": {}}}},
         "transmission": {"joint": {}, "actuator": {"drake:rotor_inertia": {}, "drake:gear_ratio": {}}},
     }
@@ -85,7 +92,6 @@ _HARMLESS = {
     },
     "joint": {"safety_controller", "calibration", "hardwareInterface", "physics", "sensor", "gazebo"},
 }
-_MANY = {"link", "joint", "ros2_control", "transmission"}
 _NO_LIMIT = 1e300
 
 
@@ -156,6 +162,8 @@ class _Cleaner:
             if node.tag in ("link", "joint"):
                 self.copy(node, robot, f"{node.tag} {node.attributes.get('name', '')!r}")
                 (self.out.link_lines if node.tag == "link" else self.out.joint_lines).append(node.line)
+            elif node.tag == "frame":
+                self.add_frame(node, robot)
             elif node.tag == "ros2_control":
                 self.read_initial_positions(node)
             else:
@@ -296,6 +304,19 @@ class _Cleaner:
                                 "it is not finite", where=where, got=position, remedy="Give a finite number."
                             )
                         self.out.initial_positions[joint.attributes.get("name", "")] = position
+
+    def add_frame(self, node: Node, robot: ElementTree.Element) -> None:
+        """A named frame is a link without mass, fixed to another."""
+        place = ElementTree.Element("places")
+        self.copy(node, place, f"frame {node.attributes.get('name', '')!r}")
+        frame = place[0].attrib
+        ElementTree.SubElement(robot, "link", {"name": frame["name"]})
+        joint = ElementTree.SubElement(robot, "joint", {"name": f"{frame['name']}_joint", "type": "fixed"})
+        ElementTree.SubElement(joint, "origin", {key: frame[key] for key in ("xyz", "rpy") if key in frame})
+        ElementTree.SubElement(joint, "parent", {"link": frame["link"]})
+        ElementTree.SubElement(joint, "child", {"link": frame["name"]})
+        self.out.link_lines.append(node.line)
+        self.out.joint_lines.append(node.line)
 
     def read_armature(self, transmission: Node) -> None:
         joints = transmission.all("joint")

@@ -1,5 +1,6 @@
 """Integrators, the simulated robot, its sensors, and when to step it.  Needs no ROS."""
 
+from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
@@ -55,3 +56,5 @@ __all__ = [
     "run_plants",
     "simulate",
 ]
+
+publish(__name__)

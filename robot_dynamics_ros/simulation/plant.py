@@ -68,13 +68,6 @@ class Plant:
     """
 
     def __init__(self, model: RobotModel, dt: float = DEFAULT_STEP, **options: object) -> None:
-        if not isinstance(model, RobotModel):
-            raise ArgumentError(
-                f"expected a RobotModel, got {type(model).__name__}",
-                where="model",
-                got=model,
-                remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
-            )
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
         o = options_of(PlantOptions, options, type(self).__name__)

@@ -1,108 +1,150 @@
-"""An experiment for batches: how well a law that knows the drawn robot leads another one along a motion."""
+"""A controller that knows one robot leads another one along a motion: rehearsals, and experiments for batches."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
+from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws.base import Law
-from robot_dynamics_ros.control.laws.functions import bind
-from robot_dynamics_ros.control.laws.joint_space import ComputedTorque, FeedforwardPD, PDGravity
+from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
+from robot_dynamics_ros.control.laws.registry import gain_fields
+from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
+from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
-__all__ = ["LAWS", "TrackingExperiment"]
+__all__ = ["LAWS", "PlannedMotion", "TrackingExperiment", "follow", "tracking_law"]
 
-LAWS = ("computed_torque", "feed_forward", "pd_gravity")
+LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)
+"""Names of the laws that follow a motion of all joints."""
+
+
+class PlannedMotion(Protocol):
+    """A motion through waypoints, of polynomials of degree five, from rest to rest."""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+    @property
+    def times(self) -> Array: ...
+    @property
+    def waypoints(self) -> Array: ...
+    @property
+    def duration(self) -> float: ...
+    def at(self, t: Array, derivative: int = 0) -> Array:
+        """(N, nv) position or a derivative of it at times t (N,), s."""
+        ...
+
+
+def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None = None) -> Law | None:
+    """A law by name; ``None``, the controller's default, for computed torque without a frequency.
+
+    Args:
+        name: one of :data:`LAWS`.
+        q: (nq,) where the inertia is taken that scales the gains of laws whose error has its own.
+        frequency: natural frequency of the error, damped critically, rad/s; 15 if not given.
+
+    Raises:
+        ArgumentError: there is no such law.
+    """
+    if name not in LAWS:
+        raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=name)
+    if name == "computed_torque" and frequency is None:
+        return None
+    kind, w = ALL_LAWS[name], 15.0 if frequency is None else frequency
+    inertia = 1.0 if kind.inverts_dynamics else np.diag(mass_matrix(model, q))
+    gains = {"p": w * w * inertia, "d": 2.0 * w * inertia}
+    settings: dict[str, Any] = {f: gains[parameter] for parameter, f in gain_fields(kind).items() if parameter in gains}
+    settings["friction"] = Friction.of(model)
+    return kind(**settings)
+
+
+def follow(
+    drawn: RobotModel,
+    robot: RobotModel,
+    motion: PlannedMotion,
+    *,
+    law: str = "computed_torque",
+    frequency: float | None = None,
+    dt: float = DEFAULT_STEP,
+    duration: float | None = None,
+    integrator: str = DEFAULT_INTEGRATOR,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[SimulationResult, Counter[str]]:
+    """A simulated robot, led along a motion by the controller of the node, in lockstep.
+
+    Args:
+        drawn: the robot that the controller knows, on a fixed base.
+        robot: the one that is simulated.
+        motion: the reference.
+        law, frequency: see :func:`tracking_law`.
+        dt: control period and step of the plant, s.
+        duration: s; the motion's if not given.
+        integrator: of the plant.
+        progress: called now and then with the share that is done.
+
+    Returns:
+        the run, and what the controller met, and how often.
+
+    Raises:
+        ArgumentError: a robot on a floating base, a motion that the controller refuses, or an unknown law.
+        SimulationError: the simulation diverges.
+    """
+    if drawn.nq != drawn.nv:
+        raise ArgumentError(
+            "a controller leads robots on a fixed base",
+            where=f"robot {drawn.name!r}",
+            remedy="Load the robot without a floating base, or lock the joint.",
+        )
+    start, times = motion.waypoints[0], motion.times[1:]
+    controller = JointController(drawn, tracking_law(drawn, law, start, frequency))
+    controller.want_wrenches = False
+    controller.activate(0, start, np.zeros(drawn.nv))
+    waypoints = motion.waypoints[1:], motion.at(times, 1), motion.at(times, 2)
+    controller.accept_trajectory(Trajectory.from_waypoints(motion.joint_names, times.tolist(), *waypoints), 0)
+
+    def control(t: float, q: Array, v: Array) -> Array:
+        return controller.control(t + dt, q, v)  # the state at activation was the first
+
+    length = motion.duration if duration is None else duration
+    run = simulate(robot, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
+    return run, controller.counts
 
 
 @dataclass(frozen=True, eq=False)
 class TrackingExperiment:
-    """Follow a sampled motion; call it with a robot and a run's number.
+    """Follow a motion; call it with a robot and a run's number.
 
     Attributes:
-        drawn: the robot that the law knows.
-        position, velocity, acceleration: (N, nv) the motion, one row a control period.
-        dt: control period, s.
-        law: ``computed_torque``, :class:`~robot_dynamics_ros.control.laws.joint_space.ComputedTorque` with Kp = ω², Kd = 2 ω;
-            ``feed_forward``, :class:`~robot_dynamics_ros.control.laws.joint_space.FeedforwardPD` with those gains times the
-            inertia at the start; ``pd_gravity``, :class:`~robot_dynamics_ros.control.laws.joint_space.PDGravity` with the
-            latter.  All compensate the drawn robot's friction at the desired speed.
-        frequency: ω, rad/s.
-        integrator: of the plant.
+        drawn: the robot that the controller knows.
+        motion, law, frequency, dt, integrator: as for :func:`follow`.
     """
 
     drawn: RobotModel
-    position: Array
-    velocity: Array
-    acceleration: Array
-    dt: float
+    motion: PlannedMotion
     law: str = "computed_torque"
-    frequency: float = 15.0
-    integrator: str = "moreau"
-
-    @classmethod
-    def of_motion(
-        cls,
-        drawn: RobotModel,
-        at: Callable[[Array, int], Array],
-        duration: float,
-        *,
-        dt: float,
-        law: str,
-        frequency: float,
-        integrator: str,
-    ) -> TrackingExperiment:
-        """Of a function of time ``at(t, derivative) -> (N, nv)``.
-
-        Raises:
-            ArgumentError: a robot with a floating base; an unknown law.
-        """
-        if drawn.nq != drawn.nv:
-            raise ArgumentError(
-                "tracking needs a fixed base",
-                where=f"robot {drawn.name!r}",
-                remedy="Load the robot without floating_base, or lock the joint.",
-            )
-        if law not in LAWS:
-            raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=law)
-        t = np.arange(round(duration / dt) + 1, dtype=np.float64) * dt
-        return cls(drawn, at(t, 0), at(t, 1), at(t, 2), dt, law, frequency, integrator)
+    frequency: float | None = None
+    dt: float = DEFAULT_STEP
+    integrator: str = DEFAULT_INTEGRATOR
 
     def __call__(self, robot: RobotModel, number: int) -> Mapping[str, float]:
         """Figures of one run: rms and largest position error, error at the end, largest effort as a share of the limit."""
-        plant = Plant(robot, self.dt, integrator=self.integrator, q0=self.position[0], v0=self.velocity[0])
-        n = len(self.position) - 1
-        error, share = np.empty((n, robot.nv)), 0.0
-        control = self._control()
-        for k in range(n):
-            q, v = plant.q, plant.v
-            error[k] = self.position[k] - q
-            tau = control(q, v, self.position[k], self.velocity[k], self.acceleration[k])
-            plant.step(tau)
-            share = max(share, float(np.max(np.abs(tau) / self.drawn.effort_limit)))
-        end = np.abs(self.position[-1] - plant.q).max()
+        options = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        run, _ = follow(options.pop("drawn"), robot, options.pop("motion"), **options)
+        error = self.motion.at(run.t) - run.q
         return {
             "rms error [mrad, mm]": 1e3 * float(np.sqrt((error**2).mean())),
             "largest error [mrad, mm]": 1e3 * float(np.abs(error).max()),
-            "error at the end [mrad, mm]": 1e3 * float(end),
-            "largest effort / limit": share,
+            "error at the end [mrad, mm]": 1e3 * float(np.abs(error[-1]).max()),
+            "largest effort / limit": float(np.max(np.abs(run.tau) / self.drawn.effort_limit)),
         }
-
-    def _control(self) -> Callable[..., Array]:
-        model, w = self.drawn, self.frequency
-        friction = Friction.of(model)
-        inertia = np.diag(mass_matrix(model, self.position[0]))
-        law: Law
-        if self.law == "computed_torque":
-            law = ComputedTorque(kp=w * w, kd=2.0 * w, friction=friction)
-        else:
-            kind = FeedforwardPD if self.law == "feed_forward" else PDGravity
-            law = kind(kp=w * w * inertia, kd=2.0 * w * inertia, friction=friction)
-        return bind(model, law)

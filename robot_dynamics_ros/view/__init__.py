@@ -9,10 +9,14 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.view.drawing import draw
 from robot_dynamics_ros.view.opening import view as open_view
 
 __all__ = ["draw", "open_view"]
+
+
+publish(__name__)
 
 
 class _Callable(ModuleType):

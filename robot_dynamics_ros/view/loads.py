@@ -83,7 +83,11 @@ def joint_loads(model: RobotModel, shown: Shown, poses: Array) -> JointLoads:
 
 
 class LoadPanel:
-    """The table of loads, the largest since the start, and the link that somebody has clicked."""
+    """The table of loads, the largest since the start, and the link that somebody has clicked.
+
+    Attributes:
+        link: its name, ``""`` before the first click.
+    """
 
     PAUSE = 0.2  # s between two tables: numbers that change faster cannot be read
     MOST = 40  # joints in the table
@@ -93,7 +97,7 @@ class LoadPanel:
         self._drawn = -math.inf
         self._pending: JointLoads | None = None
         self._largest: dict[str, Array] = {}
-        self._link: str = ""
+        self.link: str = ""
         self._forget = False
         with gui.add_folder("Loads"):
             self._table = gui.add_html("")
@@ -105,7 +109,7 @@ class LoadPanel:
 
     def select(self, link: str) -> None:
         """Show the numbers of a link from now on."""
-        self._link, self._drawn = link, -math.inf
+        self.link, self._drawn = link, -math.inf
 
     def add(self, loads: JointLoads) -> None:
         """Take a state in."""
@@ -122,7 +126,7 @@ class LoadPanel:
             return
         loads, self._pending, self._drawn = self._pending, None, now
         self._set(self._table, self._rows(loads))
-        if self._link:
+        if self.link:
             self._set(self._detail, self._link_text(loads))
 
     @staticmethod
@@ -159,7 +163,7 @@ class LoadPanel:
         return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
 
     def _link_text(self, loads: JointLoads) -> str:
-        model, link = self._model, self._link
+        model, link = self._model, self.link
         lines = [f"link {link}: {number(model.link(link).inertia.mass, 'kg')}"]
         joint = next((joint.name for joint in model.description.joints if joint.child == link), "")
         if joint in loads.names:

@@ -32,7 +32,7 @@ def view(
 
     Args:
         model: the robot.
-        what: a configuration (nq,), which sliders change, the initial one if not given; or a motion: a run of
+        what: a configuration, (nq,) or a name, which sliders change, the initial one if not given; or a motion: a run of
             ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n, nq).
         reference: (n, nq) the desired motion, shown as a transparent robot.
         external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link axes.
@@ -61,6 +61,8 @@ def view(
 
     need_viser()
     source: Source
+    if isinstance(what, (str, Mapping)):
+        what = model.configuration(what)
     if what is None or (not isinstance(what, Motion) and np.ndim(_maybe(what)) == 1):
         source = PoseSource(model, what, external=external)
     else:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
@@ -25,6 +26,8 @@ from robot_dynamics_ros.view.window import DEFAULT_PORT, Window
 
 __all__ = ["RobotView", "Viewer"]
 
+FOLLOW = "follow"
+"""The button beside the views that has the camera follow a link."""
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
@@ -180,7 +183,8 @@ class Viewer:
         self._alone = max(len(sources), expected) <= 1
         self._lock = threading.RLock()
         self.robots: list[RobotView] = []
-        self.window.server.gui.add_button_group("view", tuple(VIEWS)).on_click(self._turn)
+        self._followed: dict[int, tuple[RobotView, int, Array]] = {}  # page → robot, row of its link, where that was
+        self.window.server.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
         try:
             for k, source in enumerate(sources):
                 self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
@@ -218,11 +222,32 @@ class Viewer:
         return target + sideways + away * (position - target), target + sideways
 
     def _turn(self, event: Any) -> None:
-        """Turn the camera of the page that has asked for it, and of no other."""
-        camera = event.client.camera
-        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), str(event.target.value))
-        with event.client.atomic():
+        """Turn the camera of the page that has asked for it, and of no other, or have it follow the link last clicked."""
+        client, view = event.client, str(event.target.value)
+        camera = client.camera
+        with self._lock:
+            self._followed.pop(client.client_id, None)
+            if view == FOLLOW:
+                robot = next((robot for robot in self.robots if robot.loads.link), self.robots[0])
+                row = robot.nodes.model.link_index(robot.loads.link) if robot.loads.link else -1
+                camera.look_at = at = robot.nodes.offset + robot.nodes.poses[row, :3, 3]
+                self._followed[client.client_id] = robot, row, at
+                return
+        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), view)
+        with client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+
+    def _follow(self) -> None:
+        """Move the cameras that follow a link by as much as the link has moved."""
+        clients = self.window.server.get_clients() if self._followed else {}
+        for number, (robot, row, before) in list(self._followed.items()):
+            at = robot.nodes.offset + robot.nodes.poses[row, :3, 3]
+            if number not in clients:
+                del self._followed[number]
+            elif np.abs(at - before).max() > 1e-4 * robot.nodes.size:
+                camera = clients[number].camera
+                camera.position = camera.position + (at - before)  # what it looks at moves with it
+                self._followed[number] = robot, row, at
 
     @property
     def address(self) -> str:
@@ -234,6 +259,7 @@ class Viewer:
         with self._lock, self.window.server.atomic():
             now = time.monotonic()
             self.pictures += any([robot.update(now, watched) for robot in self.robots])
+            self._follow()
 
     def _run(self) -> None:
         due = time.monotonic()

@@ -55,6 +55,42 @@ def demo(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         )
 
 
+class Slow:
+    """A viewer that comes up when it is told to, or ends."""
+
+    def __init__(self, name, arguments, log):
+        self.log, self.arguments, self.text, self.exit_code = log, arguments, "", None
+
+    def wait_for_output(self, text, timeout):
+        return text in self.text
+
+    def output(self):
+        return self.text
+
+    def stop(self):
+        return 0
+
+
+@pytest.mark.parametrize("fate", ["late", "never", "ended"])
+def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch, capsys):
+    from robot_dynamics_ros.cli import demo_view
+
+    monkeypatch.setattr(demo_view, "NodeProcess", Slow)
+    with demo_view.LiveView("robot.urdf", tmp_path / "log", False, "arm.urdf") as view:
+        process = view._process
+        assert "looks_file:=arm.urdf" in process.arguments
+        view.announce()
+        assert "the address follows" in capsys.readouterr().out
+        view.look()
+        assert capsys.readouterr().out == ""
+        if fate == "late":
+            process.text = "open http://127.0.0.1:8080 in a browser"
+        process.exit_code = 1 if fate == "ended" else None
+    said = capsys.readouterr().out
+    words = {"late": "http://127.0.0.1:8080", "never": "has not come up in time", "ended": "has ended"}
+    assert words[fate] in said and said.count("view  ") == 1
+
+
 def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
     done = demo(tmp_path, "two_link")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -57,6 +57,19 @@ def test_the_motion_comes_as_csv_and_as_a_message(recorded):
     assert len(message["points"]) == len(table["t"])
 
 
+def test_identification_tells_how_far_it_is(recorded):
+    from robot_dynamics_ros.recordings import read_csv
+
+    folder, prior, _ = recorded
+    told = []
+    settings = rd.IdentificationSettings(friction="auto")
+    rd.identify_recordings(prior, read_csv(folder / "run.csv", prior), settings, progress=lambda *x: told.append(x))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] <= 1.0
+    assert max(b - a for a, b in zip([*shares, 1.0], [*shares[1:], 1.0], strict=False)) < 0.3
+    assert len({doing for _, doing in told}) > 5
+
+
 @pytest.mark.parametrize("source", ["csv", "bag"])
 def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     folder, prior, truth = recorded

@@ -52,11 +52,11 @@ def test_what_can_be_converted_is(model):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (np.empty(5), r"^tau: expected shape \(6,\), got \(5,\)"),
-        (np.empty(6, np.float32), r"^tau: expected dtype float64, got float32"),
-        (np.empty(12)[::2], r"^tau: expected a C-contiguous array"),
-        ([0.0] * 6, r"^tau: expected a numpy array, got list"),
-        (np.empty((1, 6)), r"^tau: expected shape"),
+        (np.empty(5), r"^out: expected shape \(6,\), got \(5,\)"),
+        (np.empty(6, np.float32), r"^out: expected dtype float64, got float32"),
+        (np.empty(12)[::2], r"^out: expected a C-contiguous array"),
+        ([0.0] * 6, r"^out: expected a numpy array, got list"),
+        (np.empty((1, 6)), r"^out: expected shape"),
     ],
 )
 def test_wrong_outputs(model, out, message):

@@ -90,9 +90,11 @@ def test_bad_locks():
         model.lock("elbow_joint", at={"elbow": 1})
     with pytest.raises(ArgumentError, match="no position for joint 'elbow_joint'"):
         model.lock("elbow_joint", at={"wrist_1_joint": 1})
-    for bad in (np.zeros(5), 1.0, "here", np.full(6, np.nan), np.zeros((2, 6))):
+    for bad in (np.zeros(5), 1.0, np.full(6, np.nan), np.zeros((2, 6))):
         with pytest.raises(ArgumentError, match="6 finite numbers"):
             model.lock("elbow_joint", at=bad)
+    with pytest.raises(UnknownNameError, match="initial, zero"):
+        model.lock("elbow_joint", at="here")
     free = rd.load_urdf(rd.robot_path("six_axis"), floating_base=True)
     with pytest.raises(ArgumentError, match="quaternion"):
         free.lock("root_joint", at={"root_joint": np.zeros(7)})

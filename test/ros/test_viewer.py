@@ -127,6 +127,25 @@ def test_it_shows_what_is_on_the_network_and_a_bad_page_does_not_stop_it(start, 
 
 
 @pytest.mark.middleware
+def test_meshes_are_looked_for_beside_the_file_with_the_looks(start, tmp_path):
+    """A description without geometry, as the demonstration writes one for a payload: the looks are the original's."""
+    folder = tmp_path / "original"
+    folder.mkdir()
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box().export(folder / "there.stl")
+    arm = rd.load_robot("two_link")
+    (tmp_path / "robot.urdf").write_text(rd.to_urdf(arm))
+    visual = "<visual><geometry><mesh filename='{}.stl'/></geometry></visual>"
+    text = rd.to_urdf(arm).replace("</link>", visual.format("there") + visual.format("gone") + "</link>", 1)
+    (folder / "arm.urdf").write_text(text)
+    viewer = start(
+        "viewer", port=0, robot_description_file=str(tmp_path / "robot.urdf"), looks_file=str(folder / "arm.urdf")
+    )
+    address_of(viewer)
+    assert "1 meshes were not found and are left out: gone.stl" in viewer.output()
+
+
+@pytest.mark.middleware
 def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_by_side(start, peer):
     """Two robots in namespaces, described by topic, that tell positions only."""
     from std_msgs.msg import String

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import warnings
 from collections import Counter
 from itertools import pairwise
@@ -14,7 +13,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from support.bags import write_bag
-from support.example_robots import name_of, sound_example_urdfs
+from support.example_robots import example_urdf
 from support.page import wait_for
 
 import robot_dynamics_ros as rd
@@ -292,18 +291,30 @@ def test_names_of_links_and_joints_can_be_anything(browser, tmp_path):
         assert "throw 1" in browser.run("document.body.textContent")  # as text
 
 
-EVERY = os.environ.get("ROBOT_DYNAMICS_EVERY_ROBOT")
-"""Set: all robots of example-robot-data, a quarter of an hour without a graphics processor."""
-SAMPLE = ("ur5_robot.urdf", "talos_reduced.urdf")
+@pytest.mark.parametrize("name", ["ur5_robot.urdf", "talos_reduced.urdf"])
+def test_robots_of_example_robot_data_are_drawn(browser, tmp_path, monkeypatch, name):
+    """``python -m docs.images.every_robot`` opens all of them."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from docs.images import every_robot
 
-
-@pytest.mark.parametrize("path", [p for p in sound_example_urdfs() if EVERY or p.name in SAMPLE], ids=name_of)
-def test_robots_of_example_robot_data_are_drawn(browser, tmp_path, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rd.ModelWarning)  # of their inertias, and of meshes that are not there
-        model = rd.load_urdf(path, inertia_check="repair")
-        with rd.view(model, port=0) as viewer:
-            drawn(viewer, browser, tmp_path / "robot.png")
+        image, fault = every_robot.look(example_urdf(name), browser, tmp_path)
+    assert image is not None
+    assert fault == ""
+
+
+def test_what_is_wrong_with_a_page_is_in_the_list(browser, tmp_path, monkeypatch):
+    """An error on the page is; a file that is no robot is left out."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from docs.images import every_robot
+
+    (tmp_path / "no.urdf").write_text("<robot name='no'/>")
+    assert every_robot.look(tmp_path / "no.urdf", browser, tmp_path) == (None, "")
+    leave = browser.leave
+    monkeypatch.setattr(browser, "leave", lambda: (leave(), browser.errors.append("it broke")))
+    _, fault = every_robot.look(rd.robot_path("pendulum"), browser, tmp_path)
+    assert fault == "it broke"
 
 
 @pytest.fixture

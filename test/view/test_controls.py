@@ -172,6 +172,33 @@ def test_a_person_turns_the_camera_of_the_own_page_only():
             assert sum(from_the_side()) == 1
 
 
+def test_a_camera_follows_a_link_and_no_other_page_does():
+    arm = rd.load_robot("six_axis")
+    q = np.zeros((2, 6))
+    q[1] = [0.7, -0.5, 0.4, 0.3, 0.2, 0.1]
+    with rd.view(arm, q[0], port=0) as viewer:
+        viewer.robots[0].loads.select("forearm_link")
+        handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
+        views = next(handle for handle in handles if getattr(handle, "label", "") == "view")
+        with Page(viewer.address) as page, Page(viewer.address):
+            clients = viewer.window.server.get_clients
+            assert wait_for(lambda: len(clients()) == 2)
+            page.set(views, "follow")
+            assert wait_for(lambda: viewer._followed)
+            ((follower, _),) = viewer._followed.items()
+            before = {k: client.camera.position.copy() for k, client in clients().items()}
+            viewer.show(q[1])
+            start, end = (rd.link_pose(arm, x, "forearm_link")[:3, 3] for x in q)
+            assert wait_for(lambda: np.abs(clients()[follower].camera.position - before[follower]).max() > 0.0)
+            viewer.update()
+            for k, client in clients().items():
+                moved = client.camera.position - before[k]
+                np.testing.assert_allclose(moved, end - start if k == follower else 0.0, atol=1e-3)
+            np.testing.assert_allclose(clients()[follower].camera.look_at, end, atol=1e-3)
+            page.set(views, "fit")
+            assert wait_for(lambda: not viewer._followed)
+
+
 def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
     from robot_dynamics_ros.recordings.read_csv import read_csv
 

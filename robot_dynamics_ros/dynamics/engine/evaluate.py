@@ -9,17 +9,20 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.published import CONFIGURATIONS
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Engine", "Evaluator", "InterpretedEngine", "SourceEngine"]
@@ -69,6 +72,7 @@ class Evaluator:
         self._sizes_in = [math.prod(shape) for _, shape in self.signature.inputs]
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
+        self._model = model
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
@@ -97,6 +101,11 @@ class Evaluator:
             if self._quaternions and word in ("q", "q0", "q1"):
                 check_quaternions(array, self._quaternions)
 
+    def _numbers(self, value: ArrayLike, word: str) -> ArrayLike:
+        """An input; a configuration may be named, or given by joint."""
+        named = isinstance(value, (str, Mapping)) and word in CONFIGURATIONS
+        return configuration_of(self._model, value, word) if named else value
+
     def bound(self, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
         """:meth:`evaluate` with these choices made."""
         return self if not finite and only is None else functools.partial(self.evaluate, finite=finite, only=only)
@@ -123,14 +132,14 @@ class Evaluator:
                 remedy="See the function's documentation for its arguments.",
             )
         inputs = [
-            as_input(value, shape, word, finite=False, contiguous=False)
+            as_input(self._numbers(value, word), shape, word, finite=False, contiguous=False)
             for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
         leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
         batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
         out = arguments[n:]
         outputs = [
-            as_output(out[k], batch + shape, word) if out else np.empty(batch + shape)
+            as_output(out[k], batch + shape, "out" if m == 1 else f"output {word}") if out else np.empty(batch + shape)
             for k, (word, shape) in enumerate(self.signature.outputs)
         ]
         if out and any(np.may_share_memory(o, x) for o in outputs for x in inputs):

@@ -183,7 +183,7 @@ def _digest(model: RobotModel) -> str:
     return h.hexdigest()
 
 
-_NO_INFLUENCE = {"source", "findings", "initial_positions", "inertia_check", "backend"}
+_NO_INFLUENCE = {"source", "findings", "initial_positions", "configurations", "inertia_check", "backend"}
 
 
 def _absorb(h: Any, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.backends import public_wrapper
 from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Public", "PublicOfLink"]
@@ -37,6 +37,7 @@ class Public:
 
     __slots__ = ("_lock", "_name", "_only", "_options", "_router", "_wrappers", "run")
     keys = 1
+    checks_its_model = True
 
     def __init__(self, name: str, options: Options = (), only: int | None = None) -> None:
         self._name, self._options, self._only = name, options, only
@@ -55,13 +56,8 @@ class Public:
 
     def _wrapper(self, model: RobotModel, chosen: Any = None) -> Callable[..., Any]:
         of_model = self._wrappers.get(id(model))
-        if of_model is None and not isinstance(model, RobotModel):
-            raise ArgumentError(
-                f"expected a RobotModel, got {type(model).__name__}",
-                where="model",
-                got=model,
-                remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
-            )
+        if of_model is None:
+            check_model(model)
         try:
             held, wrapper = of_model[1][chosen] if of_model is not None else (None, None)
         except (KeyError, TypeError):  # the latter: not hashable, so no name

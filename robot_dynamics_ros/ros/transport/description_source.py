@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -57,11 +58,13 @@ class DescriptionSource:
     Attributes:
         text: the description, or ``""`` while none is known.
         origin: where it came from, for people.
+        folder: of its file; ``None`` if it came from no file.
     """
 
     def __init__(self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]) -> None:
         self.text = ""
         self.origin = "topic robot_description"
+        self.folder: Path | None = None
         self._changed = changed
         self._log = node.get_logger()
         if parameters["robot_description"]:
@@ -69,6 +72,7 @@ class DescriptionSource:
         elif parameters["robot_description_file"]:
             name = parameters["robot_description_file"]
             self.text, self.origin = read_description_file(name), f"file {name}"
+            self.folder = find_robot(name)[0].parent
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
             if "robot_description" in node._parameter_overrides:

@@ -51,19 +51,16 @@ class ViewerNode(Node):
             report=self._refused,
             expected=len(namespaces),
         )
-        self._source = DescriptionSource(self, values, partial(self._described, "")) if namespaces == ("",) else None
-        if self._source is not None and not self._source.text:
+        alone = namespaces == ("",)
+        self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
+        if alone and not self._source.text:
             report_unknown(self, values, None)  # the description's own parameter may be misspelt
-        if self._source is None:
-            text = DescriptionSource(self, values, lambda text: None).text
-            for namespace in namespaces:
-                if text:
-                    self._described(namespace, text)
-                else:
-                    topic = f"/{namespace.strip('/')}/robot_description"
-                    self.create_subscription(String, topic, partial(self._on_description, namespace), LATCHED)
-        elif self._source.text:
-            self._described("", self._source.text)
+        for namespace in namespaces:
+            if self._source.text:
+                self._described(namespace, self._source.text)
+            elif not alone:
+                topic = f"/{namespace.strip('/')}/robot_description"
+                self.create_subscription(String, topic, partial(self._on_description, namespace), LATCHED)
         self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(f"open {self.viewer.address} in a browser")
         if not self.viewer.window.loopback:
@@ -86,7 +83,8 @@ class ViewerNode(Node):
         values = self.parameters
         try:
             model = load_robot_model(text, values, self.get_logger())
-            looks = read_looks(model, directory=values["meshes"] or None)
+            urdf = values["looks_file"] or None
+            looks = read_looks(model, urdf, values["meshes"] or (None if urdf else self._source.folder))
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
             return

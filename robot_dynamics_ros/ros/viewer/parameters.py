@@ -54,7 +54,13 @@ VIEWER_PARAMETERS = (
     Param(
         "meshes",
         "",
-        "Folder where relative mesh addresses start, if the description comes by topic.",
+        "Folder where relative mesh addresses start; empty: that of the description's file.",
+        read_only=True,
+    ),
+    Param(
+        "looks_file",
+        "",
+        "URDF or xacro file whose geometry is drawn, for a description without geometry.",
         read_only=True,
     ),
     Param(

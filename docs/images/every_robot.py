@@ -1,0 +1,88 @@
+"""Every robot of example-robot-data in the viewer, as a contact sheet: ``python -m docs.images.every_robot [FILE] [PART OF A NAME]``.
+
+One browser opens them one after the other.  A page that reports an error, loses its graphics or stays empty is named, and the
+exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.view.film import write_picture
+from robot_dynamics_ros.view.headless import Browser
+
+HERE = Path(__file__).parent
+WIDTH, HEIGHT, TITLE, COLUMNS = 200, 150, 14, 8
+
+
+def robots(part: str) -> list[Path]:
+    """URDFs of the package, by name; a file that a link leads to is taken once."""
+    files = metadata.files("example-robot-data") or []
+    paths = {Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf" and part in file.name}
+    return sorted(paths, key=lambda path: (path.name, str(path)))
+
+
+def look(path: Path, browser: Browser, folder: Path) -> tuple[Image.Image | None, str]:
+    """A picture of one robot, and what is wrong with it; a file that is no robot has neither."""
+    try:
+        model = rd.load_urdf(path, inertia_check="repair")
+    except RobotDynamicsError:
+        return None, ""
+    browser.leave()
+    with rd.view(model, port=0) as viewer:
+        picture = write_picture(
+            viewer.window, viewer.view_point(WIDTH / HEIGHT), folder / "robot.png", WIDTH, HEIGHT, browser
+        )
+        lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
+    image = Image.open(io.BytesIO(picture.read_bytes())).convert("RGB")
+    faults = [*browser.errors[:1]]
+    faults += ["its graphics are lost"] if lost is not False else []
+    faults += ["its picture is empty"] if np.asarray(image.convert("L")).std() <= 3.0 else []
+    return image, "; ".join(faults)
+
+
+def write_sheet(tiles: list[tuple[str, Image.Image]], target: str) -> None:
+    """Pictures with their names, in rows."""
+    rows = -(-len(tiles) // COLUMNS)
+    sheet = Image.new("RGB", (COLUMNS * WIDTH, rows * (HEIGHT + TITLE)), "white")
+    draw = ImageDraw.Draw(sheet)
+    for k, (name, image) in enumerate(tiles):
+        x, y = k % COLUMNS * WIDTH, k // COLUMNS * (HEIGHT + TITLE)
+        sheet.paste(image, (x, y + TITLE))
+        draw.text((x + 4, y + 1), name[:32], fill="black")
+    sheet.save(target, quality=72, optimize=True)
+
+
+def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
+    """Draw the sheet; 1 if a robot is not drawn as it should be."""
+    warnings.simplefilter("ignore")  # of inertias, and of meshes that are not there
+    tiles: list[tuple[str, Image.Image]] = []
+    faults: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as browser:
+        for path in robots(part):
+            try:
+                image, fault = look(path, browser, Path(folder))
+            except (RobotDynamicsError, TimeoutError) as error:
+                image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
+            print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)
+            if fault:
+                faults[path.name] = fault
+            if image:
+                tiles.append((path.stem, image))
+                write_sheet(tiles, target)  # what is drawn is kept if the run is cut short
+    print(f"{len(tiles)} robots, {len(faults)} not as they should be, in {target}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -54,7 +54,7 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What is assumed of readings and robot; the defaults: all is as described.
+    """Assumptions about readings and robot; the defaults: all is as described.
 
     Attributes:
         q_order, q_factor, q_shift: (nv,) column, factor and offset that correct positions: q = factor · q[order] + shift.

@@ -55,7 +55,7 @@ class Scored:
 
     @property
     def name(self) -> frozenset[tuple[str, tuple[int, ...]]]:
-        """What is found, however it is explained."""
+        """Kinds and joints of the mistakes, however they are explained."""
         return frozenset((guess.kind, guess.joints) for guess in self.guesses)
 
 

@@ -27,7 +27,7 @@ __all__ = ["Arm", "ArmState", "Bounds", "Command", "Motion", "Record", "StepRunn
 
 SLACK = 0.02
 """rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad."""
-SLOW = 0.07
+SLOW = 0.08
 """Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth."""
 SPEED = 2.0
 """rad/s, of joints whose description has no velocity limit."""
@@ -41,6 +41,8 @@ WINDOW = 12
 """States from which the cause of a runaway is told."""
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
+PROVEN = 0.5
+"""s, after which an arm that has not run away has shown that its commands act as they should."""
 SUDDEN, START = 0.02, 0.1
 """Share of the velocity limit that a joint may reach at the start; s, of the start."""
 GENTLE, PATIENT = 8.0, 0.03
@@ -89,7 +91,9 @@ class Bounds:
     effort: Array
 
     @classmethod
-    def around(cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW, effort: float = 1.0) -> Bounds:
+    def around(
+        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW, effort: float = 1.0
+    ) -> Bounds:
         """Bounds about a configuration.
 
         Args:
@@ -184,8 +188,8 @@ class StepRunner:
     Args:
         arm: the arm.
         model: its description.
-        options: who compensates gravity, and the safe command: what is sent last, see
-            :class:`~robot_dynamics_ros.control.options.ControllerOptions`.
+        options: who compensates gravity, and the safe command, which is sent last: ``"zero"``, or ``"gravity"``, the effort that
+            held the arm (the default here).
         stop: asked at every state whether to stop.
 
     Attributes:
@@ -200,12 +204,13 @@ class StepRunner:
         options: ControllerOptions | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.arm, self.model, self.options, self.stop = arm, model, options or ControllerOptions(), stop
+        self.arm, self.model, self.stop = arm, model, stop
+        self.options = options or ControllerOptions(safe_command="gravity")
         self.record = Record()
         self._holding = gentle_controller(model, self.options)
         self._still = STILL * speed_limit(model)
         self._newest: deque[tuple[ArmState, Array]] = deque(maxlen=WINDOW)
-        self._sign, self._added, self._turned = np.ones(model.nv), 0.0, False
+        self._sign, self._added, self._turned, self._proven = np.ones(model.nv), 0.0, False, False
         self._place, self._noise, self._begun = np.zeros(model.nv), np.zeros(model.nv), 0.0
 
     @property
@@ -220,17 +225,18 @@ class StepRunner:
             return np.zeros(self.model.nv)
         return gravity_forces(self.model, q)
 
-    def run(self, motion: Callable[[ArmState], Motion[T]]) -> T | None:
+    def run(self, motion: Callable[[ArmState], Motion[T]], *, proven: bool = False) -> T | None:
         """Carry a step out, come to a stop, send the safe command.
 
         Args:
             motion: makes the generator from the first state.
+            proven: the arm has shown before that its commands act as they should.
 
         Returns:
             The result of the step; ``None`` if it was stopped: ``record.stopped`` says why.
         """
         self.record, self._sign, self._added = Record(), np.ones(self.model.nv), 0.0
-        self._turned = False
+        self._turned, self._proven = False, proven
         self._newest.clear()
         result, bounds = None, None
         state = self._look()
@@ -319,9 +325,9 @@ class StepRunner:
             i = int(np.argmax(far))
             return f"joint {name[i]}: {outside[i]:.3f} rad or m beyond the announced positions"
         most = bounds.speed
-        if state.t - self._begun < START:
+        if state.t - self._begun < START and not self._proven:
             most = np.minimum(most, SUDDEN * speed_limit(self.model))
-        if (fast := speed > most).any():
+        if (speed > most).any():
             i = int(np.argmax(speed / most))
             return f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {most[i]:.3f} were announced"
         return ""
@@ -373,10 +379,11 @@ class StepRunner:
         Returns:
             Whether commands are sent in another way from now on.
         """
-        if len(self._newest) < 2 or self._newest[-1][0].t <= self._newest[0][0].t:
+        since = self._newest[-1][0].t - self._begun if self._newest else 0.0
+        if since > PROVEN or self._proven or len(self._newest) < 2 or self._newest[-1][0].t <= self._newest[0][0].t:
             return False
         model, newest = self.model, self._newest[-1][0]
-        at, since = newest.q, newest.t - self._begun
+        at = newest.q
         t = np.array([state.t for state, _ in self._newest]) - newest.t
         speeds = np.polyfit(t, [state.v for state, _ in self._newest], 1)[0]
         if since < START and not self._turned:
@@ -385,7 +392,9 @@ class StepRunner:
             places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
         acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
         weight = gravity_forces(model, at)
-        net = mass_matrix(model, at) @ acceleration + (weight if self.options.gravity_compensated_by == "controller" else 0.0)
+        net = mass_matrix(model, at) @ acceleration + (
+            weight if self.options.gravity_compensated_by == "controller" else 0.0
+        )
         sent = np.array([command for _, command in self._newest]).mean(axis=0)
         fast = (self._speed(newest) > 0.7 * SUDDEN * speed_limit(model)) & (np.abs(sent) > 0.01 * effort_limit(model))
         if not fast.any():

@@ -86,7 +86,9 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     runner.run(motion)
     record = runner.record
     if len(record.t) < 10:
-        raise ArgumentError(record.stopped or "no joint states arrive", where="float", remedy="Start the robot's driver.")
+        raise ArgumentError(
+            record.stopped or "no joint states arrive", where="float", remedy="Start the robot's driver."
+        )
     findings: list[Finding] = []
     if record.lifted:
         change = Change("parameters", "gravity_compensated_by", "robot", safe=True)

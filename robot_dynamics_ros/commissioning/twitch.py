@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
-    GENTLE,
     ArmState,
     Bounds,
     Command,
@@ -38,7 +37,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["JointLoop", "Sweep", "loop_of", "twitch", "twitch_report"]
+__all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
 
 RISE = 0.06
 """1/s, of the effort limit: how fast a push grows."""
@@ -61,8 +60,10 @@ HIGHEST = 20.0
 LONGEST = 0.08
 """s, longest delay that is looked for."""
 PASSES = 3
-INTEGRAL = 0.3
-"""Integral gain of the sweep over the cube of its bandwidth."""
+MOST = 1.1
+"""Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""
+LEAST_PLAY = 2e-3
+"""rad."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,19 +144,24 @@ def loop_of(sweep: Sweep) -> JointLoop:
             best = (misfit, J, d, T)
     level = [float(sweep.phase[part[0]]) * float(sweep.effort[part].mean()) for part in moving]
     ripple = float((w * np.sqrt(seen / len(moving))).mean())
-    return JointLoop(best[1], best[2], float(best[3]), float(np.mean(level)), _play(sweep, parts), ripple, best[0])
+    return JointLoop(best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0])
 
 
-def _play(sweep: Sweep, parts: Sequence[Array]) -> float:
-    """Way that the velocities tell and the positions do not, from rest after one direction to rest after the other."""
+def hidden_way(sweep: Sweep) -> float:
+    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m."""
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
-    rests = [(sweep.phase[part[0]], np.median(hidden[part[len(part) // 2 :]])) for part in parts if abs(sweep.phase[part[0]]) == 2.0]
+    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
+    rests = [part for part in np.split(np.arange(len(sweep.t)), edges) if abs(sweep.phase[part[0]]) == 2.0]
+    levels = [float(np.median(hidden[part[len(part) // 2 :]])) for part in rests]
+    if len(levels) < 3:  # it was stopped
+        return abs(float(hidden[-1]) - (levels[-1] if levels else float(hidden[0])))
+    sides = [float(np.sign(sweep.phase[part[0]])) for part in rests]
     ways = [
-        float(sign) / 2.0 * (float(here) - 0.5 * (float(before) + float(after)))
-        for (_, before), (sign, here), (_, after) in zip(rests, rests[1:], rests[2:], strict=False)
+        side * (here - 0.5 * (before + after))
+        for before, side, here, after in zip(levels, sides[1:], levels[1:], levels[2:], strict=False)
     ]
-    return max(float(np.mean(ways)), 0.0) if ways else 0.0
+    return max(float(np.mean(ways)), 0.0)
 
 
 def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
@@ -179,28 +185,30 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     robot_delay = max(delay - 0.5 * period, 0.0)
     if robot_delay > 1.5 * period and robot_delay > 2e-3:
         line = Change("parameters", "robot_delay", round(robot_delay, 4), safe=True)
-        sentence = f"commands act {robot_delay * 1e3:.1f} ms late, {robot_delay / period:.1f} periods of the joint states"
+        sentence = (
+            f"commands act {robot_delay * 1e3:.1f} ms late, {robot_delay / period:.1f} periods of the joint states"
+        )
         findings.append(Finding("delay", (), sentence, robot_delay, "s", 0.95, line))
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i in range(n):
         loop = loops[i]
         if loop is None:
             continue
-        if loop.inertia > 1.4 * locked[i] or loop.inertia < 0.6 * free[i]:
+        if loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]:
             rotor = max(float(loop.inertia - 0.5 * (locked[i] + free[i]) + model.armature[i]), 0.0)
             line = Change("parameters", f"armature.{names[i]}", float(f"{rotor:.3g}"), safe=True)
             sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
             factor = loop.inertia / locked[i]
             findings.append(Finding("inertia", (names[i],), sentence, float(factor), "", 0.9, line))
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
-            line = Change("parameters", f"friction_file: coulomb of {names[i]}", float(f"{loop.friction:.3g}"), safe=True)
+            line = Change(
+                "parameters", f"friction_file: coulomb of {names[i]}", float(f"{loop.friction:.3g}"), safe=True
+            )
             sentence = f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are {described[i]:.3g}"
             factor = loop.friction / max(described[i], 1e-9)
             findings.append(Finding("friction", (names[i],), sentence, float(factor), "", 0.9, line))
-        if loop.play > 2e-3 * scale_of(model)[i]:
-            line = Change("arm", f"gear or coupling of {names[i]}")
-            sentence = f"{names[i]} has {loop.play * 1e3:.1f} mrad or mm of play"
-            findings.append(Finding("play", (names[i],), sentence, loop.play, "rad or m", 0.9, line))
+        if loop.play > LEAST_PLAY * scale_of(model)[i]:
+            findings.append(_play(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
     numbers = {**columns, "described inertia": locked, "robot_delay": robot_delay, "largest bandwidth": MARGIN / whole}
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
@@ -226,26 +234,26 @@ def _push(runner: StepRunner, i: int, sign: float, state: ArmState) -> Motion[tu
 
 
 def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, float, ArmState]]:
-    """Push joint i both ways; a mistake of its commands, if there is one, and the smaller push."""
+    """Push joint i both ways; a mistake of its commands, if there is one, and the larger push."""
     model = runner.model
     name = model.joint_names[i]
-    moved, pushes = [], []
+    moved, largest = [], 0.0
     for sign in (1.0, -1.0):
         push, way, state = yield from _push(runner, i, sign, state)
-        pushes.append(push)
+        largest = max(push, largest)
         moved.append(sign * way / scale_of(model))
     both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
     other = int(np.argmax(np.abs(both)))
     if abs(both[other]) < 0.5 * MOVED:
         sentence = f"{name} does not move with {push:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
         line = Change("arm", f"brake, encoder or drive of {name}")
-        return Finding("no_motion", (name,), sentence, push, "N m or N", 0.8, line), push, state
+        return Finding("no_motion", (name,), sentence, push, "N m or N", 0.8, line), largest, state
     if abs(both[i]) > 0.3 * abs(both[other]):
         why = f"{both[i] * 1e3:.2f} mrad or fifths of a mm at {push:.3g} N m or N"
-        return (None if both[i] > 0.0 else reversed_command(name, why)), min(pushes), state
+        return (None if both[i] > 0.0 else reversed_command(name, why)), largest, state
     names = (name, model.joint_names[other])
     line = Change("parameters", "joints", names[::-1])
-    return Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line), push, state
+    return Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line), largest, state
 
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
@@ -254,20 +262,15 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 
 def _sweep(
-    runner: StepRunner, controller: JointController, i: int, joint: tuple[float, float, Array], state: ArmState
-) -> Motion[tuple[Sweep, ArmState]]:
-    """Sweep joint i to and fro twice.
-
-    Args:
-        joint: its inertia and friction as far as known, and (f,) efforts of the vibrations.
-    """
+    runner: StepRunner, controller: JointController, i: int, most: float, size: Array, rows: list[tuple[float, ...]], state: ArmState
+) -> Motion[ArmState]:
+    """Sweep joint i to and fro twice with vibrations of the given efforts (f,) beside ``most`` N m or N; what happens goes into ``rows``."""
     model, q0 = runner.model, state.q.copy()
     speed = SWEEP_SPEED * speed_limit(model)[i]
     way = speed * (SWEEP + TURN)
     side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
     middle = q0.copy()
     middle[i] += 0.5 * side * way
-    inertia, friction, size = joint
     frequencies = _frequencies(runner)
     times, points, rates, phases = [], [], [], []
     t, at, direction = 0.0, q0[i], side
@@ -289,55 +292,74 @@ def _sweep(
     controller.accept_trajectory(
         Trajectory.from_waypoints(model.joint_names, times, np.array(points), np.array(rates)), nanoseconds(start)
     )
-    rows, summed, before = [], 0.0, start
     while state.t - start < t:
         now = state.t - start
         phase = phases[min(int(np.searchsorted(times, now)), len(phases) - 1)]
         effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
-        error, rate = controller.error[0, i], controller.reference[1, i] - state.v[i]
-        summed, before = summed + INTEGRAL * GENTLE * error * (state.t - before), state.t
-        feedback = GENTLE * (GENTLE * (error + summed) + 2.0 * rate)
-        side = min(max(4.0 * controller.reference[1, i] / speed, -1.0), 1.0)
-        effort[i] = runner.weight(state.q)[i] + inertia * feedback + friction * side
+        weight = runner.weight(state.q)[i]
+        effort[i] = weight + min(max(effort[i] - weight, -most), most)
         if abs(phase) < 2.0:
             effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
-        rows.append((state.t, state.q[i], state.v[i], effort[i] - runner.weight(state.q)[i], phase))
+        rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
         state = yield Command(effort, bounds)
-    columns = np.array(rows).T
-    return Sweep(*columns, frequencies), state
+    return state
 
 
-def _twitches(runner: StepRunner, state: ArmState, joints: Sequence[int]) -> Motion[tuple[list[Finding], list[JointLoop | None], float]]:
-    model = runner.model
-    findings: list[Finding] = []
-    pushes: dict[int, float] = {}
-    for i in joints:
-        finding, pushes[i], state = yield from _signs(runner, i, state)
-        findings += [finding] if finding is not None else []
-    period = runner.period
-    loops: list[JointLoop | None] = [None] * model.nv
-    if any(f.kind in ("command_sign", "commands_exchanged") for f in findings):
-        return findings, loops, period
-    controller = gentle_controller(model, runner.options)
-    controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-    for i in joints:
-        if any(model.joint_names[i] in f.joints for f in findings):
-            continue
-        rate = np.array(_frequencies(runner))
-        target = RIPPLE * SWEEP_SPEED * speed_limit(model)[i]
-        assumed = mass_matrix(model, state.q)[i, i] + 0.05 * math.sqrt(min(effort_limit(model)[i], 100.0) / 100.0)
-        for _ in range(PASSES):
-            size = np.minimum(assumed * rate * target, 0.1 * effort_limit(model)[i])
-            sweep, state = yield from _sweep(runner, controller, i, (assumed, 0.85 * pushes[i], size), state)
-            loops[i] = loop = loop_of(sweep)
-            if 0.6 < loop.inertia / assumed < 1.7:
-                break
-            assumed = min(max(loop.inertia, 0.1 * assumed), 10.0 * assumed)
-    return findings, loops, period
+@dataclass(eq=False)
+class _Twitches:
+    """The twitches of several joints, as far as they have come.
+
+    Attributes:
+        findings, loops: so far; a loop for each joint of the model.
+        pushes: number of a joint → effort that moved it, N m or N.
+        present: the joint that sweeps, -1: none.
+        rows: of its sweep.
+    """
+
+    runner: StepRunner
+    joints: Sequence[int]
+    findings: list[Finding] = field(default_factory=list)
+    loops: list[JointLoop | None] = field(default_factory=list)
+    place: Array = field(default_factory=lambda: np.zeros(0))
+    pushes: dict[int, float] = field(default_factory=dict)
+    present: int = -1
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def swept(self) -> Sweep:
+        """The present sweep."""
+        return Sweep(*np.array(self.rows).T, _frequencies(self.runner))
+
+    def motion(self, state: ArmState) -> Motion[bool]:
+        """Push every joint, then sweep every joint that follows its commands."""
+        runner, model = self.runner, self.runner.model
+        self.place, self.loops = state.q, [None] * model.nv
+        for i in self.joints:
+            finding, self.pushes[i], state = yield from _signs(runner, i, state)
+            self.findings += [finding] if finding is not None else []
+        if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
+            return False
+        controller = gentle_controller(model, runner.options)
+        controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
+        rate, limit = np.array(_frequencies(runner)), effort_limit(model)
+        for i in self.joints:
+            if any(model.joint_names[i] in f.joints for f in self.findings):
+                continue
+            target = RIPPLE * SWEEP_SPEED * speed_limit(model)[i]
+            assumed = mass_matrix(model, state.q)[i, i] + 0.05 * math.sqrt(min(limit[i], 100.0) / 100.0)
+            for _ in range(PASSES):
+                self.present, self.rows = i, []
+                size = np.minimum(assumed * rate * target, 0.1 * limit[i])
+                state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
+                self.loops[i] = loop = loop_of(self.swept())
+                if 0.6 < loop.inertia / assumed < 1.7:
+                    break
+                assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)
+        self.present = -1
+        return True
 
 
 def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepReport:
-    """Move one joint after another, each within 0.06 rad and 7 % of its speed limit.
+    """Move one joint after another, each within 0.06 rad and 8 % of its speed limit.
 
     Args:
         runner: of the arm.
@@ -345,18 +367,22 @@ def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepRepor
     """
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
-    place = np.zeros(model.nv)
+    twitches = _Twitches(runner, numbers)
+    complete, record = runner.run(twitches.motion), runner.record
+    findings = [*twitches.findings, *(reversed_command(name, record.stopped) for name in record.reversed_joints)]
+    i = twitches.present
+    if record.stopped and i >= 0 and len(twitches.rows) > 20:
+        play = hidden_way(twitches.swept())
+        if play > LEAST_PLAY * scale_of(model)[i]:
+            findings.append(_play(model.joint_names[i], play))
+    notes = (record.stopped,) if record.stopped else ()
+    if not any(twitches.loops):
+        return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
+    report = twitch_report(model, twitches.place, twitches.loops, runner.period)
+    enough = bool(complete or findings)
+    return StepReport("twitch", (*findings, *report.findings), report.numbers, enough, notes=notes)
 
-    def motion(state: ArmState) -> Motion[tuple[list[Finding], list[JointLoop | None], float]]:
-        place[:] = state.q
-        return (yield from _twitches(runner, state, numbers))
 
-    outcome = runner.run(motion)
-    record = runner.record
-    signs = tuple(reversed_command(name, record.stopped) for name in record.reversed_joints)
-    if outcome is None:
-        return StepReport("twitch", signs, {}, enough=bool(signs), notes=(record.stopped,))
-    findings, loops, period = outcome
-    report = twitch_report(model, place, loops, period)
-    enough = all(loops[i] is not None for i in numbers) or bool(findings)
-    return StepReport("twitch", (*findings, *report.findings), report.numbers, enough)
+def _play(name: str, play: float) -> Finding:
+    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
+    return Finding("play", (name,), sentence, play, "rad or m", 0.9, Change("arm", f"gear or coupling of {name}"))

@@ -56,13 +56,15 @@ class ArmState:
     Attributes:
         t: s, stamp.
         q, v: (n,) position and velocity, rad or m, rad/s or m/s.
-        effort: (n,) measured effort, N m or N; ``None`` if there is none.
+        effort: (n,) measured effort as published; ``None`` if there is none.
+        arrival: s, by this computer's clock.
     """
 
     t: float
     q: Array
     v: Array
     effort: Array | None = None
+    arrival: float = math.nan
 
 
 class Arm(Protocol):

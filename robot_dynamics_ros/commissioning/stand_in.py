@@ -1,0 +1,111 @@
+"""A stand-in arm for rehearsals: our simulator, as a driver shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit
+from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
+from robot_dynamics_ros.model.arm_profile import ArmProfile
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.driver import Driver
+from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
+
+__all__ = ["StandIn"]
+
+RATE = 500.0
+"""Hz."""
+NOISE = {"position_noise": 2e-5, "velocity_noise": 1e-3}
+"""Of encoders: rad or m, rad/s or m/s."""
+BRAKES = 0.1
+"""s of silence after which brakes hold."""
+
+
+class StandIn:
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm` that is simulated; brakes hold it while nobody commands.
+
+    Args:
+        model: the robot as it is.
+        profile: habits of the driver; ``None``: a driver that passes efforts on.
+        q0: (n,) where it stands, rad or m.
+    """
+
+    def __init__(self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None) -> None:
+        rate, noise, compensates = RATE, dict(NOISE), "nothing"
+        settings = SensorSettings(**noise)
+        if profile is not None:
+            rate = profile.driver.rate
+            settings = SensorSettings(
+                **noise, delay=profile.driver.delay, velocity_time_constant=profile.driver.velocity_time_constant
+            )
+            if profile.efforts.gravity == "robot":
+                compensates = "gravity_and_coriolis" if profile.efforts.coriolis == "robot" else "gravity"
+        self.model = model
+        self.plant = Plant(model, 1.0 / rate, q0=q0)
+        self._driver, self._sensors = Driver(self.plant, compensates=compensates), Sensors(model, settings)
+        self._command, self._silent = np.zeros(model.nv), math.inf
+        self.plant.brakes = True
+
+    def send(self, effort: Array) -> None:
+        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
+        self._command, self._silent = np.array(effort, dtype=np.float64), 0.0
+
+    def read(self) -> ArmState | None:
+        """One period later."""
+        self._silent += self.plant.dt
+        self.plant.brakes = self._silent > BRAKES
+        return self._advance(self._driver.motor_effort(self._command))
+
+    def lead(self, goal: Array, seconds: float, rest: float = 0.0) -> list[ArmState]:
+        """States while the arm's own controller leads it to (n,), and while it stands there."""
+        self.plant.brakes, start, states = False, self.plant.q, []
+        for k in range(round((seconds + rest) / self.plant.dt)):
+            s = min(k * self.plant.dt / seconds, 1.0)
+            way = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+            q, v = self.plant.q, self.plant.v
+            stiffness = 10.0 * effort_limit(self.model)
+            damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))
+            pull = stiffness * (start + way * (goal - start) - q) - damping * v
+            state = self._advance(bias_forces(self.model, q, v) + pull)
+            states += [state] if state is not None else []
+        self.plant.brakes, self._silent = True, math.inf
+        return states
+
+    def _advance(self, effort: Array) -> ArmState | None:
+        plant = self.plant
+        for _ in range(100):
+            plant.step(effort)
+            self._sensors.sample(plant.t, plant.q, plant.v, self._driver.reading())
+            if arrived := self._sensors.deliver(plant.t):
+                return self._state(arrived[-1])
+        return None
+
+    def _state(self, reading: JointReading) -> ArmState:
+        effort = reading.tau + 2e-3 * effort_limit(self.model) * np.sin(1e3 * reading.t + np.arange(self.model.nv))
+        return ArmState(reading.t, reading.q, reading.v, effort, self.plant.t)
+
+
+def as_driven(model: RobotModel, profile: ArmProfile | None) -> RobotModel:
+    """The robot with the rotors and the friction of the profile."""
+    if profile is None:
+        return model
+    facts = {joint.name: joint for joint in profile.joints}
+    joints = []
+    for joint in model.description.joints:
+        fact = facts.get(joint.name)
+        numbers = {
+            name: value
+            for name, value in (
+                ("armature", fact and fact.armature),
+                ("friction", fact and fact.coulomb),
+                ("damping", fact and fact.viscous),
+            )
+            if value is not None
+        }
+        joints.append(dataclasses.replace(joint, **numbers))
+    return model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))

@@ -17,6 +17,7 @@ from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
 from robot_dynamics_ros.commissioning.listen import listen
 from robot_dynamics_ros.commissioning.move import Tour, move
+from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
@@ -237,8 +238,6 @@ class Commissioning:
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
-        from robot_dynamics_ros.commissioning.page import page
-
         folder.mkdir(parents=True, exist_ok=True)
         files = {name: folder / name for name in ("commissioning.json", "commissioning.html", "controller.yaml")}
         table = self.parameters()
@@ -255,7 +254,8 @@ class Commissioning:
             "parameters": self.parameters(),
         }
         files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
-        files["commissioning.html"].write_text(page(self), encoding="utf-8")
+        files["commissioning.html"].write_text(
+            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8")
         return files
 
 

@@ -16,7 +16,7 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-__all__ = ["StandIn"]
+__all__ = ["StandIn", "as_driven"]
 
 RATE = 500.0
 """Hz."""
@@ -36,7 +36,8 @@ class StandIn:
     """
 
     def __init__(self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None) -> None:
-        rate, noise, compensates = RATE, dict(NOISE), "nothing"
+        rate, compensates = RATE, "nothing"
+        noise = {**NOISE, "effort_noise": 2e-3 * effort_limit(model)}
         settings = SensorSettings(**noise)
         if profile is not None:
             rate = profile.driver.rate
@@ -86,8 +87,7 @@ class StandIn:
         return None
 
     def _state(self, reading: JointReading) -> ArmState:
-        effort = reading.tau + 2e-3 * effort_limit(self.model) * np.sin(1e3 * reading.t + np.arange(self.model.nv))
-        return ArmState(reading.t, reading.q, reading.v, effort, self.plant.t)
+        return ArmState(reading.t, reading.q, reading.v, reading.tau, self.plant.t)
 
 
 def as_driven(model: RobotModel, profile: ArmProfile | None) -> RobotModel:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import output_directory
 from robot_dynamics_ros.cli.output import remark, result
-from robot_dynamics_ros.cli.plan import bearable_start, plan_motion
+from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
 from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.commissioning import (
@@ -63,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if profile is not None:
         settings = _settings(profile)
         measured = MeasuredEffort(profile.efforts.measured)
+    interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, stop):
         session = Commissioning(
             model,
@@ -71,10 +74,10 @@ def run(options: argparse.Namespace) -> int:
             settings,
             measured,
             profile.driver.rate if profile is not None else float("nan"),
-            stop,
+            lambda: stop() or interrupted.is_set(),
             remark,
         )
-        _steps(options, session)
+        _steps(options, session, interrupted)
     files = session.write(options.output)
     rows = [[name, _verdict(report)] for name, report in session.reports.items()]
     text = f"{table(['step', 'result'], rows)}\n\nreport      {files['commissioning.html']}\nparameters  {files['controller.yaml']}"
@@ -132,7 +135,19 @@ def _arm(
     yield StandIn(as_driven(model, profile), profile, start), lambda: False
 
 
-def _steps(options: argparse.Namespace, session: Commissioning) -> None:
+@contextmanager
+def _ending_softly(interrupted: threading.Event) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a closed terminal set the event, so that the arm comes to a stop before the process ends."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: interrupted.set()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _steps(options: argparse.Namespace, session: Commissioning, interrupted: threading.Event) -> None:
     for step in STEPS:
         if options.only and step not in options.only:
             continue
@@ -141,13 +156,16 @@ def _steps(options: argparse.Namespace, session: Commissioning) -> None:
             remark(f"{step}: left out")
             continue
         try:
-            report = session.run(step)
+            with _ending_softly(interrupted):
+                report = session.run(step)
         except ArgumentError as error:
             remark(f"{step}: {error}")
             break
         for line in (*map(str, report.findings), *report.notes):
             print(f"  {line}")
         print(f"{step}: {_verdict(report)}")
+        if session.stop():
+            break
 
 
 def _permitted(step: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.cli.plan import Motion
+from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control import JointController
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings

@@ -18,7 +18,7 @@ from robot_dynamics_ros.cli.arguments import (
     seed,
 )
 from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
-from robot_dynamics_ros.cli.plan import (
+from robot_dynamics_ros.control.reference.tour import (
     Motion,
     bearable_start,
     check_within_limits,

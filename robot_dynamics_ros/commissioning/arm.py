@@ -41,6 +41,8 @@ WINDOW = 12
 """States from which the cause of a runaway is told."""
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
+FALLEN = 3e-3
+"""rad, that a joint may move before anything is sent."""
 PROVEN = 0.5
 """s, after which an arm that has not run away has shown that its commands act as they should."""
 SUDDEN, START = 0.02, 0.1
@@ -75,6 +77,9 @@ class Arm(Protocol):
 
     def send(self, effort: Array) -> None:
         """Command (n,) efforts, N m or N, until the next ones."""
+
+    def begin(self) -> None:
+        """A step begins: states that have waited are old."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +133,9 @@ class Record:
         t: s.
         q, v, effort, command: (n,) each; measured efforts are NaN where there are none.
         stopped: why it ended before its end; ``""`` if it did not.
+        ran_away: whether it was stopped since a joint left its bounds.
+        fell: name of a joint that moved before anything was sent; ``""``: none did.
+        frozen: names of joints whose states did not change at all then, while those of others did.
         reversed_joints: names of joints that moved as if commands had the other sign.
         lifted: whether the arm moved as if its driver added gravity to commands.
         worst_reach: rad or m, largest way beyond the announced positions.
@@ -140,6 +148,9 @@ class Record:
     effort: list[Array] = field(default_factory=list)
     command: list[Array] = field(default_factory=list)
     stopped: str = ""
+    ran_away: bool = False
+    fell: str = ""
+    frozen: tuple[str, ...] = ()
     reversed_joints: tuple[str, ...] = ()
     lifted: bool = False
     worst_reach: float = 0.0
@@ -241,6 +252,7 @@ class StepRunner:
         self._turned, self._proven = False, proven
         self._newest.clear()
         result, bounds = None, None
+        self.arm.begin()
         state = self._look()
         if state is None:
             return None
@@ -251,6 +263,7 @@ class StepRunner:
                 bounds = command.bounds or bounds
                 assert bounds is not None, "the first command announces bounds"
                 if why := self._beyond(state, bounds):
+                    self.record.ran_away = True
                     self._newest.append((state, self._newest[-1][1] if self._newest else np.zeros(self.model.nv)))
                     break
                 self._send(state, np.clip(command.effort, -bounds.effort, bounds.effort))
@@ -285,11 +298,18 @@ class StepRunner:
                 continue
             assert state is not None
             states.append(state)
-            if len(states) == BEFORE or np.abs(state.q - states[0].q).max() > SLACK:
+            if (np.abs(state.q - states[0].q) > FALLEN * scale_of(self.model)).any():
+                self.record.fell = self.model.joint_names[int(np.argmax(np.abs(state.q - states[0].q)))]
+                self.record.stopped = f"joint {self.record.fell} moves while nothing is sent"
+                return None
+            if len(states) == BEFORE:
                 break
         if len(states) < 5:
             return None
         q = np.array([state.q for state in states])
+        changes = (np.ptp(q, axis=0) > 0.0) | (np.ptp([state.v for state in states], axis=0) > 0.0)
+        if changes.any():
+            self.record.frozen = tuple(n for n, x in zip(self.model.joint_names, changes, strict=True) if not x)
         self._place, self._begun = np.median(q, axis=0), states[-1].t
         times = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
         self._noise = 6.0 * np.std(q[2:] - q[:-2], axis=0) / (2.0 * times)

@@ -85,7 +85,11 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
 
     runner.run(motion)
     record = runner.record
-    if len(record.t) < 10:
+    if record.fell:
+        line = Change("arm", f"brake of {record.fell}")
+        finding = Finding("brake", (record.fell,), f"{record.stopped}: it is not held", 1.0, "", 0.9, line)
+        return StepReport("float", (finding,), {})
+    if not record.t:
         raise ArgumentError(
             record.stopped or "no joint states arrive", where="float", remedy="Start the robot's driver."
         )
@@ -105,7 +109,7 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
         )
     for name in record.reversed_joints:
         findings.append(reversed_command(name, record.stopped))
-    if findings or record.stopped in ("stopped by a person", "joint states stopped"):
+    if findings or (record.stopped and not record.ran_away) or len(record.t) < 10:
         notes = (record.stopped,) if record.stopped else ()
         return StepReport("float", tuple(findings), {}, enough=bool(findings), notes=notes)
     last = max(10, int(np.searchsorted(np.array(record.t), record.t[0] + seconds)))

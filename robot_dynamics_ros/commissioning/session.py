@@ -106,7 +106,7 @@ class Commissioning:
             report = self.reports.get(before)
             if report is None or not report.enough:
                 raise ArgumentError(f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first.")
-        wrong = {"command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
+        wrong = {"brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
                  "position_sign", "joints_exchanged", "margin", "gains", "drift"}  # fmt: skip
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
@@ -148,6 +148,7 @@ class Commissioning:
         raise ArgumentError("no joint states arrive", where="arm", remedy="Start the robot, and check topics and joint names.")
 
     def _heard(self, seconds: float) -> list[ArmState]:
+        self.arm.begin()
         first = self._state()
         states = [first]
         while states[-1].t - first.t < seconds and not self.stop():
@@ -277,10 +278,9 @@ def _learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> Ar
         for name, value in zip(model.joint_names, np.asarray(numbers["friction"]), strict=True)
         if math.isfinite(value) and value > 0.0
     }
+    rotor = np.asarray(numbers["rotor"])
     armature = {
-        finding.joints[0]: float(finding.change.value)  # type: ignore[arg-type]
-        for finding in report.of_kind("inertia")
-        if finding.change is not None and finding.number > 1.0
+        name: float(f"{value:.4g}") for name, value in zip(model.joint_names, rotor, strict=True) if math.isfinite(value)
     }
     return dataclasses.replace(
         settings,

@@ -56,6 +56,9 @@ class StandIn:
         """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
         self._command, self._silent = np.array(effort, dtype=np.float64), 0.0
 
+    def begin(self) -> None:
+        """Nothing waits here."""
+
     def read(self) -> ArmState | None:
         """One period later."""
         self._silent += self.plant.dt

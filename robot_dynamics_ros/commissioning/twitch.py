@@ -41,8 +41,8 @@ __all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_repo
 
 RISE = 0.06
 """1/s, of the effort limit: how fast a push grows."""
-PUSH = 0.2
-"""Share of the effort limit, largest push; and friction as described besides."""
+PUSH, RUB = 0.03, 4.0
+"""Largest push: a share of the effort limit and times the friction described."""
 MOVED = 4e-4
 """rad that count as motion."""
 REACH = 0.06
@@ -60,6 +60,10 @@ HIGHEST = 20.0
 LONGEST = 0.08
 """s, longest delay that is looked for."""
 PASSES = 3
+MISFIT = 0.3
+"""Relative error of the fit from which on it tells no inertia."""
+UNSEEN = 0.15
+"""Share of the effort of the fastest vibration below which an inertia is not seen."""
 MOST = 1.1
 """Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""
 LEAST_PLAY = 2e-3
@@ -91,7 +95,7 @@ class JointLoop:
     """A joint and its loop.
 
     Attributes:
-        inertia: kg m² or kg.
+        inertia: kg m² or kg; NaN where friction hides it.
         viscous: N m s/rad or N s/m, at the vibrations.
         delay: s from a command to the state that shows it, half a period of holding included.
         friction: N m or N at the speed of the sweep.
@@ -142,6 +146,8 @@ def loop_of(sweep: Sweep) -> JointLoop:
         misfit = float(np.sqrt((np.abs(turned - (-J * w**2 + 1j * w * d)) ** 2 / size**2).mean()))
         if misfit < best[0]:
             best = (misfit, J, d, T)
+    if best[0] > MISFIT or best[1] * w[-1] ** 2 < UNSEEN * size[-1]:
+        best = (best[0], math.nan, *best[2:])
     level = [float(sweep.phase[part[0]]) * float(sweep.effort[part].mean()) for part in moving]
     ripple = float((w * np.sqrt(seen / len(moving))).mean())
     return JointLoop(best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0])
@@ -180,8 +186,11 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     }
     M = mass_matrix(model, q)
     locked, free = np.diagonal(M), 1.0 / np.diagonal(np.linalg.inv(M))
+    bodies = 0.5 * (locked + free) - model.armature
+    rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
     findings = []
-    delay = float(np.median([loop.delay for loop in known])) if known else 0.0
+    delays = [loop.delay for loop in known if loop.misfit < MISFIT]
+    delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
     if robot_delay > 1.5 * period and robot_delay > 2e-3:
         line = Change("parameters", "robot_delay", round(robot_delay, 4), safe=True)
@@ -195,8 +204,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         if loop is None:
             continue
         if loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]:
-            rotor = max(float(loop.inertia - 0.5 * (locked[i] + free[i]) + model.armature[i]), 0.0)
-            line = Change("parameters", f"armature.{names[i]}", float(f"{rotor:.3g}"), safe=True)
+            line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
             sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
             factor = loop.inertia / locked[i]
             findings.append(Finding("inertia", (names[i],), sentence, float(factor), "", 0.9, line))
@@ -210,7 +218,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(_play(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
-    numbers = {**columns, "described inertia": locked, "robot_delay": robot_delay, "largest bandwidth": MARGIN / whole}
+    numbers = {**columns, "rotor": rotor, "described inertia": locked, "robot_delay": robot_delay, "largest bandwidth": MARGIN / whole}
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
 
 
@@ -219,7 +227,7 @@ def _push(runner: StepRunner, i: int, sign: float, state: ArmState) -> Motion[tu
     model = runner.model
     q, damping, limit = state.q, damping_of(model, state.q), effort_limit(model)
     bounds, t = Bounds.around(model, q, REACH), state.t
-    most = PUSH * limit[i] + model.friction[i]
+    most = PUSH * limit[i] + RUB * model.friction[i]
     push, moved = 0.0, np.zeros(model.nv)
     while push < most and not (np.abs(moved) > MOVED * scale_of(model)).any():
         push = min(RISE * limit[i] * (state.t - t), most)
@@ -334,6 +342,11 @@ class _Twitches:
         runner, model = self.runner, self.runner.model
         self.place, self.loops = state.q, [None] * model.nv
         for i in self.joints:
+            if (name := model.joint_names[i]) in runner.record.frozen:
+                sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
+                line = Change("arm", f"encoder of {name}")
+                self.findings.append(Finding("frozen_joint", (name,), sentence, 0.0, "", 0.7, line))
+                continue
             finding, self.pushes[i], state = yield from _signs(runner, i, state)
             self.findings += [finding] if finding is not None else []
         if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
@@ -351,7 +364,7 @@ class _Twitches:
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
                 state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
                 self.loops[i] = loop = loop_of(self.swept())
-                if 0.6 < loop.inertia / assumed < 1.7:
+                if math.isnan(loop.inertia) or 0.6 < loop.inertia / assumed < 1.7:
                     break
                 assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)
         self.present = -1

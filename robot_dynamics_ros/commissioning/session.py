@@ -231,7 +231,7 @@ class Commissioning:
             "gravity_compensated_by": s.gravity_compensated_by,
             "safe_command": s.safe_command,
             "robot_delay": round(s.delay, 5),
-            "robustness": {"bandwidth": round(s.bandwidth, 2)},
+            "robustness": {"bandwidth": round(s.bandwidth, 2), "friction_trust": s.friction_trust},
         }
         if s.armature:
             table["armature"] = {name: float(f"{value:.4g}") for name, value in s.armature.items()}

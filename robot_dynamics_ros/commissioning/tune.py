@@ -41,6 +41,8 @@ OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 PROOF = 0.8
 """Delay put in for the proof, over that of the loop."""
+MEASURED = 0.9
+"""Share of measured friction that is believed at the start."""
 SETTLING = 0.8
 """s after a step."""
 
@@ -66,12 +68,17 @@ class ArmSettings:
     safe_command: str = "gravity"
 
     @property
+    def friction_trust(self) -> float:
+        """Of friction that was measured, more than that of a description."""
+        return MEASURED if self.friction else 0.0
+
+    @property
     def options(self) -> ControllerOptions:
         """For a controller."""
         return ControllerOptions(
             gravity_compensated_by=self.gravity_compensated_by,
             safe_command=self.safe_command,
-            robustness=Robustness(bandwidth=self.bandwidth, delay=self.delay),
+            robustness=Robustness(bandwidth=self.bandwidth, delay=self.delay, friction_trust=self.friction_trust),
         )
 
     def model(self, model: RobotModel) -> RobotModel:

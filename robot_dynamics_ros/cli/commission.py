@@ -12,7 +12,6 @@ from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import output_directory
 from robot_dynamics_ros.cli.output import remark, result
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
 from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.commissioning import (
@@ -25,6 +24,7 @@ from robot_dynamics_ros.commissioning import (
     StepReport,
     as_driven,
 )
+from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -37,8 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     add = parser.add_argument
-    add("--arm", default="", help="profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well")
-    add("--live", action="store_true", help="drive the arm over the middleware; without it the steps are rehearsed in simulation")
+    add(
+        "--arm",
+        default="",
+        help="profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well",
+    )
+    add(
+        "--live",
+        action="store_true",
+        help="drive the arm over the middleware; without it the steps are rehearsed in simulation",
+    )
     add(
         "--yes-to",
         action="append",
@@ -55,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder for report and parameter file (default: %(default)s)",
     )
-    add("--command-format", choices=("multi_array", "joint_state"), default="multi_array", help="with --live: type of commands")
+    add(
+        "--command-format",
+        choices=("multi_array", "joint_state"),
+        default="multi_array",
+        help="with --live: type of commands",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control import JointController
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, Law, PDGravity
+from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError

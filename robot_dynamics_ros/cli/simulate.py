@@ -18,6 +18,11 @@ from robot_dynamics_ros.cli.arguments import (
     seed,
 )
 from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
+from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.sources import add_time_unit
+from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.reference.tour import (
     Motion,
     bearable_start,
@@ -26,11 +31,6 @@ from robot_dynamics_ros.control.reference.tour import (
     motion_through,
     plan_motion,
 )
-from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.rehearsal import LAWS, SETTLING, rehearse
-from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.sources import add_time_unit
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose

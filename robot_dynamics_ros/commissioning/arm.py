@@ -32,7 +32,11 @@ SLOW = 0.08
 SPEED = 2.0
 """rad/s, of joints whose description has no velocity limit."""
 SILENCE = 1.0
-"""s without a state after which a stop waits no longer for one."""
+"""s of unusable states after which a stop waits no longer."""
+MISSED = 25
+"""Looks in vain for a state, after which a stop waits no longer for one."""
+SURE = 0.7
+"""Share of an effort that a few states show which is believed."""
 STOPPING = 3.0
 """s, longest stop."""
 STILL = 0.004
@@ -367,15 +371,17 @@ class StepRunner:
         if bounds is None:
             return
         holding, silent, calm, begun = self._holding, 0.0, 0, math.nan
-        effort = self._newest[-1][1] if self._newest else np.zeros(self.model.nv)
-        last = self._newest[-1][0].t if self._newest else 0.0
+        if not self._newest:
+            return
+        newest = self._newest[-1][0]  # while there are no states, what carries the arm, and nothing that moves it
+        effort, last = self._sign * (self.weight(newest.q) - self._added * gravity_forces(self.model, newest.q)), newest.t
         if self.record.stopped and (self._speed(self._newest[-1][0]) > SUDDEN * speed_limit(self.model)).any():
             self._explain()
-        count = 0
+        missing, count = self._missing(), 0
         while silent < SILENCE and calm < 25:
             state = self.arm.read()
             if state is None or not (np.isfinite(state.q) & np.isfinite(state.v)).all():
-                silent += 0.01 if state is None else max(state.t - last, 1e-3)
+                silent += SILENCE / MISSED if state is None else max(state.t - last, 1e-3)
                 last = last if state is None else state.t
                 self.arm.send(effort)
                 continue
@@ -386,7 +392,7 @@ class StepRunner:
             if math.isnan(begun) or again:
                 begun = state.t if math.isnan(begun) else begun
                 holding.activate(nanoseconds(state.t), state.q, state.v)
-            held = holding.update(nanoseconds(state.t), state.q, state.v)
+            held = missing + holding.update(nanoseconds(state.t), state.q, state.v)
             self._send(state, np.clip(held, -effort_limit(self.model), effort_limit(self.model)))
             effort = self._newest[-1][1]
             calm = calm + 1 if (speed < self._still).all() else 0
@@ -405,27 +411,15 @@ class StepRunner:
         if since > PROVEN or self._proven or len(self._newest) < 2 or self._newest[-1][0].t <= self._newest[0][0].t:
             return False
         model, newest = self.model, self._newest[-1][0]
-        at = newest.q
-        t = np.array([state.t for state, _ in self._newest]) - newest.t
-        speeds = np.polyfit(t, [state.v for state, _ in self._newest], 1)[0]
-        if since < START and not self._turned:
-            places = 2.0 * (at - self._place) / since**2  # from rest
-        else:
-            places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
-        acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
-        weight = gravity_forces(model, at)
-        net = mass_matrix(model, at) @ acceleration + (
-            weight if self.options.gravity_compensated_by == "controller" else 0.0
-        )
-        sent = np.array([command for _, command in self._newest]).mean(axis=0)
+        net, sent = self._motion_now()
+        weight = gravity_forces(model, newest.q)
         fast = (self._speed(newest) > 0.7 * SUDDEN * speed_limit(model)) & (np.abs(sent) > 0.01 * effort_limit(model))
         if not fast.any():
             return False
         sent = self._sign * sent  # as it acts, as far as is known
         plain, other = np.abs(net - sent), np.abs(net + sent)
-        lifted = np.abs(net - sent - weight)
-        i = int(np.argmax(np.abs(acceleration) * fast))
-        if lifted[i] < 0.5 * min(plain[i], other[i]):
+        i = int(np.argmax(fast * np.abs(weight)))
+        if fast[i] and abs(net[i] - sent[i] - weight[i]) < 0.3 * abs(weight[i]):
             changed, self._added, self.record.lifted = self._added != 1.0, 1.0, True
             self._turned = True
             return changed
@@ -435,3 +429,27 @@ class StepRunner:
             names = [model.joint_names[k] for k in np.flatnonzero(wrong)]
             self.record.reversed_joints = tuple(dict.fromkeys([*self.record.reversed_joints, *names]))
         return bool(wrong.any())
+
+    def _motion_now(self) -> tuple[Array, Array]:
+        """(n,) effort that the present motion takes by the description, and mean command."""
+        model, newest = self.model, self._newest[-1][0]
+        since = newest.t - self._begun
+        t = np.array([state.t for state, _ in self._newest]) - newest.t
+        speeds = np.polyfit(t, [state.v for state, _ in self._newest], 1)[0]
+        if (since < START and not self._turned) or len(t) < 4:
+            places = 2.0 * (newest.q - self._place) / max(since, 1e-3) ** 2  # from rest
+        else:
+            places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
+        acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
+        own = gravity_forces(model, newest.q) if self.options.gravity_compensated_by == "controller" else 0.0
+        net = mass_matrix(model, newest.q) @ acceleration + own
+        return net, np.array([command for _, command in self._newest]).mean(axis=0)
+
+    def _missing(self) -> Array:
+        """(n,) effort that would stop what pulls the arm out of its bounds, beside its weight as described."""
+        if not self.record.ran_away or self._turned or len(self._newest) < 3:
+            return np.zeros(self.model.nv)
+        net, sent = self._motion_now()
+        pull = net - sent + self.model.friction * np.sign(self._newest[-1][0].v)
+        most = 0.3 * effort_limit(self.model)
+        return np.clip(-SURE * pull, -most, most)

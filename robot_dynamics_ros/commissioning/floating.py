@@ -15,6 +15,8 @@ __all__ = ["REACH", "damping_of", "drift", "float_arm"]
 
 REACH = 0.05
 """rad, announced of an arm that floats."""
+SPEED = 0.04
+"""Share of the velocity limit, announced."""
 DAMPING = 4.0
 """1/s, of each joint by its inertia."""
 DRIFTED = 0.01
@@ -78,7 +80,7 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     def motion(state: ArmState) -> Motion[int]:
         damping[:] = damping_of(model, state.q)
         for length, reach in ((seconds, REACH), (push, 0.3)):
-            start, bounds = state, Bounds.around(model, state.q, reach)
+            start, bounds = state, Bounds.around(model, state.q, reach, SPEED)
             while state.t - start.t < length:
                 state = yield Command(runner.weight(state.q) - damping * state.v, bounds)
         return 0

@@ -6,7 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Motion, StepRunner, effort_limit, scale_of, speed_limit
+from robot_dynamics_ros.commissioning.arm import (
+    ArmState,
+    Bounds,
+    Motion,
+    StepRunner,
+    effort_limit,
+    scale_of,
+    speed_limit,
+)
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow
 from robot_dynamics_ros.control.controller import JointController
@@ -68,7 +76,9 @@ def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float
             )
             controller.activate(round(state.t * 1e9), state.q, np.zeros(model.nv))
             state = yield from follow(runner, controller, to_start, bounds, state, rest=0.3)
-            state = yield from follow(runner, controller, _slower(model.joint_names, tour, factor), bounds, state, errors=errors, rest=0.5)
+            state = yield from follow(
+                runner, controller, _slower(model.joint_names, tour, factor), bounds, state, errors=errors, rest=0.5
+            )
         return True
 
     runner.run(motion, proven=True)
@@ -93,14 +103,24 @@ def _report(runner: StepRunner, controller: JointController, runs: dict[str, lis
             for i in np.flatnonzero(far > FAR * scale_of(model)):
                 sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"
                 line = Change("parameters", "velocity_scale", 0.5)
-                findings.append(Finding("tracking", (model.joint_names[i],), sentence, float(far[i]), "rad or m", 0.9, line))
+                findings.append(
+                    Finding("tracking", (model.joint_names[i],), sentence, float(far[i]), "rad or m", 0.9, line)
+                )
     if record.command:
         used = np.abs(np.array(record.command)).max(axis=0) / effort_limit(model)
         numbers["effort over limit"] = used
         for i in np.flatnonzero(used > NEARLY):
             sentence = f"{model.joint_names[i]} uses {used[i]:.0%} of its effort limit"
             findings.append(
-                Finding("effort_limit", (model.joint_names[i],), sentence, float(used[i]), "", 0.9, Change("parameters", "velocity_scale", 0.5))
+                Finding(
+                    "effort_limit",
+                    (model.joint_names[i],),
+                    sentence,
+                    float(used[i]),
+                    "",
+                    0.9,
+                    Change("parameters", "velocity_scale", 0.5),
+                )
             )
     notes = [record.stopped] if record.stopped else []
     for sentence in controller.description_gaps():

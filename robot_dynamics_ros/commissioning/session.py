@@ -26,12 +26,12 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ANNOUNCED", "Commissioning", "Leads"]
+__all__ = ["ANNOUNCED", "Commissioning", "Leads", "learned"]
 
 ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
     "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "The arm carries its own weight. No joint moves by more than 0.05 rad, or faster than 8 % of its limit.",
+    "float": "The arm carries its own weight. No joint moves by more than 0.05 rad, or faster than 4 % of its limit.",
     "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 8 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
@@ -105,7 +105,9 @@ class Commissioning:
             before = STEPS[k - 1]
             report = self.reports.get(before)
             if report is None or not report.enough:
-                raise ArgumentError(f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first.")
+                raise ArgumentError(
+                    f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first."
+                )
         wrong = {"brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
                  "position_sign", "joints_exchanged", "margin", "gains", "drift"}  # fmt: skip
         for name in STEPS[:k]:
@@ -128,7 +130,7 @@ class Commissioning:
                 return float_arm(runner)
             if step == "twitch":
                 report = twitch(runner)
-                self.settings = _learned(self.settings, report, self.model)
+                self.settings = learned(self.settings, report, self.model)
                 return report
             if step == "tune":
                 report, self.settings = tune(runner, self.settings, self.announce)
@@ -145,7 +147,9 @@ class Commissioning:
             state = self.arm.read()
             if state is not None and np.isfinite(state.q).all():
                 return state
-        raise ArgumentError("no joint states arrive", where="arm", remedy="Start the robot, and check topics and joint names.")
+        raise ArgumentError(
+            "no joint states arrive", where="arm", remedy="Start the robot, and check topics and joint names."
+        )
 
     def _heard(self, seconds: float) -> list[ArmState]:
         self.arm.begin()
@@ -167,7 +171,9 @@ class Commissioning:
         reports = [self._judge(still, still=True), self._judge(moving, still=False)]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
-        return StepReport("listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes))
+        return StepReport(
+            "listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes)
+        )
 
     def _judge(self, states: list[ArmState], *, still: bool) -> StepReport:
         known = all(state.effort is not None for state in states)
@@ -209,7 +215,9 @@ class Commissioning:
         efforts: list[Array] = []
         wanted, first = weighing_poses(self.model, POSES), self._state()
         near, resting = 0.02 * scale_of(self.model), [first]
-        self.announce(f"lead the arm to {POSES} different poses, such as {np.round(wanted[0], 2).tolist()}, and let it rest in each")
+        self.announce(
+            f"lead the arm to {POSES} different poses, such as {np.round(wanted[0], 2).tolist()}, and let it rest in each"
+        )
         while len(poses) < POSES and resting[-1].t - first.t < PATIENCE and not self.stop():
             state = self._state()
             moved = (np.abs(state.q - resting[0].q) > near).any()
@@ -256,7 +264,8 @@ class Commissioning:
         }
         files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
         files["commissioning.html"].write_text(
-            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8")
+            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8"
+        )
         return files
 
 
@@ -268,7 +277,7 @@ def _rest(states: list[ArmState]) -> tuple[Array, Array]:
     return np.mean([state.q for state in last], axis=0), np.mean([state.effort for state in last], axis=0)
 
 
-def _learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> ArmSettings:
+def learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> ArmSettings:
     """Settings with what the twitches showed."""
     numbers = report.numbers
     if "friction" not in numbers:
@@ -280,7 +289,9 @@ def _learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> Ar
     }
     rotor = np.asarray(numbers["rotor"])
     armature = {
-        name: float(f"{value:.4g}") for name, value in zip(model.joint_names, rotor, strict=True) if math.isfinite(value)
+        name: float(f"{value:.4g}")
+        for name, value in zip(model.joint_names, rotor, strict=True)
+        if math.isfinite(value)
     }
     return dataclasses.replace(
         settings,

@@ -306,7 +306,9 @@ def tune(
         if runner.record.stopped in ("stopped by a person", "joint states stopped"):
             stopped = runner.record.stopped
         elif not tuning.margin:
-            announce(f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay")
+            announce(
+                f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
+            )
             tuning.best *= LOWERED
     numbers: dict[str, Array | float] = {
         "bandwidth": tuning.best or settings.bandwidth,

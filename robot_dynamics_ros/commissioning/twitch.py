@@ -218,7 +218,13 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(_play(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
-    numbers = {**columns, "rotor": rotor, "described inertia": locked, "robot_delay": robot_delay, "largest bandwidth": MARGIN / whole}
+    numbers = {
+        **columns,
+        "rotor": rotor,
+        "described inertia": locked,
+        "robot_delay": robot_delay,
+        "largest bandwidth": MARGIN / whole,
+    }
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
 
 
@@ -261,7 +267,11 @@ def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding 
         return (None if both[i] > 0.0 else reversed_command(name, why)), largest, state
     names = (name, model.joint_names[other])
     line = Change("parameters", "joints", names[::-1])
-    return Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line), largest, state
+    return (
+        Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
+        largest,
+        state,
+    )
 
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
@@ -270,7 +280,13 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 
 def _sweep(
-    runner: StepRunner, controller: JointController, i: int, most: float, size: Array, rows: list[tuple[float, ...]], state: ArmState
+    runner: StepRunner,
+    controller: JointController,
+    i: int,
+    most: float,
+    size: Array,
+    rows: list[tuple[float, ...]],
+    state: ArmState,
 ) -> Motion[ArmState]:
     """Sweep joint i to and fro twice with vibrations of the given efforts (f,) beside ``most`` N m or N; what happens goes into ``rows``."""
     model, q0 = runner.model, state.q.copy()
@@ -363,7 +379,9 @@ class _Twitches:
                 self.present, self.rows = i, []
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
                 state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
-                self.loops[i] = loop = loop_of(self.swept())
+                loop = loop_of(self.swept())
+                if (before := self.loops[i]) is None or loop.misfit < before.misfit:
+                    self.loops[i] = loop
                 if math.isnan(loop.inertia) or 0.6 < loop.inertia / assumed < 1.7:
                     break
                 assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)

@@ -96,7 +96,9 @@ class LiveArm:
             topic = self._commands.publisher.topic_name
             if others := competing_publishers(self._node, topic, own=True):
                 raise ArgumentError(
-                    f"{', '.join(others)} publish on {topic}, too", where="commands", remedy="Stop them: two would pull at the arm."
+                    f"{', '.join(others)} publish on {topic}, too",
+                    where="commands",
+                    remedy="Stop them: two would pull at the arm.",
                 )
         self._commands.publish(effort, self._stamp)
 

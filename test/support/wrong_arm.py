@@ -46,7 +46,13 @@ class WrongArm:
 
     def __init__(self, truth, *, signs=1.0, delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
                  nan_after=10**9, noise=NOISE, seed=0):  # fmt: skip
-        self.model, self.signs, self.play, self.frozen, self.lifts = truth, signs * np.ones(truth.nv), play, frozen, lifts
+        self.model, self.signs, self.play, self.frozen, self.lifts = (
+            truth,
+            signs * np.ones(truth.nv),
+            play,
+            frozen,
+            lifts,
+        )
         brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
         self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=HOME, substeps=2, brake_effort=brakes)
         self.rng, self.noise = np.random.default_rng(seed), noise

@@ -374,7 +374,10 @@ class StepRunner:
         if not self._newest:
             return
         newest = self._newest[-1][0]  # while there are no states, what carries the arm, and nothing that moves it
-        effort, last = self._sign * (self.weight(newest.q) - self._added * gravity_forces(self.model, newest.q)), newest.t
+        effort, last = (
+            self._sign * (self.weight(newest.q) - self._added * gravity_forces(self.model, newest.q)),
+            newest.t,
+        )
         if self.record.stopped and (self._speed(self._newest[-1][0]) > SUDDEN * speed_limit(self.model)).any():
             self._explain()
         missing, count = self._missing(), 0

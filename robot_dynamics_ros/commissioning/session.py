@@ -37,8 +37,8 @@ ANNOUNCED: Mapping[str, str] = {
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
 }
 """Step → what it does, in sentences for the person who permits it."""
-LISTENING, POSES, RESTING = 4.0, 12, 0.5
-"""s; number; s."""
+LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
+"""s; number; s; s."""
 PATIENCE = 300.0
 """s for a person to lead the arm to all poses."""
 
@@ -198,10 +198,8 @@ class Commissioning:
             for pose in poses:
                 back = np.clip(pose - 0.05, self.model.lower, self.model.upper)
                 ahead = np.clip(pose + 0.05, self.model.lower, self.model.upper)
-                self.arm.lead(back, 1.5)
-                rising = self.arm.lead(pose, 0.5, RESTING)
-                self.arm.lead(ahead, 0.5)
-                rows.append((_rest(rising), _rest(self.arm.lead(pose, 0.5, RESTING))))
+                self.arm.lead(back, 1.5, 0.2)
+                rows.append((_passing(self.arm.lead(ahead, PASSING)), _passing(self.arm.lead(back, PASSING))))
             self.arm.lead(here, 2.0, RESTING)
             q = np.array([0.5 * (a[0] + b[0]) for a, b in rows])
             effort = np.array([(a[1], b[1]) for a, b in rows])
@@ -267,6 +265,12 @@ class Commissioning:
             page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8"
         )
         return files
+
+
+def _passing(states: list[ArmState]) -> tuple[Array, Array]:
+    """Mean position and effort amid a slow motion, where it does not accelerate."""
+    middle = len(states) // 2
+    return _rest(states[: middle + len(states) // 12])
 
 
 def _rest(states: list[ArmState]) -> tuple[Array, Array]:

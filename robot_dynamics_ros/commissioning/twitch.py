@@ -62,7 +62,7 @@ LONGEST = 0.08
 PASSES = 3
 MISFIT = 0.3
 """Relative error of the fit from which on it tells no inertia."""
-UNSEEN = 0.15
+UNSEEN = 0.4
 """Share of the effort of the fastest vibration below which an inertia is not seen."""
 MOST = 1.1
 """Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""

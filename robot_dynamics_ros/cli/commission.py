@@ -22,7 +22,6 @@ from robot_dynamics_ros.commissioning import (
     Commissioning,
     StandIn,
     StepReport,
-    as_driven,
 )
 from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
 from robot_dynamics_ros.errors import ArgumentError
@@ -145,7 +144,14 @@ def _arm(
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
-    yield StandIn(as_driven(model, profile), profile, start), lambda: False
+    truth = model
+    if profile is not None:  # rotors that the vendor does not publish are there all the same
+        from robot_dynamics_ros.ros.arm_parameters import simulator_parameters
+
+        armature = simulator_parameters(profile)["armature"]
+        assert isinstance(armature, dict)
+        truth = ArmSettings(armature, profile.known("coulomb")).model(model)
+    yield StandIn(truth, profile, start), lambda: False
 
 
 @contextmanager
@@ -172,6 +178,8 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
             with _ending_softly(interrupted):
                 report = session.run(step)
         except ArgumentError as error:
+            if not session.reports:
+                raise
             remark(f"{step}: {error}")
             break
         for line in (*map(str, report.findings), *report.notes):

@@ -6,7 +6,7 @@ from robot_dynamics_ros.commissioning.floating import drift, float_arm
 from robot_dynamics_ros.commissioning.listen import listen
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.session import ANNOUNCED, Commissioning
-from robot_dynamics_ros.commissioning.stand_in import StandIn, as_driven
+from robot_dynamics_ros.commissioning.stand_in import StandIn
 from robot_dynamics_ros.commissioning.tune import ArmSettings, StepResponse, step_response, tune
 from robot_dynamics_ros.commissioning.twitch import JointLoop, Sweep, hidden_way, loop_of, twitch, twitch_report
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
@@ -31,7 +31,6 @@ __all__ = [
     "StepResponse",
     "StepRunner",
     "Sweep",
-    "as_driven",
     "drift",
     "float_arm",
     "hidden_way",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
@@ -18,11 +16,12 @@ from robot_dynamics_ros.commissioning.arm import (
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow
 from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.reference.tour import Motion as Tour
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Tour", "move"]
+__all__ = ["move"]
 
 SLOWLY = 4.0
 """Times as long as the tour itself takes."""
@@ -30,20 +29,6 @@ FAR = 0.05
 """rad, error on the way that counts as not followed."""
 NEARLY = 0.95
 """Share of the effort limit."""
-
-
-class Tour(Protocol):
-    """A smooth motion from rest to rest; see the demonstration's."""
-
-    times: Array
-    waypoints: Array
-
-    @property
-    def duration(self) -> float:
-        """s."""
-
-    def at(self, t: Array, derivative: int = 0) -> Array:
-        """(k, n) positions, or a derivative, at (k,) s."""
 
 
 def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float = SLOWLY) -> StepReport:

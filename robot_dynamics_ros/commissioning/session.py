@@ -16,11 +16,12 @@ from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunn
 from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
 from robot_dynamics_ros.commissioning.listen import listen
-from robot_dynamics_ros.commissioning.move import Tour, move
+from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
+from robot_dynamics_ros.control.reference.tour import Motion as Tour
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -276,9 +277,10 @@ def _passing(states: list[ArmState]) -> tuple[Array, Array]:
 def _rest(states: list[ArmState]) -> tuple[Array, Array]:
     """Mean position and effort of the last part."""
     last = [state for state in states if state.t > states[-1].t - 0.6 * RESTING]
-    if any(state.effort is None for state in last):
+    efforts = [state.effort for state in last if state.effort is not None]
+    if len(efforts) < len(last):
         raise ArgumentError("joint states have no efforts", where="weigh", remedy="Go on without this step.")
-    return np.mean([state.q for state in last], axis=0), np.mean([state.effort for state in last], axis=0)
+    return np.mean([state.q for state in last], axis=0), np.mean(efforts, axis=0)
 
 
 def learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> ArmSettings:

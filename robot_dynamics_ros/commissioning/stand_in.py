@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -16,12 +15,12 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-__all__ = ["StandIn", "as_driven"]
+__all__ = ["StandIn"]
 
 RATE = 500.0
 """Hz."""
-NOISE = {"position_noise": 2e-5, "velocity_noise": 1e-3}
-"""Of encoders: rad or m, rad/s or m/s."""
+POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3
+"""rad or m; rad/s or m/s; share of the effort limit."""
 BRAKES = 0.1
 """s of silence after which brakes hold."""
 
@@ -36,16 +35,18 @@ class StandIn:
     """
 
     def __init__(self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None) -> None:
-        rate, compensates = RATE, "nothing"
-        noise = {**NOISE, "effort_noise": 2e-3 * effort_limit(model)}
-        settings = SensorSettings(**noise)
+        rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
         if profile is not None:
-            rate = profile.driver.rate
-            settings = SensorSettings(
-                **noise, delay=profile.driver.delay, velocity_time_constant=profile.driver.velocity_time_constant
-            )
+            rate, delay, filtered = profile.driver.rate, profile.driver.delay, profile.driver.velocity_time_constant
             if profile.efforts.gravity == "robot":
                 compensates = "gravity_and_coriolis" if profile.efforts.coriolis == "robot" else "gravity"
+        settings = SensorSettings(
+            position_noise=POSITION_NOISE,
+            velocity_noise=VELOCITY_NOISE,
+            effort_noise=EFFORT_NOISE * effort_limit(model),
+            velocity_time_constant=filtered,
+            delay=delay,
+        )
         self.model = model
         self.plant = Plant(model, 1.0 / rate, q0=q0)
         self._driver, self._sensors = Driver(self.plant, compensates=compensates), Sensors(model, settings)
@@ -91,24 +92,3 @@ class StandIn:
 
     def _state(self, reading: JointReading) -> ArmState:
         return ArmState(reading.t, reading.q, reading.v, reading.tau, self.plant.t)
-
-
-def as_driven(model: RobotModel, profile: ArmProfile | None) -> RobotModel:
-    """The robot with the rotors and the friction of the profile."""
-    if profile is None:
-        return model
-    facts = {joint.name: joint for joint in profile.joints}
-    joints = []
-    for joint in model.description.joints:
-        fact = facts.get(joint.name)
-        numbers = {
-            name: value
-            for name, value in (
-                ("armature", fact and fact.armature),
-                ("friction", fact and fact.coulomb),
-                ("damping", fact and fact.viscous),
-            )
-            if value is not None
-        }
-        joints.append(dataclasses.replace(joint, **numbers))
-    return model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))

@@ -113,7 +113,7 @@ class JointLoop:
     misfit: float
 
 
-def _amplitudes(t: Array, x: Array, frequencies: Sequence[float]) -> Array:
+def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
     """(f,) complex amplitudes of vibrations beside a parabola."""
     columns = [np.ones_like(t), t, t * t]
     for w in frequencies:
@@ -218,7 +218,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(_play(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
-    numbers = {
+    numbers: dict[str, Array | float] = {
         **columns,
         "rotor": rotor,
         "described inertia": locked,
@@ -351,7 +351,8 @@ class _Twitches:
 
     def swept(self) -> Sweep:
         """The present sweep."""
-        return Sweep(*np.array(self.rows).T, _frequencies(self.runner))
+        t, q, v, effort, phase = np.array(self.rows).T
+        return Sweep(t, q, v, effort, phase, _frequencies(self.runner))
 
     def motion(self, state: ArmState) -> Motion[bool]:
         """Push every joint, then sweep every joint that follows its commands."""

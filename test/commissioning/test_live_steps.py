@@ -76,7 +76,7 @@ def test_a_joint_without_brake_is_named_before_anything_is_sent():
         ({"signs": np.array([-1.0, 1.0, 1.0])}, ["joint1"], ["command_sign"]),
         ({"delay": 10}, ["joint1"], ["delay"]),
         ({"play": 0.01}, ["joint1"], ["play"]),
-        ({"frozen": 1}, ["joint2", "joint3"], ["frozen_joint"]),
+        ({"frozen": 1}, ["joint2"], ["frozen_joint"]),
     ],
 )
 def test_twitching(mistake, joints, kinds):

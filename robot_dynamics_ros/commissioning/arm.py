@@ -42,7 +42,7 @@ STOPPING = 3.0
 STILL = 0.004
 """Share of the velocity limit below which a joint counts as standing."""
 WINDOW = 12
-"""States from which the cause of a runaway is told."""
+"""States that show the cause of a runaway."""
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
 FALLEN = 3e-3

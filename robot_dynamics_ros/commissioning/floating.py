@@ -31,7 +31,7 @@ def damping_of(model: RobotModel, q: Array) -> Array:
 
 
 def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
-    """What moves an arm whose weight is compensated as described.
+    """The effort that moves an arm whose weight is compensated as described.
 
     Args:
         t: (k,) s.

@@ -49,7 +49,7 @@ SETTLING = 0.8
 
 @dataclass(frozen=True)
 class ArmSettings:
-    """What the controller has to know of an arm, beside its description.
+    """Knowledge of an arm that the controller needs beside its description.
 
     Attributes:
         armature: joint name → inertia of rotor and gear, kg m² or kg.
@@ -130,7 +130,12 @@ def step_response(t: Array, q: Array, command: Array, goal: float, start: float)
         ArgumentError: fewer than ten states, or no step.
     """
     if len(t) < 10 or goal == start:
-        raise ArgumentError("there is no response to a step", where="step_response", got=len(t))
+        raise ArgumentError(
+            "there is no response to a step",
+            where="step_response",
+            got=len(t),
+            remedy="Give ten states and a goal elsewhere.",
+        )
     step = goal - start
     late = np.asarray(t) > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
     tail = np.asarray(q)[late]
@@ -231,7 +236,7 @@ class _Tuning:
         return state
 
     def fault(self) -> str:
-        """What is wrong with the last responses; ``""`` if nothing is."""
+        """A sentence about what is wrong with the last responses; ``""`` if nothing is."""
         model = self.runner.model
         for i, r in self.responses.items():
             name = model.joint_names[i]

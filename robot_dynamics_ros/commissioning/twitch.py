@@ -5,7 +5,7 @@ three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so 
 
     U / Q = (−J ω² + i ω d) exp(i ω T)
 
-Friction is the same before and after while the joint does not turn round, and drops out.
+Friction is the same before and after while the joint does not reverse, and drops out.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def hidden_way(sweep: Sweep) -> float:
 
 
 def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
-    """What the loops of all joints say about arm and description.
+    """Mistakes and measured numbers, from the loops of all joints.
 
     Args:
         q: (n,) configuration of the twitches, rad or m.

@@ -126,7 +126,13 @@ class CommissioningNode(Node):
         except RobotDynamicsError as error:
             outcome[:] = outcome or [error]
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            outcome[:] = outcome or [RobotDynamicsError(f"{type(error).__name__}: {error}", where=f"step {step}")]
+            outcome[:] = outcome or [
+                RobotDynamicsError(
+                    f"{type(error).__name__}: {error}",
+                    where=f"step {step}",
+                    remedy="The arm has been stopped; please report it.",
+                )
+            ]
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._stop.set()

@@ -91,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
         )
         _steps(options, session, interrupted)
     files = session.write(options.output)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
     rows = [[name, _verdict(report)] for name, report in session.reports.items()]
     text = f"{table(['step', 'result'], rows)}\n\nreport      {files['commissioning.html']}\nparameters  {files['controller.yaml']}"
     steps = [report.to_json() for report in session.reports.values()]

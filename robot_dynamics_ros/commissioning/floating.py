@@ -91,7 +91,7 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
         line = Change("arm", f"brake of {record.fell}")
         finding = Finding("brake", (record.fell,), f"{record.stopped}: it is not held", 1.0, "", 0.9, line)
         return StepReport("float", (finding,), {})
-    if not record.t:
+    if not (record.t or runner.stop()):
         raise ArgumentError(
             record.stopped or "no joint states arrive", where="float", remedy="Start the robot's driver."
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
+    from robot_dynamics_ros import commissioning as commissioning
     from robot_dynamics_ros.control import *  # noqa: F403
     from robot_dynamics_ros.dynamics import *  # noqa: F403
     from robot_dynamics_ros.equations import *  # noqa: F403
@@ -42,6 +43,10 @@ PARTS = {
     "view": "Pictures and browser",
 }
 """Packages whose public names are names of this package, too; and their titles."""
+_FOLDERS = (
+    "commissioning",
+    "view",
+)  # names of their own: the first keeps its names to itself, the second can be called
 
 
 def _names_of(part: str) -> list[str]:
@@ -49,8 +54,8 @@ def _names_of(part: str) -> list[str]:
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("__all__", "view"):  # a package that can be called
-        return __dir__() if name == "__all__" else _import_module(f"{__name__}.view")
+    if name in ("__all__", *_FOLDERS):
+        return __dir__() if name == "__all__" else _import_module(f"{__name__}.{name}")
     if not name.startswith("_"):
         for part in PARTS:
             if name in _names_of(part):
@@ -63,7 +68,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({name for part in PARTS for name in _names_of(part)} | {"view"})
+    return sorted({name for part in PARTS for name in _names_of(part)}.union(_FOLDERS))
 
 
 class _Package(_ModuleType):

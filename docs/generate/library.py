@@ -8,7 +8,7 @@ from types import ModuleType
 
 import robot_dynamics_ros as rd
 
-TITLES = rd.PARTS | {"recordings": "Recordings"}
+TITLES = rd.PARTS | {"recordings": "Recordings", "commissioning": "Commissioning"}
 PARTS = tuple(TITLES)
 
 
@@ -33,7 +33,7 @@ def page(part: str) -> str:
     for name, home in public_names(part).items():
         known = home if home.startswith("robot_dynamics_ros.") else module.__name__
         groups.setdefault(known, []).append(name)
-    prefix = "rd" if part != "recordings" else "robot_dynamics_ros.recordings"
+    prefix = {"recordings": "robot_dynamics_ros.recordings", "commissioning": "rd.commissioning"}.get(part, "rd")
     lines = [
         f"# {TITLES[part]}",
         "",

@@ -28,7 +28,7 @@ LAYERS = (
     ("recordings",),
     ("identification",),
     ("equations",),
-    ("export", "frameworks"),
+    ("export", "frameworks", "commissioning"),
     ("view",),
     ("ros",),
     ("cli", "__main__"),

@@ -1,0 +1,203 @@
+"""Results of the steps of commissioning: findings with a number, a certainty and the line to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["KINDS", "STEPS", "Change", "Finding", "Kind", "StepReport"]
+
+STEPS = ("listen", "weigh", "float", "twitch", "tune", "move")
+"""Steps of commissioning, in their order."""
+
+PLACES = ("parameters", "description", "driver", "arm")
+"""Where a change is made: parameter file, URDF, settings of the driver, or the arm itself."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of mistake.
+
+    Attributes:
+        title: its plain name.
+        steps: that can show it, the first one first.
+    """
+
+    title: str
+    steps: tuple[str, ...]
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "rate": Kind("joint states come at another rate", ("listen",)),
+        "jitter": Kind("joint states come irregularly", ("listen",)),
+        "clock": Kind("stamps are from another clock", ("listen",)),
+        "missing_field": Kind("positions, velocities or efforts are missing", ("listen",)),
+        "names": Kind("names of joints differ from the description", ("listen",)),
+        "position_unit": Kind("positions are in another unit", ("listen", "weigh")),
+        "velocity_unit": Kind("velocities are in another unit", ("listen",)),
+        "velocity_sign": Kind("velocities have the opposite sign", ("listen",)),
+        "velocity_filter": Kind("velocities are filtered", ("listen",)),
+        "frozen_joint": Kind("the position of a joint is frozen", ("listen", "weigh")),
+        "frozen_effort": Kind("the effort of a joint is frozen", ("listen", "weigh")),
+        "other_publisher": Kind("somebody else publishes", ("listen",)),
+        "effort_sign": Kind("efforts have the opposite sign", ("weigh",)),
+        "position_sign": Kind("positions have the opposite sign", ("weigh",)),
+        "joints_exchanged": Kind("two joints are exchanged", ("weigh",)),
+        "effort_unit": Kind("efforts are in another unit", ("weigh",)),
+        "gravity_compensated_by_driver": Kind("the driver compensates gravity", ("weigh", "float")),
+        "mounting": Kind("the arm is mounted in another direction", ("weigh",)),
+        "zero_offset": Kind("the zero of a joint is off", ("weigh",)),
+        "payload": Kind("a payload is not in the description", ("weigh",)),
+        "link_mass": Kind("a link has another mass", ("weigh",)),
+        "friction": Kind("friction is larger than in the description", ("weigh", "twitch")),
+        "wrong_robot": Kind("the description is of another robot", ("weigh",)),
+        "brake": Kind("a joint is not held", ("weigh",)),
+        "held_joint": Kind("something else holds a joint", ("weigh", "float")),
+        "unexplained": Kind("efforts differ from the description by no single cause", ("weigh",)),
+        "drift": Kind("the arm drifts with its gravity compensated", ("float",)),
+        "command_sign": Kind("commands have the opposite sign", ("twitch",)),
+        "command_unit": Kind("commands are in another unit", ("twitch",)),
+        "commands_exchanged": Kind("the commands of two joints are exchanged", ("twitch",)),
+        "no_motion": Kind("a joint does not follow its command", ("twitch",)),
+        "delay": Kind("commands act late", ("twitch",)),
+        "play": Kind("a joint has play", ("twitch",)),
+        "inertia": Kind("a joint's inertia differs from the description", ("twitch",)),
+        "gains": Kind("gains do not fit the arm", ("tune",)),
+        "margin": Kind("the loop is close to unstable", ("tune",)),
+        "tracking": Kind("the arm does not follow its trajectory", ("move",)),
+        "effort_limit": Kind("efforts reach their limits", ("move",)),
+        "unexplained_effort": Kind("efforts on the way are not explained", ("move",)),
+    }
+)
+"""All kinds of findings."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The line to change.
+
+    Attributes:
+        place: one of ``"parameters"``, ``"description"``, ``"driver"``, ``"arm"``.
+        key: parameter, or element of the URDF as a path: ``joint[joint2]/axis``; elsewhere the thing itself.
+        value: the new value; ``None`` where a person has to find it.
+        safe: whether the step may be tried again with it before a person has looked.
+    """
+
+    place: str
+    key: str
+    value: float | str | tuple[float | str, ...] | None = None
+    safe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.place not in PLACES:
+            raise UnknownNameError("place of a change", self.place, PLACES)
+
+    def __str__(self) -> str:
+        value = self.value
+        if isinstance(value, tuple):
+            inside = ", ".join(x if isinstance(x, str) else f"{x:.5g}" for x in value)
+            value = f"[{inside}]"
+        elif isinstance(value, float):
+            value = f"{value:.5g}"
+        return self.key if value is None else f"{self.key}: {value}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake.
+
+    Attributes:
+        kind: out of :data:`KINDS`.
+        joints: that it concerns; empty: the whole arm.
+        sentence: what is wrong, with the number.
+        number: its size, in ``unit``; NaN if it has none.
+        unit: ``""`` for a factor.
+        certainty: probability from 0 to 1, against all other explanations that were compared.
+        change: the line to change; ``None`` if none would do.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    sentence: str
+    number: float = math.nan
+    unit: str = ""
+    certainty: float = 1.0
+    change: Change | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownNameError("kind of finding", self.kind, KINDS)
+        if not 0.0 <= self.certainty <= 1.0:
+            raise ArgumentError("must be from 0 to 1", where="certainty of a finding", got=self.certainty)
+
+    def __str__(self) -> str:
+        return f"{self.sentence} ({self.certainty:.0%} sure)" + (f" → {self.change}" if self.change else "")
+
+
+@dataclass(frozen=True, eq=False)
+class StepReport:
+    """The result of one step.
+
+    Attributes:
+        step: out of :data:`STEPS`.
+        findings: the most certain first; empty: nothing is wrong as far as this step can see.
+        numbers: name of a quantity → (nv,) values in the order of the model's joints, or one value.
+        enough: whether the step has seen enough; otherwise ``findings`` may change with further poses.
+        next_pose: (nv,) configuration that would tell most next, rad or m; ``None``: none is needed.
+        notes: sentences that accuse nobody.
+    """
+
+    step: str
+    findings: tuple[Finding, ...] = ()
+    numbers: Mapping[str, Array | float] = field(default_factory=dict)
+    enough: bool = True
+    next_pose: Array | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.step not in STEPS:
+            raise UnknownNameError("step of commissioning", self.step, STEPS)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong and the step has seen enough to say so."""
+        return self.enough and not self.findings
+
+    def of_kind(self, *kinds: str) -> tuple[Finding, ...]:
+        """Findings of these kinds."""
+        return tuple(finding for finding in self.findings if finding.kind in kinds)
+
+    def to_json(self) -> dict[str, object]:
+        """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
+        return {
+            "step": self.step,
+            "findings": [
+                {
+                    "kind": f.kind,
+                    "title": KINDS[f.kind].title,
+                    "joints": list(f.joints),
+                    "sentence": f.sentence,
+                    "number": _plain(f.number),
+                    "unit": f.unit,
+                    "certainty": f.certainty,
+                    "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
+                }
+                for f in self.findings
+            ],
+            "numbers": {name: _plain(value) for name, value in self.numbers.items()},
+            "enough": self.enough,
+            "next_pose": None if self.next_pose is None else _plain(self.next_pose),
+            "notes": list(self.notes),
+        }
+
+
+def _plain(value: Array | float) -> list[float | None] | float | None:
+    if isinstance(value, Iterable):
+        return [float(x) if math.isfinite(x) else None for x in value]
+    return float(value) if math.isfinite(value) else None

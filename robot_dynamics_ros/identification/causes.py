@@ -14,13 +14,13 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
 from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -94,11 +94,12 @@ class _Rows:
     effort: Array
     use: NDArray[np.bool_]
 
-    def exchanged(self, names: tuple[str, ...], order: NDArray[np.int64]) -> _Rows:
-        return dataclasses.replace(self, **{name: getattr(self, name)[:, order] for name in names})
-
-    def times(self, names: tuple[str, ...], factor: Array) -> _Rows:
-        return dataclasses.replace(self, **{name: getattr(self, name) * factor for name in names})
+    def without(self, mistake: ReadingMistake) -> _Rows:
+        order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
+        fields = (*(("q", "v", "a") if mistake.of_positions else ()), *(("effort",) if mistake.of_efforts else ()))
+        changes = {name: getattr(self, name)[:, order] * factor for name in fields}
+        use = self.use if mistake.of_positions else self.use[:, order]
+        return dataclasses.replace(self, use=use, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,43 +306,23 @@ def _later(t: Array, x: Array, at: NDArray[np.int64], late: float) -> Array:
 def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:
     """Recordings as they would be without a fault: rows, joints, the fault and the remedy."""
     names, nv = model.joint_names, model.nv
-    motion = ("q", "v", "a")
-    for i, j in combinations(range(nv), 2):
-        order = np.arange(nv)
-        order[[i, j]] = j, i
-        for what, columns in (
-            ("efforts", ("effort",)),
-            ("positions", motion),
-            ("positions and efforts", (*motion, "effort")),
-        ):
-            yield (
-                rows.exchanged(columns, order)
-                if what != "efforts"
-                else dataclasses.replace(rows, effort=rows.effort[:, order], use=rows.use[:, order]),
-                (names[i], names[j]),
-                f"the {what} of joints {names[i]} and {names[j]} are exchanged",
-                "Check the names of the columns, or the order of the joints.",
-            )
-    for j in (*range(nv), None):
-        factor = np.ones(nv)
-        factor[slice(None) if j is None else j] = -1.0
-        joints = names if j is None else (names[j],)
-        whose = "all joints" if j is None else f"joint {names[j]}"
+    for mistake in reading_mistakes(nv):
+        if currents and mistake.of_efforts and not mistake.exchanged:
+            continue
         remedy = (
-            "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
+            "Check the names of the columns, or the order of the joints."
+            if mistake.exchanged
+            else "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
         )
-        for what, columns in (
-            ("efforts", ("effort",)),
-            ("positions", motion),
-            ("positions and efforts", (*motion, "effort")),
-        ):
-            if currents and "effort" in columns:
-                continue
-            yield rows.times(columns, factor), joints, f"the {what} of {whose} have the opposite sign", remedy
-        for times in () if currents else _TIMES_ALL if j is None else _TIMES:
+        yield rows.without(mistake), tuple(names[j] for j in mistake.joints), mistake.sentence(names), remedy
+    for j in () if currents else (*range(nv), None):
+        whose = "all joints" if j is None else f"joint {names[j]}"
+        for times in _TIMES_ALL if j is None else _TIMES:
+            factor = np.ones(nv)
+            factor[slice(None) if j is None else j] = 1.0 / times
             yield (
-                rows.times(("effort",), np.where(factor < 0.0, 1.0 / times, 1.0)),
-                joints,
+                dataclasses.replace(rows, effort=rows.effort * factor),
+                names if j is None else (names[j],),
                 f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's",
                 "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the "
                 "URDF's masses are meaningless: plausibility='accept'.",

@@ -1,0 +1,262 @@
+"""Evidence of efforts at rest for an explanation: readings corrected, gravity, bodies that may differ, and noise.
+
+    e = g(q) + Z z + ε,   z ~ N(0, P),   ε ~ N(0, D)
+
+Z are the columns of what no description knows exactly: masses and centres of mass, scale and offset of each joint's
+effort.  An explanation adds columns with wide priors (a payload), or changes the readings.  The score is the logarithm of
+the marginal likelihood of the readings.  Half the difference of the efforts after approaching from both sides is friction,
+which brakes: its sign tells whether efforts and positions are counted the same way.
+
+Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.dynamics import joint_torque_regressor
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale"]
+
+MASS, CENTRE, CENTRE_SHARE = 0.05, 0.004, 0.04  # share; m; share of a centre's distance: usual errors of descriptions
+SCALE, OFFSET = 0.05, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
+_FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts
+_HELD = 0.3  # of the limit, that a brake may carry
+_WIDE_MASS, _WIDE_ARM = 1.0, 0.2  # share, m: bodies of another robot
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """Efforts at rest as published.
+
+    Attributes:
+        q, effort: (k, nv) positions, and mean efforts after approaching from both sides.
+        band: (nv,) mean of half their difference, positive where friction brakes; ``None``: one approach only.
+        spread: (nv,) standard deviation of one entry of ``effort``.
+    """
+
+    q: Array
+    effort: Array
+    band: Array | None
+    spread: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What is assumed of readings and robot; the defaults: all is as described.
+
+    Attributes:
+        q_order, q_factor, q_shift: (nv,) column, factor and offset that correct positions: q = factor · q[order] + shift.
+        e_order, e_factor: (nv,) the same of efforts.
+        gravity: (3,) m/s².
+        compensated: efforts lack gravity.
+        held: joints that something else holds.
+        bodies: (kind, number) of bodies with a mass of their own: ``"link_mass"`` or ``"payload"``.
+        other_robot: bodies may be any.
+    """
+
+    q_order: Array
+    q_factor: Array
+    q_shift: Array
+    e_order: Array
+    e_factor: Array
+    gravity: Array
+    compensated: bool = False
+    held: tuple[int, ...] = ()
+    bodies: tuple[tuple[str, int], ...] = ()
+    other_robot: bool = False
+
+    @classmethod
+    def as_described(cls, model: RobotModel) -> Explanation:
+        """Nothing is wrong."""
+        n = model.nv
+        return cls(np.arange(n), np.ones(n), np.zeros(n), np.arange(n), np.ones(n), np.asarray(model.gravity))
+
+    def without(self, mistake: ReadingMistake) -> Explanation:
+        """The same, with a further mistake of readings corrected."""
+        n = len(self.q_shift)
+        order, factor = mistake.order(n), mistake.factor(n)
+        changes: dict[str, Array] = {}
+        if mistake.of_positions:
+            changes |= {
+                "q_order": self.q_order[order],
+                "q_factor": factor * self.q_factor[order],
+                "q_shift": factor * self.q_shift[order],
+            }
+        if mistake.of_efforts:
+            changes |= {"e_order": self.e_order[order], "e_factor": factor * self.e_factor[order]}
+        return dataclasses.replace(self, **changes)
+
+    def positions(self, q: Array) -> Array:
+        """(..., nv) true positions of those that are read."""
+        return np.asarray(self.q_factor * q[..., self.q_order] + self.q_shift)
+
+    def efforts(self, effort: Array) -> Array:
+        """(..., nv) true efforts of those that are read, gravity not added."""
+        return np.asarray(self.e_factor * effort[..., self.e_order])
+
+    def read_efforts(self, tau: Array) -> Array:
+        """(..., nv) efforts as they are read, of true ones: the inverse of :meth:`efforts`."""
+        effort = np.empty_like(tau)
+        effort[..., self.e_order] = tau / self.e_factor
+        return effort
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """An explanation's evidence.
+
+    Attributes:
+        score: logarithm of the marginal likelihood, up to a constant of the readings.
+        extra, error: (m,) estimates and standard errors of the extra parameters: of ``bodies``, then of ``columns``.
+        misfit: mean square of what is unexplained, divided by its variance; about 1 if the explanation is right.
+    """
+
+    score: float
+    extra: Array
+    error: Array
+    misfit: float
+
+
+class Weighing:
+    """Readings of one arm, and how well explanations explain them.
+
+    Args:
+        model: the robot as described.
+        readings: of k poses.
+    """
+
+    def __init__(self, model: RobotModel, readings: Readings) -> None:
+        self.model, self.readings = model, readings
+        parameters = inertial_parameters(model).reshape(-1, 10)[:, :4]
+        self.parameters = parameters
+        self.total_mass = max(float(parameters[:, 0].sum()), 1e-6)
+        self.g = float(np.linalg.norm(model.gravity)) or 9.81
+        self.limit = effort_scale(model)
+        self._directions: dict[int, RobotModel] = {}
+        self._memory: dict[bytes, Array] = {}
+
+    def columns(self, q: Array, gravity: Array) -> Array:
+        """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments."""
+        key = q.tobytes() + gravity.tobytes()
+        Y = self._memory.get(key)
+        if Y is None:
+            if np.array_equal(gravity, self.model.gravity):
+                Y = self._regressor(self.model, q)
+            else:
+                Y = np.zeros(1)
+                for axis in range(3):
+                    if axis not in self._directions:
+                        self._directions[axis] = self.model.replace(gravity=tuple(np.eye(3)[axis].tolist()))
+                    Y = Y + float(gravity[axis]) * self._regressor(self._directions[axis], q)
+            self._memory[key] = Y
+        return Y
+
+    @staticmethod
+    def _regressor(model: RobotModel, q: Array) -> Array:
+        zero = np.zeros(q.shape)
+        Y = np.asarray(joint_torque_regressor(model, q, zero, zero))
+        return Y.reshape(*q.shape, -1, 10)[..., :4]
+
+    def gravity(self, x: Explanation, q: Array) -> Array:
+        """(k, nv) efforts against gravity of the bodies as described, at true positions."""
+        return np.asarray(np.einsum("kjbp,bp->kj", self.columns(q, x.gravity), self.parameters))
+
+    def extra_columns(self, x: Explanation, Y: Array) -> tuple[list[Array], list[float]]:
+        """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four of a payload."""
+        columns, sizes = [], []
+        for kind, body in x.bodies:
+            if kind == "link_mass":
+                columns.append(Y[:, :, body] @ self.parameters[body])
+                sizes.append(0.5)
+            else:
+                mass = max(0.5, 0.1 * self.total_mass)
+                columns += list(np.moveaxis(Y[:, :, body], -1, 0))
+                sizes += [mass, *[0.15 * mass] * 3]
+        return columns, sizes
+
+    def tolerances(self, x: Explanation, Y: Array, mean: Array, band: Array) -> tuple[Array, Array]:
+        """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these parameters are."""
+        k, nv, nb, _ = Y.shape
+        m, h = np.maximum(self.parameters[:, 0], 0.0), self.parameters[:, 1:]
+        centre = CENTRE * m + CENTRE_SHARE * np.linalg.norm(h, axis=1)
+        bodies = np.einsum("kjbp,bp->kjb", Y, self.parameters)
+        moments = Y[..., 1:].reshape(k, nv, 3 * nb)
+        own = np.zeros((k, nv, 2 * nv))
+        own[:, range(nv), range(nv)] = mean
+        own[:, range(nv), range(nv, 2 * nv)] = 1.0
+        offset = OFFSET * self.limit + 0.3 * band
+        offset = np.where(np.isin(np.arange(nv), x.held), _HELD * self.limit, offset)
+        blocks, sizes = [bodies, moments, own], [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset]
+        if x.other_robot:
+            size = np.maximum(m, 0.02 * self.total_mass)
+            blocks += [Y[..., 0], moments]
+            sizes += [_WIDE_MASS * size, np.repeat(_WIDE_ARM * size, 3)]
+        return np.concatenate(blocks, axis=2), np.concatenate(sizes)
+
+    def fit(self, x: Explanation, columns: Array | None = None, sizes: Array | None = None) -> Fit:
+        """The evidence of an explanation.
+
+        Args:
+            columns: (m, k, nv) of further parameters, of sizes (m,), that are estimated beside.
+        """
+        r = self.readings
+        q, effort = x.positions(r.q), x.efforts(r.effort)
+        Y = self.columns(q, x.gravity)
+        mean = np.einsum("kjbp,bp->kj", Y, self.parameters)
+        held = np.isin(np.arange(len(self.limit)), x.held)
+        if held.any():
+            Y, mean = np.where(held[None, :, None, None], 0.0, Y), np.where(held, 0.0, mean)
+        factor = np.abs(x.e_factor)
+        band = np.zeros_like(factor) if r.band is None else np.abs(factor * r.band[x.e_order])
+        usual = np.sqrt(np.mean(mean**2, axis=0))
+        noise = np.sqrt((factor * r.spread[x.e_order]) ** 2 + (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2)
+        Z, size = self.tolerances(x, Y, mean, band)
+        extra, likely = self.extra_columns(x, Y)
+        if columns is not None and sizes is not None:
+            extra, likely = [*extra, *columns], [*likely, *sizes]
+        if extra:
+            Z = np.concatenate([np.stack(extra, axis=-1), Z], axis=2)
+            size = np.concatenate([likely, size])
+        residual = (effort - (0.0 if x.compensated else 1.0) * mean) / noise
+        A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
+        b = residual.ravel()
+        N = np.eye(len(size)) + A.T @ A
+        L = np.linalg.cholesky(N)
+        half = np.linalg.solve(L, A.T @ b)
+        square = float(b @ b - half @ half)
+        score = -0.5 * square - float(np.log(np.diag(L)).sum()) - len(r.q) * float(np.log(noise / factor).sum())
+        z = np.linalg.solve(L.T, half) * size
+        error = np.sqrt(np.linalg.inv(N).diagonal()) * size
+        m = len(extra)
+        return Fit(score + self._braking(x), z[:m], error[:m], square / len(b))
+
+    def _braking(self, x: Explanation) -> float:
+        """Logarithm of the likelihood of the friction band, given that friction brakes."""
+        r = self.readings
+        if r.band is None:
+            return 0.0
+        from scipy.special import log_ndtr
+
+        factor = x.e_factor
+        band = factor * r.band[x.e_order] * np.sign(x.q_factor)
+        noise = np.abs(factor) * r.spread[x.e_order] / math.sqrt(len(r.q)) + _RESOLVED * self.limit
+        usual = _FRICTION * self.limit
+        total = np.hypot(usual, noise)
+        density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))
+        return float(np.sum(density + log_ndtr(band * usual / (noise * total))))
+
+
+def effort_scale(model: RobotModel) -> Array:
+    """(nv,) effort limits; where there are none, the largest effort that the weight of the arm may take."""
+    limit = np.asarray(model.effort_limit, dtype=np.float64)
+    weight = 9.81 * float(np.sum(model.body_mass)) * 0.5
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, max(weight, 1.0))

@@ -1,0 +1,247 @@
+"""Search for the mistakes that explain efforts at rest: single ones first, then pairs of the best of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.evidence import Explanation, Fit, Weighing
+from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["ADEQUATE", "Guess", "Scored", "search"]
+
+ADEQUATE = 1.6  # misfit of an explanation that leaves nothing
+_CLEAR = 6.0  # by which a further mistake must raise the score
+_WIDTH = 6  # explanations from which a further mistake is looked for
+_MOST = 3  # mistakes
+_COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
+_ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
+_UNIT, _UNIT_WIDTH = math.log(1.2), 4.0  # logarithm of the least factor that is another unit; cost of each factor
+_LIGHTEST = 0.11  # share of a link's mass that is named
+_STEPS = 4
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One mistake.
+
+    Attributes:
+        kind: of :data:`~robot_dynamics_ros.commissioning.findings.KINDS`.
+        joints: their numbers; of ``link_mass`` and ``payload`` the number of the body; empty: the whole arm.
+        reading: the mistake of readings, if it is one.
+    """
+
+    kind: str
+    joints: tuple[int, ...] = ()
+    reading: ReadingMistake | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """An explanation with its mistakes, its fit, and its score less what its mistakes cost."""
+
+    guesses: tuple[Guess, ...]
+    explanation: Explanation
+    fit: Fit
+    score: float
+
+    @property
+    def name(self) -> frozenset[tuple[str, tuple[int, ...]]]:
+        """What is found, however it is explained."""
+        return frozenset((guess.kind, guess.joints) for guess in self.guesses)
+
+
+def guesses(weighing: Weighing) -> Iterator[Guess]:
+    """Every single mistake."""
+    nv, nb = weighing.model.nv, len(weighing.parameters)
+    for reading in reading_mistakes(nv):
+        sign = "position_sign" if reading.of_positions else "effort_sign"
+        yield Guess("joints_exchanged" if reading.exchanged else sign, reading.joints, reading)
+    for j in range(nv):
+        yield Guess("effort_unit", (j,))
+        yield Guess("zero_offset", (j,))
+        yield Guess("held_joint", (j,))
+    for kind in ("effort_unit", "gravity_compensated_by_driver", "mounting"):
+        yield Guess(kind)
+    if nv > 1:
+        yield Guess("effort_unit", tuple(range(nv)))
+    moment = np.linalg.norm(weighing.parameters, axis=1)
+    for b in range(nb):
+        if moment[b] > 1e-3 * moment.max():
+            yield Guess("link_mass", (b,))
+    yield Guess("payload", (nb - 1,))
+
+
+def search(weighing: Weighing) -> list[Scored]:
+    """Explanations that were tried, the best first."""
+    x = Explanation.as_described(weighing.model)
+    fit = weighing.fit(x)
+    tried = [Scored((), x, fit, fit.score)]
+    every = list(guesses(weighing))
+    count = {guess.kind: sum(other.kind == guess.kind for other in every) for guess in every}
+    best, front = tried[0], tried[:1]
+    for number in range(_MOST):
+        if number and best.fit.misfit < ADEQUATE and number > len(best.guesses):
+            break
+        level = []
+        for scored in front:
+            for guess in every:
+                further = _further(weighing, scored, guess, count[guess.kind])
+                if further is not None:
+                    level.append(further)
+        tried += level
+        front = _distinct(sorted(level, key=lambda s: -s.score))[:_WIDTH]
+        if not front or front[0].score < best.score + _CLEAR:
+            if number or best.fit.misfit < ADEQUATE:
+                break
+            continue
+        best = front[0]
+    tried.append(_other_robot(weighing))
+    return sorted(tried, key=lambda s: -(s.score - _CLEAR * len(s.guesses)))
+
+
+def _distinct(ordered: list[Scored]) -> list[Scored]:
+    names: set[frozenset[tuple[str, tuple[int, ...]]]] = set()
+    out = []
+    for scored in ordered:
+        if scored.name not in names:
+            names.add(scored.name)
+            out.append(scored)
+    return out
+
+
+def _other_robot(weighing: Weighing) -> Scored:
+    x = dataclasses.replace(Explanation.as_described(weighing.model), other_robot=True)
+    fit = weighing.fit(x)
+    return Scored((Guess("wrong_robot"),), x, fit, fit.score - _COST)
+
+
+def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
+    """``base`` with one more mistake; None if that is none, or too small to be named."""
+    same = [other for other in base.guesses if other.kind == guess.kind and set(other.joints) & set(guess.joints)]
+    if same or (not guess.joints and any(other.kind == guess.kind for other in base.guesses)):
+        return None
+    cost = sum(_cost for _cost in (_COST + math.log(count),))
+    x, extra = base.explanation, 0.0
+    if guess.reading is not None:
+        x = x.without(guess.reading)
+    elif guess.kind == "gravity_compensated_by_driver":
+        x = dataclasses.replace(x, compensated=True)
+    elif guess.kind == "held_joint":
+        x = dataclasses.replace(x, held=(*x.held, *guess.joints))
+    elif guess.kind in ("link_mass", "payload"):
+        x = dataclasses.replace(x, bodies=(*x.bodies, (guess.kind, guess.joints[0])))
+    elif guess.kind == "effort_unit":
+        unit = _unit(weighing, x, guess.joints)
+        if unit is None:
+            return None
+        x, extra = unit
+    elif guess.kind == "mounting":
+        if x.compensated:
+            return None
+        tilted = _mounting(weighing, x)
+        if tilted is None:
+            return None
+        x, fit = tilted
+    elif guess.kind == "zero_offset":
+        moved = _zero(weighing, x, guess.joints[0])
+        if moved is None:
+            return None
+        x, extra = moved
+    fit = weighing.fit(x)
+    if x.bodies and not _heavy(x, fit):
+        return None
+    spent = base.fit.score - base.score
+    return Scored((*base.guesses, guess), x, fit, fit.score - spent - cost - extra)
+
+
+def _heavy(x: Explanation, fit: Fit) -> bool:
+    at = 0
+    for kind, _ in x.bodies:
+        if kind == "link_mass" and not abs(fit.extra[at]) > _LIGHTEST:
+            return False
+        if kind == "payload" and not fit.extra[at] > 2.0 * fit.error[at]:
+            return False
+        at += 1 if kind == "link_mass" else 4
+    return True
+
+
+def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[Explanation, float] | None:
+    """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
+    r = weighing.readings
+    g = 0.0 if x.compensated else weighing.gravity(x, x.positions(r.q))
+    effort = x.efforts(r.effort)
+    if x.compensated:
+        return None
+    along = np.sum(g * effort, axis=0) / weighing.limit**2
+    squares, own = np.sum(g * g, axis=0) / weighing.limit**2, np.sum(effort**2, axis=0) / weighing.limit**2
+    factor = np.ones(len(along))
+    if not joints:
+        if not along.sum() > 0.0:
+            return None
+        factor[:] = squares.sum() / along.sum()
+    else:
+        chosen = list(joints)
+        clear = (along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])) & (squares[chosen] > 1e-3 * squares.max())
+        if not clear.any():
+            return None
+        factor[chosen] = np.where(clear, squares[chosen] / np.where(clear, along[chosen], 1.0), 1.0)
+        if len(chosen) > 1:
+            factor[chosen] = np.where(clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear]))))
+    if np.abs(np.log(factor)).max() < _UNIT:
+        return None
+    return dataclasses.replace(x, e_factor=factor * x.e_factor), _UNIT_WIDTH * len(set(factor[factor != 1.0].tolist()))
+
+
+def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, float] | None:
+    """The zero of a joint moved to where efforts are explained best, and the logarithm of what that width costs."""
+    q, step = weighing.readings.q, 1e-3
+    e = np.eye(len(x.q_shift))[j]
+    start = x.q_shift
+    error = _ZERO_USUAL
+    for _ in range(_STEPS):
+        true = x.positions(q)
+        if x.compensated:
+            return None
+        column = -(weighing.gravity(x, true + step * e) - weighing.gravity(x, true - step * e)) / (2.0 * step)
+        own = weighing.fit(x, -column[None], np.array([_ZERO_USUAL]))
+        move, error = float(own.extra[-1]), float(own.error[-1])
+        x = dataclasses.replace(x, q_shift=x.q_shift + float(np.clip(move, -0.3, 0.3)) * e)
+        if abs(move) < 0.1 * error:
+            break
+    shift = float((x.q_shift - start)[j])
+    if abs(shift) < max(_ZERO, 3.0 * error) or abs(shift) > 1.5:
+        return None
+    return x, math.log(_ZERO_USUAL / error) + 0.5 * (shift / _ZERO_USUAL) ** 2
+
+
+def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, Fit] | None:
+    """Gravity in the direction that explains efforts best."""
+    r = weighing.readings
+    q, effort = x.positions(r.q), x.efforts(r.effort)
+    columns = np.stack([weighing.gravity(dataclasses.replace(x, gravity=e), q) for e in np.eye(3)])
+    weight = 1.0 / weighing.limit
+    A, b = (columns * weight).reshape(3, -1), (effort * weight).ravel()
+    G = np.linalg.lstsq(A.T, b, rcond=1e-4)[0]
+    if not np.linalg.norm(G) > 0.2 * weighing.g:
+        return None
+    fit = weighing.fit(x)
+    for _ in range(_STEPS):
+        G = G * weighing.g / max(float(np.linalg.norm(G)), 1e-9)
+        across = np.linalg.svd(G[None])[2][1:]
+        x = dataclasses.replace(x, gravity=G)
+        tangent = weighing.g * np.einsum("cx,xkj->ckj", across, columns)
+        fit = weighing.fit(x, tangent, np.ones(2))
+        move = fit.extra[-2:]
+        G = G + weighing.g * np.clip(move, -0.5, 0.5) @ across
+        if np.abs(move).max() < 0.1 * fit.error[-2:].min():
+            break
+    own = np.asarray(weighing.model.gravity)
+    if np.linalg.norm(G / np.linalg.norm(G) - own / max(float(np.linalg.norm(own)), 1e-9)) < _TILT:
+        return None
+    return x, fit

@@ -83,7 +83,11 @@ def _other_robot(model: rd.RobotModel, rng: np.random.Generator) -> rd.RobotMode
     d = model.description
     size = float(rng.choice([0.75, 1.35]))
     joints = tuple(
-        dataclasses.replace(j, origin=Pose(j.origin.rotation, size * rng.uniform(0.9, 1.1) * j.origin.position))
+        dataclasses.replace(
+            j,
+            origin=Pose(j.origin.rotation, size * rng.uniform(0.9, 1.1) * j.origin.position),
+            limits=j.limits and dataclasses.replace(j.limits, effort=max(1.0, size**2.5) * j.limits.effort),
+        )
         for j in d.joints
     )
     links = tuple(
@@ -100,10 +104,13 @@ def _other_robot(model: rd.RobotModel, rng: np.random.Generator) -> rd.RobotMode
     return model.replace(description=dataclasses.replace(d, joints=joints, links=links, source=""))
 
 
-def _truth(claim: rd.RobotModel, mistakes: Sequence[Mistake], rng: np.random.Generator) -> rd.RobotModel:
-    """The robot as it is."""
+def _truth(
+    claim: rd.RobotModel, mistakes: Sequence[Mistake], rng: np.random.Generator, *, usual: bool = True
+) -> rd.RobotModel:
+    """The robot as it is: with its mistakes, and the errors that descriptions usually have."""
     n, links = claim.nv, len(claim.description.links)
-    truth = changed(claim, rng.uniform(0.95, 1.05, links), rng.normal(0.0, 0.003, (links, 3)), np.zeros(n))
+    errors = rng.uniform(0.95, 1.05, links), rng.normal(0.0, 0.003, (links, 3))
+    truth = changed(claim, *errors, np.zeros(n)) if usual else claim
     dry = claim.friction * rng.uniform(0.7, 1.3, n)
     for m in mistakes:
         if m.kind == "wrong_robot":
@@ -137,6 +144,8 @@ class MistakenArm:
 
     Attributes:
         claim, truth, mistakes: as given.
+        nominal: the robot with its mistakes, and without the usual errors of descriptions.
+        sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
     """
@@ -151,9 +160,9 @@ class MistakenArm:
         seed: int = 0,
     ) -> None:
         n = claim.nv
-        self.claim, self.truth, self.mistakes = claim, truth, tuple(mistakes)
+        self.claim, self.truth, self.mistakes, self.nominal = claim, truth, tuple(mistakes), truth
         self._rng = rng = np.random.default_rng(seed)
-        self._limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
+        self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
         loose = [claim.joint_names[m.joint] for m in mistakes if m.kind == "brake"]
         options = {"q0": q0, "brake_effort": {x: np.inf for x in claim.joint_names if x not in loose}, "stops": "rigid"}
         if engine == "mujoco":
@@ -164,12 +173,13 @@ class MistakenArm:
         self._every = max(1, round(self.declared_rate / self._number("rate", self.declared_rate)))
         self._corner = self._number("velocity_filter", 50.0)
         self._late = deque([np.zeros(n)] * round(self._number("delay", 0.0) / PERIOD))
-        self._sign = {"position": np.ones(n), "effort": np.ones(n)}
-        self._order = {"position": np.arange(n), "effort": np.arange(n)}
-        self._unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
+        self.sign = {"position": np.ones(n), "effort": np.ones(n)}
+        self.order = {"position": np.arange(n), "effort": np.arange(n)}
+        self.unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
         for m in mistakes:
             self._configure(m)
-        self._scale, self._bias = rng.uniform(0.95, 1.05, n), 0.004 * self._limit * rng.uniform(-1.0, 1.0, n)
+        self._scale, self._bias = rng.uniform(0.95, 1.05, n), 0.004 * self.limit * rng.uniform(-1.0, 1.0, n)
+        self._goal = self.plant.q
         self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
         self._reading = self._publish()
 
@@ -180,12 +190,12 @@ class MistakenArm:
         fields = ("position", "effort") if m.what == "both" else (m.what or m.kind.partition("_")[0],)
         if m.kind in ("effort_sign", "position_sign"):
             for field in fields:
-                self._sign[field][m.joint] *= -1.0
+                self.sign[field][m.joint] *= -1.0
         elif m.kind == "joints_exchanged":
             for field in ("position", "effort") if m.what in ("", "both") else (m.what,):
-                self._order[field][[m.joint, m.other]] = self._order[field][[m.other, m.joint]]
+                self.order[field][[m.joint, m.other]] = self.order[field][[m.other, m.joint]]
         elif m.kind == "effort_unit":
-            self._unit[slice(None) if m.joint < 0 else m.joint] *= m.number
+            self.unit[slice(None) if m.joint < 0 else m.joint] *= m.number
         elif m.kind == "zero_offset":
             self._zero[m.joint] += m.number
         elif m.kind == "play":
@@ -201,9 +211,9 @@ class MistakenArm:
 
     def send(self, effort: np.ndarray) -> Reading:
         """One period under an effort (n,) as a controller commands it, in the conventions of the driver."""
-        true = np.asarray(effort, dtype=float) / self._unit
+        true = np.asarray(effort, dtype=float) / self.unit
         commanded = np.empty_like(true)
-        commanded[self._order["effort"]] = self._sign["effort"] * true  # the inverse of what readings go through
+        commanded[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
         if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
             commanded += rd.gravity_forces(self.truth, self.plant.q)
         self._late.append(commanded)
@@ -211,7 +221,7 @@ class MistakenArm:
 
     def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> Reading:
         """One period under the arm's own controller, towards a true state (n,)."""
-        kp = 10.0 * self._limit
+        kp = 10.0 * self.limit
         inertia = np.diagonal(rd.mass_matrix(self.truth, self.plant.q))
         kd = 1.4 * np.sqrt(kp * inertia)
         e = np.asarray(q) - self.plant.q
@@ -227,7 +237,7 @@ class MistakenArm:
 
     def move(self, goal: np.ndarray, duration: float, steps: list[Reading] | None = None) -> None:
         """Lead the arm to a true configuration (n,), smoothly, and append what was published to ``steps``."""
-        start, count = self.plant.q, max(1, round(duration / PERIOD))
+        start, self._goal, count = self._goal, np.asarray(goal), max(1, round(duration / PERIOD))
         for k in range(1, count + 1):
             s = k / count
             way, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * s * s * (1 - s) ** 2 / duration
@@ -236,15 +246,29 @@ class MistakenArm:
             if steps is not None and self._reading is not before:
                 steps.append(self._reading)
 
+    def place(self, q: np.ndarray) -> None:
+        """Be at rest at a true configuration (n,): how the arm got there, nobody saw."""
+        self.plant.reset(q, t=self.t)
+        self._goal, self._v, self._loose_q = self.plant.q, np.zeros(len(q)), self.plant.q
+
+    def rest(self, duration: float, readings: list[Reading]) -> None:
+        """Stay under the arm's own controller, and append what is published."""
+        goal = self._goal
+        for _ in range(round(duration / PERIOD)):
+            before = self._reading
+            self.hold(goal)
+            if self._reading is not before:
+                readings.append(self._reading)
+
     def seen(self, q: np.ndarray) -> np.ndarray:
         """(n,) positions that the driver publishes at a true configuration, without noise."""
-        position: np.ndarray = self._sign["position"] * q[self._order["position"]] + self._zero
+        position: np.ndarray = self.sign["position"] * q[self.order["position"]] + self._zero
         return position
 
     def unseen(self, position: np.ndarray) -> np.ndarray:
         """(n,) true configuration at which the driver publishes positions: the inverse of :meth:`seen`."""
         q = np.empty_like(position)
-        q[self._order["position"]] = self._sign["position"] * (position - self._zero)
+        q[self.order["position"]] = self.sign["position"] * (position - self._zero)
         return q
 
     def _advance(self, tau: np.ndarray) -> Reading:
@@ -266,9 +290,9 @@ class MistakenArm:
         tau = np.array(self.plant.tau)
         if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
             tau = tau - rd.gravity_forces(self.truth, self.plant.q)
-        tau = self._scale * tau + self._bias + 0.002 * self._limit * rng.standard_normal(n)
-        effort = self._unit * self._sign["effort"] * tau[self._order["effort"]]
-        position, velocity = self.seen(q), self._sign["position"] * self._v[self._order["position"]]
+        tau = self._scale * tau + self._bias + 0.002 * self.limit * rng.standard_normal(n)
+        effort = self.unit * self.sign["effort"] * tau[self.order["effort"]]
+        position, velocity = self.seen(q), self.sign["position"] * self._v[self.order["position"]]
         for m in self.mistakes:
             if m.kind == "frozen_joint":
                 self._frozen = position[m.joint] if self._frozen is None else self._frozen
@@ -283,4 +307,8 @@ def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own"
     rng = np.random.default_rng(seed)
     limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
     claim = claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01)
-    return MistakenArm(claim, _truth(claim, mistakes, rng), mistakes, q0, engine, seed + 1)
+    state = rng.bit_generator.state
+    arm = MistakenArm(claim, _truth(claim, mistakes, rng), mistakes, q0, engine, seed + 1)
+    rng.bit_generator.state = state
+    arm.nominal = _truth(claim, mistakes, rng, usual=False)
+    return arm

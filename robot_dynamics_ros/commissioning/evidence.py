@@ -29,6 +29,7 @@ __all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale"]
 MASS, CENTRE, CENTRE_SHARE = 0.05, 0.004, 0.04  # share; m; share of a centre's distance: usual errors of descriptions
 SCALE, OFFSET = 0.05, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
 _FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts
+_CALMEST = 0.1  # of the spread of friction
 _HELD = 0.3  # of the limit, that a brake may carry
 _WIDE_MASS, _WIDE_ARM = 1.0, 0.2  # share, m: bodies of another robot
 
@@ -118,12 +119,14 @@ class Fit:
         score: logarithm of the marginal likelihood, up to a constant of the readings.
         extra, error: (m,) estimates and standard errors of the extra parameters: of ``bodies``, then of ``columns``.
         misfit: mean square of what is unexplained, divided by its variance; about 1 if the explanation is right.
+        noise: root mean square of what estimates leave, divided by the noise.
     """
 
     score: float
     extra: Array
     error: Array
     misfit: float
+    noise: float
 
 
 class Weighing:
@@ -218,7 +221,8 @@ class Weighing:
         factor = np.abs(x.e_factor)
         band = np.zeros_like(factor) if r.band is None else np.abs(factor * r.band[x.e_order])
         usual = np.sqrt(np.mean(mean**2, axis=0))
-        noise = np.sqrt((factor * r.spread[x.e_order]) ** 2 + (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2)
+        floor = (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2
+        spread = (factor * r.spread[x.e_order]) ** 2
         Z, size = self.tolerances(x, Y, mean, band)
         extra, likely = self.extra_columns(x, Y)
         if columns is not None and sizes is not None:
@@ -226,18 +230,11 @@ class Weighing:
         if extra:
             Z = np.concatenate([np.stack(extra, axis=-1), Z], axis=2)
             size = np.concatenate([likely, size])
-        residual = (effort - (0.0 if x.compensated else 1.0) * mean) / noise
-        A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
-        b = residual.ravel()
-        N = np.eye(len(size)) + A.T @ A
-        L = np.linalg.cholesky(N)
-        half = np.linalg.solve(L, A.T @ b)
-        square = float(b @ b - half @ half)
-        score = -0.5 * square - float(np.log(np.diag(L)).sum()) - len(r.q) * float(np.log(noise / factor).sum())
-        z = np.linalg.solve(L.T, half) * size
-        error = np.sqrt(np.linalg.inv(N).diagonal()) * size
-        m = len(extra)
-        return Fit(score + self._braking(x), z[:m], error[:m], square / len(b))
+        residual = effort - (0.0 if x.compensated else 1.0) * mean
+        fit = _regress(residual, Z, size, np.sqrt(spread + floor), len(extra))
+        calm = float(np.clip(fit.noise, _CALMEST, 1.0))  # friction of both sides may cancel better than it repeats
+        fit = _regress(residual, Z, size, np.sqrt(calm**2 * spread + floor), len(extra))
+        return dataclasses.replace(fit, score=fit.score + len(r.q) * float(np.log(factor).sum()) + self._braking(x))
 
     def _braking(self, x: Explanation) -> float:
         """Logarithm of the likelihood of the friction band, given that friction brakes."""
@@ -253,6 +250,23 @@ class Weighing:
         total = np.hypot(usual, noise)
         density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))
         return float(np.sum(density + log_ndtr(band * usual / (noise * total))))
+
+
+def _regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
+    """Fit of columns (k, nv, c) of likely sizes (c,) to residuals (k, nv) with noise (nv,); the first ``m`` are the extra ones."""
+    A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
+    b = (residual / noise).ravel()
+    L = np.linalg.cholesky(np.eye(len(size)) + A.T @ A)
+    half = np.linalg.solve(L, A.T @ b)
+    square = float(b @ b - half @ half)
+    z = np.linalg.solve(L.T, half)
+    inverse = np.linalg.inv(L)
+    variance = np.sum(inverse**2, axis=0)
+    rest = b - A @ z
+    free = max(len(b) - float(np.sum(1.0 - variance)), 0.2 * len(b))
+    score = -0.5 * square - float(np.log(np.diag(L)).sum()) - len(residual) * float(np.log(noise).sum())
+    error = np.sqrt(variance) * size
+    return Fit(score, (z * size)[:m], error[:m], square / len(b), math.sqrt(float(rest @ rest) / free))
 
 
 def effort_scale(model: RobotModel) -> Array:

@@ -11,7 +11,6 @@ import numpy as np
 
 from robot_dynamics_ros.commissioning.evidence import Explanation, Fit, Weighing
 from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
-from robot_dynamics_ros.model.description import Array
 
 __all__ = ["ADEQUATE", "Guess", "Scored", "search"]
 
@@ -22,6 +21,7 @@ _MOST = 3  # mistakes
 _COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
 _ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
 _UNIT, _UNIT_WIDTH = math.log(1.2), 4.0  # logarithm of the least factor that is another unit; cost of each factor
+_FAMILY = math.log(4.0)  # a common factor below that is another robot's, beyond it another unit
 _LIGHTEST = 0.11  # share of a link's mass that is named
 _STEPS = 4
 
@@ -66,7 +66,7 @@ def guesses(weighing: Weighing) -> Iterator[Guess]:
         yield Guess("effort_unit", (j,))
         yield Guess("zero_offset", (j,))
         yield Guess("held_joint", (j,))
-    for kind in ("effort_unit", "gravity_compensated_by_driver", "mounting"):
+    for kind in ("effort_unit", "gravity_compensated_by_driver", "mounting", "wrong_robot"):
         yield Guess(kind)
     if nv > 1:
         yield Guess("effort_unit", tuple(range(nv)))
@@ -126,38 +126,35 @@ def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scor
     same = [other for other in base.guesses if other.kind == guess.kind and set(other.joints) & set(guess.joints)]
     if same or (not guess.joints and any(other.kind == guess.kind for other in base.guesses)):
         return None
-    cost = sum(_cost for _cost in (_COST + math.log(count),))
-    x, extra = base.explanation, 0.0
-    if guess.reading is not None:
-        x = x.without(guess.reading)
-    elif guess.kind == "gravity_compensated_by_driver":
-        x = dataclasses.replace(x, compensated=True)
-    elif guess.kind == "held_joint":
-        x = dataclasses.replace(x, held=(*x.held, *guess.joints))
-    elif guess.kind in ("link_mass", "payload"):
-        x = dataclasses.replace(x, bodies=(*x.bodies, (guess.kind, guess.joints[0])))
-    elif guess.kind == "effort_unit":
-        unit = _unit(weighing, x, guess.joints)
-        if unit is None:
-            return None
-        x, extra = unit
-    elif guess.kind == "mounting":
-        if x.compensated:
-            return None
-        tilted = _mounting(weighing, x)
-        if tilted is None:
-            return None
-        x, fit = tilted
-    elif guess.kind == "zero_offset":
-        moved = _zero(weighing, x, guess.joints[0])
-        if moved is None:
-            return None
-        x, extra = moved
+    changed = _with(weighing, base.explanation, guess)
+    if changed is None:
+        return None
+    x, width = changed
     fit = weighing.fit(x)
-    if x.bodies and not _heavy(x, fit):
+    if not _heavy(x, fit):
         return None
     spent = base.fit.score - base.score
-    return Scored((*base.guesses, guess), x, fit, fit.score - spent - cost - extra)
+    return Scored((*base.guesses, guess), x, fit, fit.score - spent - _COST - math.log(count) - width)
+
+
+def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation, float] | None:
+    """An explanation with one more mistake, and what the width of its parameters costs; None: too small to be named."""
+    if guess.reading is not None:
+        return x.without(guess.reading), 0.0
+    match guess.kind:
+        case "gravity_compensated_by_driver":
+            return dataclasses.replace(x, compensated=True), 0.0
+        case "held_joint":
+            return dataclasses.replace(x, held=(*x.held, *guess.joints)), 0.0
+        case "link_mass" | "payload":
+            return dataclasses.replace(x, bodies=(*x.bodies, (guess.kind, guess.joints[0]))), 0.0
+    if x.compensated or x.other_robot:  # nothing else shows then
+        return None
+    if guess.kind == "wrong_robot":
+        return _family(weighing, x)
+    if guess.kind == "effort_unit":
+        return _unit(weighing, x, guess.joints)
+    return _mounting(weighing, x) if guess.kind == "mounting" else _zero(weighing, x, guess.joints[0])
 
 
 def _heavy(x: Explanation, fit: Fit) -> bool:
@@ -174,10 +171,7 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
 def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[Explanation, float] | None:
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
     r = weighing.readings
-    g = 0.0 if x.compensated else weighing.gravity(x, x.positions(r.q))
-    effort = x.efforts(r.effort)
-    if x.compensated:
-        return None
+    g, effort = weighing.gravity(x, x.positions(r.q)), x.efforts(r.effort)
     along = np.sum(g * effort, axis=0) / weighing.limit**2
     squares, own = np.sum(g * g, axis=0) / weighing.limit**2, np.sum(effort**2, axis=0) / weighing.limit**2
     factor = np.ones(len(along))
@@ -187,15 +181,28 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
         factor[:] = squares.sum() / along.sum()
     else:
         chosen = list(joints)
-        clear = (along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])) & (squares[chosen] > 1e-3 * squares.max())
+        clear = (along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])) & (
+            squares[chosen] > 1e-3 * squares.max()
+        )
         if not clear.any():
             return None
         factor[chosen] = np.where(clear, squares[chosen] / np.where(clear, along[chosen], 1.0), 1.0)
         if len(chosen) > 1:
             factor[chosen] = np.where(clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear]))))
-    if np.abs(np.log(factor)).max() < _UNIT:
+    if np.abs(np.log(factor)).max() < (_UNIT if joints else _FAMILY):
         return None
     return dataclasses.replace(x, e_factor=factor * x.e_factor), _UNIT_WIDTH * len(set(factor[factor != 1.0].tolist()))
+
+
+def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
+    """A heavier or lighter robot of the same family: all weights times a factor."""
+    r = weighing.readings
+    g, effort = weighing.gravity(x, x.positions(r.q)), x.efforts(r.effort)
+    along = float(np.sum(g * effort / weighing.limit**2))
+    factor = along / max(float(np.sum((g / weighing.limit) ** 2)), 1e-300)
+    if not (factor > 0.0 and _UNIT < abs(math.log(factor)) < _FAMILY):
+        return None
+    return dataclasses.replace(x, gravity=factor * x.gravity, other_robot=True), _UNIT_WIDTH
 
 
 def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, float] | None:
@@ -206,8 +213,6 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
     error = _ZERO_USUAL
     for _ in range(_STEPS):
         true = x.positions(q)
-        if x.compensated:
-            return None
         column = -(weighing.gravity(x, true + step * e) - weighing.gravity(x, true - step * e)) / (2.0 * step)
         own = weighing.fit(x, -column[None], np.array([_ZERO_USUAL]))
         move, error = float(own.extra[-1]), float(own.error[-1])
@@ -220,8 +225,8 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
     return x, math.log(_ZERO_USUAL / error) + 0.5 * (shift / _ZERO_USUAL) ** 2
 
 
-def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, Fit] | None:
-    """Gravity in the direction that explains efforts best."""
+def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
+    """Gravity in the direction that explains efforts best, and the logarithm of what its width costs."""
     r = weighing.readings
     q, effort = x.positions(r.q), x.efforts(r.effort)
     columns = np.stack([weighing.gravity(dataclasses.replace(x, gravity=e), q) for e in np.eye(3)])
@@ -230,18 +235,18 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, Fit] | N
     G = np.linalg.lstsq(A.T, b, rcond=1e-4)[0]
     if not np.linalg.norm(G) > 0.2 * weighing.g:
         return None
-    fit = weighing.fit(x)
+    error = np.ones(2)
     for _ in range(_STEPS):
         G = G * weighing.g / max(float(np.linalg.norm(G)), 1e-9)
         across = np.linalg.svd(G[None])[2][1:]
         x = dataclasses.replace(x, gravity=G)
         tangent = weighing.g * np.einsum("cx,xkj->ckj", across, columns)
         fit = weighing.fit(x, tangent, np.ones(2))
-        move = fit.extra[-2:]
+        move, error = fit.extra[-2:], fit.error[-2:]
         G = G + weighing.g * np.clip(move, -0.5, 0.5) @ across
-        if np.abs(move).max() < 0.1 * fit.error[-2:].min():
+        if np.abs(move).max() < 0.1 * error.min():
             break
     own = np.asarray(weighing.model.gravity)
     if np.linalg.norm(G / np.linalg.norm(G) - own / max(float(np.linalg.norm(own)), 1e-9)) < _TILT:
         return None
-    return x, fit
+    return x, -float(np.log(error).sum())

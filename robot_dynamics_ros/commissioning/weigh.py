@@ -1,0 +1,376 @@
+"""Weighing: efforts at rest in some poses, compared with gravity; nothing is sent."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, effort_scale
+from robot_dynamics_ros.commissioning.explanations import ADEQUATE, Guess, Scored, search
+from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.dynamics import gravity_forces
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["weigh", "weighing_poses"]
+
+_FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
+_SURE = 0.95
+_MARGIN = 0.1  # rad or m from limits
+_CARRIED = 0.6  # of the effort limit
+_CANDIDATES = 300
+_SAGS = 0.02  # rad or m during a rest
+_RUBS, _RUBS_UNKNOWN = 1.9, 0.16  # times the description's friction; of the effort limit, where it has none
+_UNKNOWN_FRICTION = 0.03  # of the effort limit
+
+
+def weigh(
+    model: RobotModel,
+    poses: Any,
+    efforts: Any,
+    *,
+    moved: Any = None,
+    asked: Any = None,
+    measured: MeasuredEffort | None = None,
+) -> StepReport:
+    """Compare efforts at rest with gravity, and name the mistake that explains the difference.
+
+    Readings are those of the driver, as it publishes them, in the order of ``model.joint_names``.
+
+    Args:
+        model: the robot as described.
+        poses: (k, nv) positions at rest, rad or m.
+        efforts: (k, 2, nv) after approaching each pose with rising and with falling positions of all joints; or (k, nv) after
+            one approach: friction is then noise.
+        moved: (k, nv) how far each joint moved during the rest, rad or m; ``None``: nobody looked.
+        asked: (k, nv) poses that the arm was asked for; ``None``: it was moved by hand.
+        measured: the meaning of efforts that is set; ``None``: torques.
+
+    Returns:
+        Findings; ``numbers``: ``gravity``, ``friction``, ``misfit`` of each joint; ``next_pose``, if a further one would tell more.
+
+    Raises:
+        ArgumentError: shapes that do not agree, numbers that are not finite, a floating joint.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> model = rd.load_robot("six_axis")
+    >>> poses = rd.commissioning.weighing_poses(model, 12)
+    >>> efforts = rd.gravity_forces(model, poses)
+    >>> efforts[:, 1] *= -1.0
+    >>> print(rd.commissioning.weigh(model, poses, efforts).findings[0].sentence)
+    the efforts of joint shoulder_lift_joint have the opposite sign
+    """
+    q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
+    if len(q) != len(effort):
+        raise ArgumentError(f"{len(q)} poses and {len(effort)} efforts", where="efforts", got=effort.shape)
+    kind = MeasuredEffort() if measured is None else measured
+    kind.need("weighing")
+    both = effort if effort.ndim == 3 else effort[:, None]
+    both = motor_effort(kind, both, applied=both, gravity=gravity_forces(model, q)[:, None])
+    readings = _readings(model, q, both)
+    weighing = Weighing(model, readings)
+    apart = _without_model(model, q, moved, asked)
+    if len(q) < _FEWEST:
+        pose = weighing_poses(model, len(q) + 1)[-1]
+        return StepReport("weigh", tuple(apart), _numbers(weighing, None), False, pose, ("needs three poses or more",))
+    tried = search(weighing)
+    best, certainty, rival = _choose(tried)
+    findings = [*apart, *_findings(weighing, best, certainty, kind), *_friction(weighing, best)]
+    notes = [] if readings.band is not None else ["each pose was approached once: friction is not known"]
+    pose = None
+    if certainty < _SURE and rival is not None:
+        pose = _deciding(weighing, best, rival)
+        notes.append(
+            f"it may be instead: {'; '.join(_sentence(weighing, rival, g)[0] for g in rival.guesses) or 'all is well'}"
+        )
+    return StepReport("weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes))
+
+
+def _checked(model: RobotModel, values: Any, where: str) -> Array:
+    array = real_array_or_nan(values)
+    wrong = array.ndim not in ((2, 3) if where == "efforts" else (2,)) or array.shape[-1] != model.nv or not len(array)
+    if wrong or (array.ndim == 3 and array.shape[1] != 2) or model.nq != model.nv or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"expected finite numbers of shape (poses, {model.nv}){' or (poses, 2, joints)' if where == 'efforts' else ''}, "
+            f"got shape {array.shape}",
+            where=where,
+            got=values,
+            remedy="Give one row for each pose, in the order of model.joint_names; no joint may float.",
+        )
+    return array
+
+
+def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
+    """Mean, friction band and spread of efforts (k, 1 or 2, nv)."""
+    limit = effort_scale(model)
+    if both.shape[1] == 1:
+        spread = np.maximum(model.friction, _UNKNOWN_FRICTION * limit)
+        return Readings(q, both[:, 0], None, spread)
+    half = 0.5 * (both[:, 0] - both[:, 1])
+    band = np.median(half, axis=0)
+    spread = 1.5 * np.median(np.abs(half - band), axis=0) if len(q) > 2 else 0.3 * np.abs(band)
+    return Readings(q, both.mean(axis=1), band, np.asarray(spread) + 0.1 * np.abs(band))
+
+
+def _without_model(model: RobotModel, q: Array, moved: Any, asked: Any) -> list[Finding]:
+    """Joints that sag, and joints whose position is frozen."""
+    names, findings = model.joint_names, []
+    if moved is not None:
+        sag = np.abs(_checked(model, moved, "moved")).max(axis=0)
+        for j in np.flatnonzero(sag > _SAGS):
+            findings.append(
+                Finding(
+                    "brake",
+                    (names[j],),
+                    f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests",
+                    float(sag[j]),
+                    "rad or m",
+                    0.99,
+                    Change("arm", f"brake or holding controller of {names[j]}"),
+                )
+            )
+    if asked is not None and len(q) > 1:
+        goal = _checked(model, asked, "asked")
+        for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (np.ptp(goal, axis=0) > 0.05)):
+            findings.append(
+                Finding(
+                    "frozen_joint",
+                    (names[j],),
+                    f"the position of joint {names[j]} is frozen: it was asked to move by {np.ptp(goal[:, j]):.2g}",
+                    float(np.ptp(goal[:, j])),
+                    "rad or m",
+                    0.99,
+                    Change("driver", f"position of {names[j]}"),
+                )
+            )
+    return findings
+
+
+def _choose(tried: list[Scored]) -> tuple[Scored, float, Scored | None]:
+    """The best explanation, the probability that it is right, and the best one that says something else."""
+    scores = np.array([s.score for s in tried])
+    weights = np.exp(scores - scores.max())
+    sums: dict[frozenset[tuple[str, tuple[int, ...]]], float] = {}
+    for scored, weight in zip(tried, weights, strict=True):
+        sums[scored.name] = max(sums.get(scored.name, 0.0), float(weight))
+    best = tried[0]
+    rival = max((s for s in tried if s.name != best.name), key=lambda s: s.score, default=None)
+    return best, sums[best.name] / sum(sums.values()), rival
+
+
+def _findings(weighing: Weighing, best: Scored, certainty: float, kind: MeasuredEffort) -> list[Finding]:
+    if not best.guesses and best.fit.misfit < 2.0 * ADEQUATE:
+        return []
+    if not best.guesses:
+        sentence = (
+            f"efforts differ from gravity {math.sqrt(best.fit.misfit):.1f} times as much as usual, for no single cause"
+        )
+        return [Finding("unexplained", (), sentence, math.sqrt(best.fit.misfit), "", certainty)]
+    out = []
+    other = tuple(guess for guess in best.guesses if guess.kind == "wrong_robot")
+    for guess in other or best.guesses:
+        sentence, number, unit, change = _sentence(weighing, best, guess)
+        names = weighing.model.joint_names
+        of_body = guess.kind in ("link_mass", "payload")
+        moving = weighing.model.moving_joint_names
+        joints = tuple(moving[b] for b in guess.joints) if of_body else tuple(names[j] for j in guess.joints)
+        out.append(Finding(guess.kind, joints, sentence, number, unit, certainty, change))
+    return out
+
+
+def _sentence(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, str, Change | None]:
+    """Sentence, number, unit, and the line to change."""
+    model, x = weighing.model, scored.explanation
+    names = model.joint_names
+    name = names[guess.joints[0]] if guess.joints else "all joints"
+    if guess.reading is not None:
+        return _of_readings(names, guess)
+    match guess.kind:
+        case "effort_unit":
+            chosen = list(guess.joints or range(model.nv))
+            factors = np.abs(x.e_factor[chosen])
+            factor = float(np.exp(np.mean(np.log(factors))))
+            whose = "all joints" if len(chosen) > 1 else f"joint {name}"
+            key = f"measured_effort_factor.{name}" if len(chosen) == 1 else "measured_effort_factor"
+            value = factor if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
+            text = f"the efforts of {whose} are {1.0 / factor:.3g} times as large as gravity: another unit, or currents"
+            return text, 1.0 / factor, "", Change("parameters", key, value, safe=True)
+        case "gravity_compensated_by_driver":
+            text = "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
+            return text, math.nan, "", Change("parameters", "gravity_compensated_by", "robot")
+        case "held_joint":
+            text = f"the effort of joint {name} does not change with gravity: a brake or something else holds it"
+            return text, math.nan, "", Change("arm", f"brake of {name}")
+        case "mounting":
+            up, G = np.asarray(model.gravity) / weighing.g, x.gravity / weighing.g
+            tilt = math.acos(float(np.clip(up @ G, -1.0, 1.0)))
+            way = ", ".join(f"{c:.2f}" for c in x.gravity)
+            text = f"the arm is mounted {math.degrees(tilt):.0f}° from its description: gravity is ({way}) m/s² in the base's axes"
+            value = tuple(float(f"{c:.3f}") for c in x.gravity)
+            return (
+                text,
+                tilt,
+                "rad",
+                Change("description", "gravity, or origin of the joint that holds the base", value),
+            )
+        case "zero_offset":
+            shift = float(x.q_shift[guess.joints[0]])
+            text = (
+                f"the zero of joint {name} is off: its true position is {shift:+.3f} rad or m from the one that is read"
+            )
+            return text, -shift, "rad or m", Change("driver", f"zero of {name}", shift)
+        case "link_mass" | "payload":
+            return _of_body(weighing, scored, guess)
+    text = "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
+    factor = float(np.linalg.norm(x.gravity)) / weighing.g
+    if factor != 1.0:
+        text = f"efforts are {factor:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
+    return text, factor, "", Change("description", "robot_description_file")
+
+
+def _of_readings(names: tuple[str, ...], guess: Guess) -> tuple[str, float, str, Change]:
+    assert guess.reading is not None
+    text, joint = guess.reading.sentence(names), names[guess.joints[0]]
+    if guess.reading.exchanged:
+        return (
+            text,
+            math.nan,
+            "",
+            Change("parameters", "joints", tuple(names[j] for j in guess.reading.order(len(names)))),
+        )
+    if guess.reading.columns == "efforts":
+        key = f"measured_effort_factor.{joint}" if len(guess.joints) == 1 else "measured_effort_factor"
+        return text, -1.0, "", Change("parameters", key, -1.0, safe=True)
+    return text, -1.0, "", Change("description", f"joint[{joint}]/axis", "the opposite direction")
+
+
+def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, str, Change]:
+    body, at = guess.joints[0], 0
+    for kind, number in scored.explanation.bodies:
+        if (kind, number) == (guess.kind, body):
+            break
+        at += 1 if kind == "link_mass" else 4
+    model, value, error = weighing.model, scored.fit.extra[at:], 2.0 * scored.fit.error[at]
+    link = model.joint(model.moving_joint_names[body]).child
+    if guess.kind == "link_mass":
+        mass = float(weighing.parameters[body, 0] * (1.0 + value[0]))
+        text = f"link {link} has {1.0 + value[0]:.2f} ± {error:.2f} times the mass of its description"
+        return text, float(1.0 + value[0]), "", Change("description", f"link[{link}]/inertial/mass", mass)
+    com = ", ".join(f"{h / value[0]:.3f}" for h in value[1:4])
+    text = f"link {link} carries {value[0]:.2f} ± {error:.2f} kg more than its description says, at ({com}) m"
+    return text, float(value[0]), "kg", Change("parameters", "payload.mass", float(value[0]), safe=True)
+
+
+def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
+    """Joints with far more friction than the description says."""
+    r, model = weighing.readings, weighing.model
+    if r.band is None:
+        return []
+    x = best.explanation
+    band, error = np.abs(x.e_factor * r.band[x.e_order]), np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
+    claimed = np.asarray(model.friction)
+    usual = np.where(claimed > 0.0, np.maximum(_RUBS * claimed, 0.01 * weighing.limit), _RUBS_UNKNOWN * weighing.limit)
+    out = []
+    for j in np.flatnonzero(band - error > usual):
+        name, size = model.joint_names[j], float(band[j])
+        than = f"{size / claimed[j]:.1f} times the description's" if claimed[j] > 0.0 else "the description has none"
+        change = Change("description", f"joint[{name}]/dynamics/friction", size)
+        out.append(
+            Finding(
+                "friction",
+                (name,),
+                f"joint {name} has {size:.3g} N m or N of friction: {than}",
+                size,
+                "N m or N",
+                0.95,
+                change,
+            )
+        )
+    return out
+
+
+def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float]:
+    """Usual gravity, friction and what is left of efforts, of each joint."""
+    r, model = weighing.readings, weighing.model
+    x = Explanation.as_described(model) if best is None else best.explanation
+    g = weighing.gravity(x, x.positions(r.q))
+    rest = x.efforts(r.effort) - (0.0 if x.compensated else 1.0) * g
+    numbers = {"gravity": np.sqrt(np.mean(g**2, axis=0)), "misfit": np.sqrt(np.mean(rest**2, axis=0))}
+    if r.band is not None:
+        numbers["friction"] = np.abs(x.e_factor * r.band[x.e_order])
+    return numbers
+
+
+def weighing_poses(
+    model: RobotModel, count: int = _USUAL, *, around: Any = None, span: float = math.inf, seed: int = 0
+) -> Array:
+    """Poses whose efforts at rest tell most, spread over the workspace.
+
+    Nobody checks collisions: look at each pose before the arm moves there.
+
+    Args:
+        model: the robot.
+        count: how many.
+        around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the whole range.
+        span: rad or m.
+        seed: of the random candidates.
+
+    Returns:
+        (count, nv), each within limits, and with no more effort than the joints can carry.
+    """
+    q = _candidates(model, around, span, seed)
+    x = Explanation.as_described(model)
+    weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
+    Y = weighing.columns(q, x.gravity)
+    mean = np.einsum("kjbp,bp->kj", Y, weighing.parameters)
+    Z, size = weighing.tolerances(x, Y, mean, 0.0 * weighing.limit)
+    A = 10.0 * Z * size / (0.02 * weighing.limit)[:, None]
+    covariance = np.eye(A.shape[2])
+    chosen: list[int] = []
+    for _ in range(count):
+        S = np.eye(model.nv) + np.einsum("kjc,cd,kid->kji", A, covariance, A)
+        gain = np.linalg.slogdet(S)[1]
+        gain[chosen] = -math.inf
+        best = int(np.argmax(gain))
+        chosen.append(best)
+        B = A[best] @ covariance
+        covariance = covariance - B.T @ np.linalg.solve(S[best], B)
+    return q[chosen]
+
+
+def _candidates(model: RobotModel, around: Any, span: float, seed: int) -> Array:
+    """Random configurations within limits that the joints can carry."""
+    middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
+    low = np.maximum(
+        np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi), np.maximum(middle - span, -math.pi)
+    )
+    high = np.minimum(
+        np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(middle + span, math.pi)
+    )
+    high = np.maximum(high, low)
+    q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
+    load = np.max(np.abs(gravity_forces(model, q)) / effort_scale(model), axis=1)
+    fit = load < _CARRIED
+    return q[fit] if fit.sum() > _CANDIDATES // 5 else q[np.argsort(load)[: _CANDIDATES // 5]]
+
+
+def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array:
+    """The pose, as it is read, at which two explanations expect efforts that differ most."""
+    q = _candidates(weighing.model, None, math.inf, 1)
+    expected = []
+    for scored in (best, rival):
+        x = scored.explanation
+        true = x.positions(q)
+        Y = weighing.columns(true, x.gravity)
+        tau = (0.0 if x.compensated else 1.0) * np.einsum("kjbp,bp->kj", Y, weighing.parameters)
+        columns, _ = weighing.extra_columns(x, Y)
+        tau = tau + sum((c * value for c, value in zip(columns, scored.fit.extra, strict=False)), 0.0 * tau)
+        tau = np.where(np.isin(np.arange(weighing.model.nv), x.held), 0.0, tau)
+        expected.append(x.read_efforts(tau))
+    noise = weighing.readings.spread + 0.01 * weighing.limit
+    return q[int(np.argmax(np.sum(((expected[0] - expected[1]) / noise) ** 2, axis=1)))]

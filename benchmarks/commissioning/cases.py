@@ -51,8 +51,18 @@ def draw(kind: str, n: int, rng: np.random.Generator) -> Mistake:
         "delay": 0.02,
         "play": 0.01,
     }
-    whole = kind in ("payload", "friction", "velocity_filter", "clock", "rate", "delay", "play", "mounting", "wrong_robot",
-             "gravity_compensated_by_driver")
+    whole = kind in (
+        "payload",
+        "friction",
+        "velocity_filter",
+        "clock",
+        "rate",
+        "delay",
+        "play",
+        "mounting",
+        "wrong_robot",
+        "gravity_compensated_by_driver",
+    )
     return Mistake(kind, -1 if whole else j, float(numbers.get(kind, 1.0)))
 
 
@@ -66,15 +76,22 @@ def expected(arm: MistakenArm, mistake: Mistake) -> tuple[str, frozenset[str]]:
     return mistake.kind, frozenset() if mistake.joint < 0 else frozenset((names[mistake.joint],))
 
 
-def shows(arm: MistakenArm, poses: np.ndarray, mistakes: tuple[Mistake, ...]) -> bool:
-    """Whether noise-free readings at rest differ from those of every arm that is within usual errors of its description.
+def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
+    """Whether noise-free readings differ from those of every arm that is within usual errors of its description.
 
-    ``arm`` has one mistake; others of the same case are not in ``mistakes``.
+    ``arm`` has one mistake.
     """
+    (mistake,) = arm.mistakes
     claim, truth = arm.claim, arm.nominal
-    true = np.array([arm.unseen(p) for p in poses])
-    tau = rd.gravity_forces(truth, true)
-    if any(m.kind == "gravity_compensated_by_driver" for m in mistakes):
+    if mistake.kind in LATER:
+        return False
+    if mistake.kind == "brake":
+        weight = np.abs(rd.gravity_forces(arm.truth, arm.plant.q))
+        return bool(weight[mistake.joint] > 1.3 * arm.truth.friction[mistake.joint])
+    if mistake.kind in ("velocity_filter", "frozen_joint", "clock", "rate", "friction"):
+        return True
+    tau = rd.gravity_forces(truth, np.array([arm.unseen(p) for p in poses]))
+    if mistake.kind == "gravity_compensated_by_driver":
         tau = 0.0 * tau
     effort = arm.unit * arm.sign["effort"] * tau[:, arm.order["effort"]]
     limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)

@@ -7,9 +7,50 @@ import numpy as np
 import robot_dynamics_ros as rd
 from benchmarks.commissioning.arm import MistakenArm, Reading
 
-__all__ = ["efforts_at_rest", "reachable_poses"]
+__all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
 _BACK = 0.06  # rad, from where a pose is approached
+STOPPERS = {"frozen_joint", "frozen_effort", "missing_field", "names", "position_unit"}
+"""Findings of listening with which weighing would make no sense."""
+
+
+def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
+    """Findings of listening, at rest and in motion, and of weighing."""
+    start = arm.plant.q
+    findings = [*_listen(arm, still=True).findings]
+    arm.place(start)
+    findings += _listen(arm, still=False).findings
+    if STOPPERS & {finding.kind for finding in findings}:
+        return findings
+    q, effort, moved = efforts_at_rest(arm, poses)
+    findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
+    return list({(f.kind, f.joints): f for f in findings}.values())
+
+
+def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
+    readings: list[Reading] = []
+    if still:
+        for _ in range(500):
+            newest = arm.release()
+            if not readings or newest is not readings[-1]:
+                readings.append(newest)
+    else:
+        start = arm.plant.q
+        reach = np.minimum(0.4, 0.45 * (arm.truth.upper - arm.truth.lower))
+        middle = np.clip(start, arm.truth.lower + reach, arm.truth.upper - reach)
+        for goal in (middle + 0.5 * reach, middle - 0.5 * reach, middle + 0.3 * reach):
+            arm.move(goal, 1.2, readings)
+    return rd.commissioning.listen(
+        arm.claim,
+        [r.arrival for r in readings],
+        [r.stamp for r in readings],
+        arm.claim.joint_names,
+        np.array([r.position for r in readings]),
+        np.array([r.velocity for r in readings]),
+        np.array([r.effort for r in readings]),
+        declared_rate=arm.declared_rate,
+        still=still,
+    )
 
 
 def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
@@ -19,8 +60,12 @@ def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
     poses = []
     for pose in asked:
         true = np.clip(arm.unseen(pose), low, high)
-        load = np.max(np.abs(rd.gravity_forces(arm.truth, true)) / arm.limit)
-        poses.append(arm.seen(true) if load < 0.8 else arm.seen(0.5 * (true + arm.plant.q)))
+        for _ in range(20):  # a heavier arm does not get there
+            if np.max((np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction) / arm.truth.effort_limit) < 0.9:
+                break
+            true = true + 0.3 * (arm.plant.q - true) + np.random.default_rng(len(poses)).normal(0.0, 0.1, len(true))
+            true = np.clip(true, low, high)
+        poses.append(arm.seen(true))
     return np.array(poses)
 
 

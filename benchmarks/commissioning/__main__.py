@@ -1,0 +1,155 @@
+"""Mistakes found before anything is sent: ``python -m benchmarks.commissioning``.
+
+Twelve arms by their descriptions, each differing from it as arms do: masses, centres, friction, scale and offset of efforts,
+noise.  Each has no mistake, one, or two.  Our plant or MuJoCo moves it.  It is listened to at rest and in motion, and weighed in
+twelve poses.  A case counts if every mistake is named with its joints and nothing else is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+
+from benchmarks._results import write
+from benchmarks.commissioning.arm import ROBOTS, Mistake, MistakenArm, make_arm, robot
+from benchmarks.commissioning.cases import KINDS, LATER, draw, expected, shows
+from benchmarks.commissioning.steps import look, reachable_poses
+
+TRIES = 5
+
+
+def single(name: str, kind: str, engine: str, seed: int) -> tuple[MistakenArm, np.ndarray, bool]:
+    """An arm with one mistake, at a joint where it can show, if it can anywhere; its poses, and whether it can."""
+    rng = np.random.default_rng(seed)
+    for _ in range(TRIES):
+        mistake = draw(kind, robot(name)[0].nv, rng)
+        arm = make_arm(name, [mistake], engine=engine, seed=seed)
+        poses = reachable_poses(arm)
+        if shows(arm, poses):
+            return arm, poses, True
+        if mistake.joint < 0:
+            break
+    return arm, poses, False
+
+
+def judge(arm: MistakenArm, poses: np.ndarray) -> dict:
+    """What is named rightly and wrongly of an arm's mistakes."""
+    wanted = [expected(arm, mistake) for mistake in arm.mistakes]
+    named, wrong = set(), []
+    for finding in look(arm, poses):
+        fits = [k for k, (kind, joints) in enumerate(wanted) if finding.kind == kind and joints <= set(finding.joints)]
+        fits = [k for k in fits if not wanted[k][1] or wanted[k][1] == set(finding.joints)]
+        named.update(fits)
+        if not fits:
+            wrong.append(f"{finding.kind} {' '.join(finding.joints)}".strip())
+    return {
+        "named": len(named),
+        "right": len(named) == len(wanted) and not wrong,
+        "wrong": wrong,
+        "which": sorted(named),
+    }
+
+
+def judge_twice(arm: MistakenArm, poses: np.ndarray, seed: int, name: str, engine: str) -> dict:
+    """The same, and again after the mistakes that were named are repaired."""
+    first = judge(arm, poses)
+    result = {**first, "at once": first["right"]}
+    if not first["right"] and first["which"] and not first["wrong"]:
+        rest = [mistake for k, mistake in enumerate(arm.mistakes) if k not in first["which"]]
+        second = judge(make_arm(name, rest, engine=engine, seed=seed), poses)
+        result["right"] = second["right"]
+        result["wrong"] = second["wrong"]
+    return result
+
+
+def run(kind: str, name: str, engine: str, seed: int) -> dict:
+    """One case: ``kind`` is one of the kinds, ``"healthy"`` or ``"pair"``."""
+    can = True
+    if kind == "healthy":
+        arm = make_arm(name, engine=engine, seed=seed)
+        result = judge(arm, reachable_poses(arm))
+    elif kind == "pair":
+        rng = np.random.default_rng(seed)
+        mistakes: list[Mistake] = []
+        while len(mistakes) < 2:
+            arm, _, can = single(name, str(rng.choice(KINDS)), "own", int(rng.integers(1 << 30)))
+            if can and all(_apart(arm.mistakes[0], other) for other in mistakes):
+                mistakes += arm.mistakes
+        arm = make_arm(name, mistakes, engine=engine, seed=seed)
+        result = judge_twice(arm, reachable_poses(arm), seed, name, engine)
+    else:
+        arm, poses, can = single(name, kind, engine, seed)
+        result = judge(arm, poses)
+    text = [f"{m.kind} {m.joint} {m.other} {m.what} {m.number:.3g}" for m in arm.mistakes]
+    return {"kind": kind, "robot": name, "engine": engine, "seed": seed, "shows": can, "mistakes": text, **result}
+
+
+def _apart(one: Mistake, other: Mistake) -> bool:
+    """Whether two mistakes are two: not the same kind, and no other robot with mistakes in its bodies."""
+    bodies = {"wrong_robot", "link_mass", "payload", "gravity_compensated_by_driver"}
+    return one.kind != other.kind and not (
+        "wrong_robot" in (one.kind, other.kind) and {one.kind, other.kind} & bodies != {"wrong_robot"}
+    )
+
+
+def table(cases: list[dict]) -> list[dict]:
+    """One row for each kind."""
+    rows = []
+    for kind in dict.fromkeys(case["kind"] for case in cases):
+        own = [case for case in cases if case["kind"] == kind]
+        shown = [case for case in own if case["shows"]]
+        rows.append(
+            {
+                "kind": kind,
+                "cases": len(own),
+                "can show": len(shown),
+                "rightly named": sum(case["right"] for case in shown),
+                "accused wrongly": sum(bool(case["wrong"]) for case in own),
+            }
+        )
+    return rows
+
+
+def main() -> int:
+    """Run all cases, print the table and write the results."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.commissioning", description=(__doc__ or "").splitlines()[0]
+    )
+    every = ["healthy", *KINDS, *LATER, "pair"]
+    parser.add_argument("--kind", nargs="*", default=every, choices=every, help="kinds of cases (default: all)")
+    parser.add_argument("--robot", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="arms (default: all)")
+    parser.add_argument("--healthy", type=int, default=100, help="healthy arms (default: 100)")
+    parser.add_argument("--pairs", type=int, default=60, help="pairs (default: 60)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything (default: 0)")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cases, began = [], time.monotonic()
+    for kind in options.kind:
+        count = {"healthy": options.healthy, "pair": options.pairs}.get(kind, len(options.robot))
+        for k in range(count):
+            name = options.robot[k % len(options.robot)]
+            engine = ("own", "mujoco")[(k + k // len(options.robot) + every.index(kind)) % 2]
+            case = run(kind, name, engine, 10_000 * options.seed + 100 * every.index(kind) + k + 1)
+            cases.append(case)
+            if not case["right"] or case["wrong"]:
+                print(*(f"{key}={value}" for key, value in case.items()), flush=True)
+        print(table(cases)[-1], f"{time.monotonic() - began:.0f} s", flush=True)
+    singles = [case for case in cases if case["kind"] in KINDS and case["shows"]]
+    pairs = [case for case in cases if case["kind"] == "pair"]
+    healthy = [case for case in cases if case["kind"] == "healthy"]
+    summary = {
+        "single": [sum(c["right"] for c in singles), len(singles)],
+        "pairs": [sum(c["right"] for c in pairs), len(pairs)],
+        "pairs at once": [sum(c["at once"] for c in pairs), len(pairs)],
+        "healthy accused": [sum(bool(c["wrong"]) for c in healthy), len(healthy)],
+    }
+    print(summary)
+    write("commissioning", {"seed": options.seed, "summary": summary, "table": table(cases), "cases": cases})
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,340 @@
+"""Listening: what joint states tell before anything is sent: rate, clock, names, units, noise, filters, frozen fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.damage import unusable_efforts
+
+__all__ = ["listen"]
+
+_FEWEST = 20  # messages
+_RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
+_EARLY, _LATE, _DRIFT = 0.002, 0.1, 5e-4  # s before and after arrival, s/s: stamps of the computer's clock stay within
+_MOVED, _STILL = 0.05, 0.02  # rad or m: moves, and does not
+_TURNS = 4.0 * math.pi  # no position is beyond, in rad
+_UNIT = 1.25  # a factor of velocities beyond that is another unit
+_FILTER = 0.012  # s: less is usual
+_SURE = 4.0  # standard errors
+_CORRELATED = 3.0  # by which errors alike in successive messages make standard errors larger
+
+
+@dataclass(frozen=True, eq=False)
+class _Log:
+    """Messages in the order of the model's joints; NaN where nothing is published."""
+
+    model: RobotModel
+    arrival: Array
+    stamps: Array
+    position: Array
+    velocity: Array
+    effort: Array
+    declared_rate: float
+    still: bool
+
+    @property
+    def t(self) -> Array:
+        """(n,) s: stamps, where they increase."""
+        return self.stamps if (np.diff(self.stamps) > 0.0).all() else self.arrival
+
+    @property
+    def period(self) -> float:
+        return float((self.arrival[-1] - self.arrival[0]) / (len(self.arrival) - 1))
+
+    @property
+    def moves(self) -> np.ndarray:
+        """(nv,) joints that move."""
+        return np.asarray(np.nan_to_num(np.ptp(self.position, axis=0)) > _MOVED)
+
+
+def listen(
+    model: RobotModel,
+    arrival: Any,
+    stamps: Any,
+    names: Sequence[str],
+    position: Any,
+    velocity: Any = None,
+    effort: Any = None,
+    *,
+    declared_rate: float = math.nan,
+    still: bool = False,
+    publishers: Sequence[str] = (),
+) -> StepReport:
+    """Judge joint states as they arrive; nothing is sent.
+
+    Listen twice: while nobody moves the arm, with ``still=True``; and while every joint is moved, by hand or by the arm's own
+    planner, some tenths of a radian each.
+
+    Args:
+        model: the robot as described.
+        arrival: (n,) s, by the clock of this computer.
+        stamps: (n,) s, as in the messages.
+        names: (m,) of the messages' columns.
+        position, velocity, effort: (n, m); NaN, or ``None``, where a field is empty.
+        declared_rate: Hz, that the driver should publish at; NaN: unknown.
+        still: whether the arm should not move.
+        publishers: names of the nodes that publish joint states of this arm.
+
+    Returns:
+        Findings; ``numbers``: ``rate`` (Hz), ``jitter``, ``age`` (s), and of each joint ``position_resolution``,
+        ``position_noise``, ``velocity_noise``, ``effort_noise``, ``velocity_delay`` (s).
+
+    Raises:
+        ArgumentError: shapes that do not agree, or fewer than 20 messages.
+
+    >>> import numpy as np, robot_dynamics_ros as rd
+    >>> model, t = rd.limb(2), np.arange(0.0, 2.0, 0.01)
+    >>> q = np.column_stack([np.sin(3 * t), np.cos(2 * t)])
+    >>> v = np.column_stack([3 * np.cos(3 * t), 2 * np.sin(2 * t)])
+    >>> report = rd.commissioning.listen(model, t, t, model.joint_names, q, v)
+    >>> [(finding.kind, finding.joints) for finding in report.findings]
+    [('velocity_sign', ('joint2',)), ('missing_field', ())]
+    """
+    log, notes, findings = _read(model, arrival, stamps, names, (position, velocity, effort), declared_rate, still)
+    if len(publishers) > 1:
+        text = f"{len(publishers)} nodes publish joint states of this arm: {', '.join(publishers)}"
+        findings.append(
+            Finding("other_publisher", (), text, len(publishers), "", 0.9, Change("driver", "one publisher"))
+        )
+    delay = _delays(log)
+    findings += [*_times(log), *_units(log), *_frozen(log), *_velocities(log, delay), *_missing(log)]
+    outside = (log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)
+    if outside.any() and not any(f.kind == "position_unit" for f in findings):
+        which = ", ".join(n for n, x in zip(model.joint_names, outside.any(axis=0), strict=True) if x)
+        notes.append(f"positions outside the limits of the description: {which}; weighing tells signs and zeros")
+    if not still and not log.moves.all():
+        which = ", ".join(n for n, x in zip(model.joint_names, log.moves, strict=True) if not x)
+        notes.append(f"these joints did not move, their velocities are not judged: {which}")
+    numbers = {
+        "rate": 1.0 / log.period,
+        "jitter": float(np.std(np.diff(log.arrival))),
+        "age": float(np.median(log.arrival - log.stamps)),
+        "position_resolution": _resolution(log.position),
+        "position_noise": _noise(log.position),
+        "velocity_noise": _noise(log.velocity),
+        "effort_noise": _noise(log.effort),
+        "velocity_delay": delay[:, 1],
+    }
+    enough = bool(still or log.moves.all())
+    return StepReport(
+        "listen", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough, None, tuple(notes)
+    )
+
+
+def _read(
+    model: RobotModel,
+    arrival: Any,
+    stamps: Any,
+    names: Sequence[str],
+    fields: tuple[Any, Any, Any],
+    declared_rate: float,
+    still: bool,
+) -> tuple[_Log, list[str], list[Finding]]:
+    times = [real_array_or_nan(x) for x in (arrival, stamps)]
+    n, m = len(times[0]) if times[0].ndim == 1 else 0, len(names)
+    empty = np.full((n, m), np.nan)
+    columns = [empty if x is None else real_array_or_nan(x) for x in fields]
+    for where, x, shape in (
+        ("arrival", times[0], (n,)),
+        ("stamps", times[1], (n,)),
+        *((w, x, (n, m)) for w, x in zip(("position", "velocity", "effort"), columns, strict=True)),
+    ):
+        if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
+            raise ArgumentError(
+                f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}",
+                where=where,
+                got=x,
+                remedy="Record some seconds, one row for each message.",
+            )
+    if not (np.diff(times[0]) >= 0.0).all() or times[0][-1] <= times[0][0]:
+        raise ArgumentError("times of arrival decrease", where="arrival", got=arrival)
+    notes: list[str] = []
+    findings: list[Finding] = []
+    lost = [name for name in model.joint_names if name not in names]
+    other = [name for name in names if name not in model.joint_names]
+    if lost:
+        text = f"joint states have no joint {', '.join(lost)}" + (f"; they have {', '.join(other)}" if other else "")
+        change = Change("description", "names of joints", tuple(other)) if other else Change("driver", "joint names")
+        findings.append(Finding("names", tuple(lost), text, float(len(lost)), "", 1.0, change))
+    elif [name for name in names if name in model.joint_names] != list(model.joint_names):
+        notes.append("joint states have another order than the description; they are read by name")
+    at = [list(names).index(name) if name in names else m for name in model.joint_names]
+    q, v, tau = (np.column_stack([x, np.full(n, np.nan)])[:, at] for x in columns)
+    return _Log(model, times[0], times[1], q, v, tau, float(declared_rate), still), notes, findings
+
+
+def _times(log: _Log) -> Iterator[Finding]:
+    """Rate, gaps and clock."""
+    rate, steps = 1.0 / log.period, np.diff(log.arrival)
+    if math.isfinite(log.declared_rate) and abs(rate / log.declared_rate - 1.0) > _RATE:
+        text = f"joint states come at {rate:.0f} Hz, {log.declared_rate:.0f} Hz are declared"
+        yield Finding("rate", (), text, rate, "Hz", 0.99, Change("driver", "rate of joint states", log.declared_rate))
+    gaps = float(np.mean(steps > _GAP * max(float(np.median(steps)), 1e-9)))
+    if gaps > _GAPS:
+        text = f"{gaps:.0%} of the joint states come after a gap, the longest of {1e3 * steps.max():.0f} ms"
+        yield Finding(
+            "jitter", (), text, float(steps.max()), "s", 0.9, Change("driver", "network or load of the computer")
+        )
+    age = log.arrival - log.stamps
+    drift = float(np.polyfit(log.arrival - log.arrival[0], age, 1)[0]) if np.ptp(age) > 0.0 else 0.0
+    change = Change("driver", "stamps by the clock of this computer, or synchronized clocks")
+    if (np.diff(log.stamps) < 0.0).any() or not np.ptp(log.stamps) > 0.0:
+        yield Finding("clock", (), "stamps do not increase", float(np.diff(log.stamps).min()), "s", 0.99, change)
+    elif not -_EARLY < np.median(age) < _LATE or abs(drift) > _DRIFT:
+        late = float(np.median(age))
+        text = f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this computer's clock"
+        text += f", and drift by {1e3 * drift:.2g} ms each second" if abs(drift) > _DRIFT else ""
+        yield Finding("clock", (), f"{text}: they are from another clock", late, "s", 0.99, change)
+
+
+def _units(log: _Log) -> Iterator[Finding]:
+    """Positions in degrees."""
+    largest = np.nan_to_num(np.abs(log.position).max(axis=0))
+    room = np.maximum(np.abs(log.model.lower), np.abs(log.model.upper))
+    beyond = (largest > _TURNS) & (largest > 1.5 * np.where(np.isfinite(room), room, _TURNS))
+    if beyond.any():
+        names = tuple(name for name, x in zip(log.model.joint_names, beyond, strict=True) if x)
+        text = f"positions up to {largest.max():.0f} are no radians: they are in degrees or counts"
+        yield Finding(
+            "position_unit", names, text, float(largest.max()), "", 0.95, Change("driver", "unit of positions", "rad")
+        )
+
+
+def _frozen(log: _Log) -> Iterator[Finding]:
+    """Fields that repeat one value, and joints that move although nobody moves them."""
+    names, span = log.model.joint_names, np.nan_to_num(np.ptp(log.position, axis=0))
+    if log.still:
+        for j in np.flatnonzero(span > _STILL):
+            text = f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake does not hold"
+            yield Finding(
+                "brake", (names[j],), text, float(span[j]), "rad or m", 0.97, Change("arm", f"brake of {names[j]}")
+            )
+        return
+    for j in np.flatnonzero((span == 0.0) & np.isfinite(log.position[0]) & log.moves.any()):
+        speed = float(np.nan_to_num(np.abs(log.velocity[:, j])).max())
+        text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g}"
+        text += f", although its velocity reaches {speed:.2g}" if speed > 0.0 else ", or nobody moved it"
+        change = Change("driver", f"encoder of {names[j]}")
+        yield Finding("frozen_joint", (names[j],), text, math.nan, "", 0.98 if speed > 0.05 else 0.9, change)
+    there = np.isfinite(log.effort).all(axis=0)
+    if there.any() and log.effort[:, there].any():
+        at = np.flatnonzero(there)
+        labels = [names[j] for j in at]
+        bad, _, constant = unusable_efforts(log.t, log.position[:, at], log.effort[:, at], labels)
+        for k, name in enumerate(labels):
+            if name in constant or bad[:, k].mean() > 0.2:
+                text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
+                yield Finding(
+                    "frozen_effort",
+                    (name,),
+                    text,
+                    float(bad[:, k].mean()),
+                    "",
+                    0.9,
+                    Change("driver", f"effort of {name}"),
+                )
+
+
+def _missing(log: _Log) -> Iterator[Finding]:
+    """Fields that nobody fills."""
+    empty = []
+    for word, x in (("position", log.position), ("velocity", log.velocity), ("effort", log.effort)):
+        moving = word != "velocity" or log.moves.any()
+        if np.isnan(x).all() or (not x.any() and moving and word != "position"):
+            empty.append(word)
+    if empty:
+        text = f"joint states have no {' and no '.join(empty)}"
+        change = (
+            Change("parameters", "measured_effort", "none")
+            if empty == ["effort"]
+            else Change("driver", "fields of joint states")
+        )
+        yield Finding("missing_field", (), text, float(len(empty)), "", 0.95, change)
+
+
+def _delays(log: _Log) -> Array:
+    """(nv, 4) factor of velocities, how late they are, s, and the standard errors of both; NaN where a joint stands.
+
+    A filter of the first order with factor s and time constant T gives s (q − q₀) = ∫ v dt + T v, without differences of
+    positions.
+    """
+    out = np.full((log.model.nv, 4), np.nan)
+    t = log.t
+    for j in np.flatnonzero(log.moves & np.isfinite(log.velocity).all(axis=0)):
+        v, q = log.velocity[:, j], log.position[:, j]
+        if not np.ptp(v) > 0.0:
+            continue
+        way = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
+        A = np.column_stack([way, v, np.ones(len(t))])
+        (a, b, _), *_ = np.linalg.lstsq(A, q, rcond=None)
+        rest = q - A @ [a, b, q.mean() - a * way.mean() - b * v.mean()]
+        covariance = np.linalg.pinv(A.T @ A) * float(rest @ rest) / len(t) * _CORRELATED**2
+        if abs(a) > 1e-9:
+            error = np.sqrt(covariance.diagonal()) / abs(a)
+            out[j] = 1.0 / a, b / a, error[0] / abs(a), error[1]
+    return out
+
+
+def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
+    """Sign, unit and filter of velocities."""
+    names = np.array(log.model.joint_names)
+    factor, late, error, late_error = delay.T
+    known = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
+    for j in np.flatnonzero(known & (factor < 0.0)):
+        text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
+        yield Finding(
+            "velocity_sign",
+            (str(names[j]),),
+            text,
+            float(factor[j]),
+            "",
+            0.99,
+            Change("driver", f"sign of the velocity of {names[j]}"),
+        )
+    size = np.abs(np.where(known, factor, 1.0))
+    wrong = known & ((size > _UNIT) | (size < 1.0 / _UNIT))
+    if wrong.any():
+        times = float(np.median(size[wrong]))
+        unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
+        text = f"velocities are {times:.3g} times the rate of the positions{unit}: {', '.join(names[wrong])}"
+        yield Finding(
+            "velocity_unit",
+            tuple(names[wrong].tolist()),
+            text,
+            times,
+            "",
+            0.98,
+            Change("driver", "unit of velocities", "rad/s"),
+        )
+    slow = known & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
+    if slow.any():
+        typical = float(np.median(late[slow]))
+        corner = 1.0 / (2.0 * math.pi * typical)
+        text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
+        change = Change("driver", "filter of velocities, above 20 Hz")
+        yield Finding("velocity_filter", tuple(names[slow].tolist()), text, corner, "Hz", 0.95, change)
+
+
+def _resolution(x: Array) -> Array:
+    """(nv,) smallest step between values; 0 where there is one value."""
+    out = np.zeros(x.shape[1])
+    for j, column in enumerate(x.T):
+        steps = np.diff(np.unique(column[np.isfinite(column)]))
+        steps = steps[steps > 1e-12]
+        out[j] = steps.min() if len(steps) else 0.0
+    return out
+
+
+def _noise(x: Array) -> Array:
+    """(nv,) standard deviation of what third differences do not explain as motion."""
+    return np.asarray(np.median(np.abs(np.diff(x, 3, axis=0)), axis=0) / (0.6745 * math.sqrt(20.0)))

@@ -246,6 +246,16 @@ class MistakenArm:
             if steps is not None and self._reading is not before:
                 steps.append(self._reading)
 
+    def pass_through(self, goal: np.ndarray, speed: float, readings: list[Reading]) -> None:
+        """Lead the fastest joint to a true configuration (n,) at constant speed, and append what is published."""
+        start, self._goal = self._goal, np.asarray(goal)
+        count = max(1, round(float(np.max(np.abs(goal - start))) / speed / PERIOD))
+        for k in range(1, count + 1):
+            before = self._reading
+            self.hold(start + k / count * (goal - start), (goal - start) / (count * PERIOD))
+            if self._reading is not before:
+                readings.append(self._reading)
+
     def place(self, q: np.ndarray) -> None:
         """Be at rest at a true configuration (n,): how the arm got there, nobody saw."""
         self.plant.reset(q, t=self.t)

@@ -9,7 +9,7 @@ from benchmarks.commissioning.arm import MistakenArm, Reading
 
 __all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
-_BACK = 0.06  # rad, from where a pose is approached
+_BACK, _SPEED = 0.06, 0.12  # rad, rad/s: from where and how fast a pose is passed
 STOPPERS = {"frozen_joint", "frozen_effort", "missing_field", "names", "position_unit"}
 """Findings of listening with which weighing would make no sense."""
 
@@ -70,19 +70,19 @@ def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
 
 
 def efforts_at_rest(arm: MistakenArm, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(k, n) positions, (k, 2, n) efforts and (k, n) motion at rest, after approaching poses (k, n) from both sides."""
+    """(k, n) positions, (k, 2, n) efforts while poses (k, n) are passed slowly in both directions, (k, n) motion at rest."""
     q, tau, moved = [], [], []
     for pose in poses:
-        positions, efforts, drift = [], [], np.zeros(len(pose))
+        positions, efforts = [], []
         for side in (-1.0, 1.0):
-            arm.place(arm.unseen(pose + side * _BACK))
-            arm.move(arm.unseen(pose), 0.5)
             readings: list[Reading] = []
-            arm.rest(0.2, readings)
-            readings = readings[len(readings) // 2 :]
-            positions.append(np.mean([r.position for r in readings], axis=0))
-            efforts.append(np.mean([r.effort for r in readings], axis=0))
-            drift = np.maximum(drift, np.abs(readings[-1].position - readings[0].position))
+            arm.place(arm.unseen(pose + side * _BACK))
+            arm.pass_through(arm.unseen(pose - side * 0.3 * _BACK), _SPEED, readings)
+            near = [r for r in readings if np.max(np.abs(r.position - pose)) < 0.3 * _BACK] or readings[-50:]
+            positions.append(np.mean([r.position for r in near], axis=0))
+            efforts.append(np.mean([r.effort for r in near], axis=0))
+        arm.rest(0.15, readings := [])
+        drift = np.abs(readings[-1].position - readings[len(readings) // 2].position)
         q.append(np.mean(positions, axis=0))
         tau.append(efforts)
         moved.append(drift)

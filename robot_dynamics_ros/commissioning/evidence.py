@@ -30,6 +30,7 @@ MASS, CENTRE, CENTRE_SHARE = 0.05, 0.004, 0.04  # share; m; share of a centre's 
 SCALE, OFFSET = 0.05, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
 _FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts
 _CALMEST = 0.1  # of the spread of friction
+_ODD = 1e-7  # probability that the band of a joint tells nothing
 _HELD = 0.3  # of the limit, that a brake may carry
 _WIDE_MASS, _WIDE_ARM = 1.0, 0.2  # share, m: bodies of another robot
 
@@ -145,13 +146,13 @@ class Weighing:
         self.g = float(np.linalg.norm(model.gravity)) or 9.81
         self.limit = effort_scale(model)
         self._directions: dict[int, RobotModel] = {}
-        self._memory: dict[bytes, Array] = {}
+        self._memory: dict[bytes, tuple[Array, Array]] = {}
 
-    def columns(self, q: Array, gravity: Array) -> Array:
-        """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments."""
+    def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
+        """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
         key = q.tobytes() + gravity.tobytes()
-        Y = self._memory.get(key)
-        if Y is None:
+        known = self._memory.get(key)
+        if known is None:
             if np.array_equal(gravity, self.model.gravity):
                 Y = self._regressor(self.model, q)
             else:
@@ -160,8 +161,8 @@ class Weighing:
                     if axis not in self._directions:
                         self._directions[axis] = self.model.replace(gravity=tuple(np.eye(3)[axis].tolist()))
                     Y = Y + float(gravity[axis]) * self._regressor(self._directions[axis], q)
-            self._memory[key] = Y
-        return Y
+            known = self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
+        return known
 
     @staticmethod
     def _regressor(model: RobotModel, q: Array) -> Array:
@@ -171,14 +172,14 @@ class Weighing:
 
     def gravity(self, x: Explanation, q: Array) -> Array:
         """(k, nv) efforts against gravity of the bodies as described, at true positions."""
-        return np.asarray(np.einsum("kjbp,bp->kj", self.columns(q, x.gravity), self.parameters))
+        return np.asarray(self.columns(q, x.gravity)[1].sum(axis=2))
 
-    def extra_columns(self, x: Explanation, Y: Array) -> tuple[list[Array], list[float]]:
+    def extra_columns(self, x: Explanation, Y: Array, bodies: Array) -> tuple[list[Array], list[float]]:
         """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four of a payload."""
         columns, sizes = [], []
         for kind, body in x.bodies:
             if kind == "link_mass":
-                columns.append(Y[:, :, body] @ self.parameters[body])
+                columns.append(bodies[:, :, body])
                 sizes.append(0.5)
             else:
                 mass = max(0.5, 0.1 * self.total_mass)
@@ -186,15 +187,14 @@ class Weighing:
                 sizes += [mass, *[0.15 * mass] * 3]
         return columns, sizes
 
-    def tolerances(self, x: Explanation, Y: Array, mean: Array, band: Array) -> tuple[Array, Array]:
+    def tolerances(self, x: Explanation, Y: Array, bodies: Array, band: Array) -> tuple[Array, Array]:
         """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these parameters are."""
         k, nv, nb, _ = Y.shape
         m, h = np.maximum(self.parameters[:, 0], 0.0), self.parameters[:, 1:]
         centre = CENTRE * m + CENTRE_SHARE * np.linalg.norm(h, axis=1)
-        bodies = np.einsum("kjbp,bp->kjb", Y, self.parameters)
         moments = Y[..., 1:].reshape(k, nv, 3 * nb)
         own = np.zeros((k, nv, 2 * nv))
-        own[:, range(nv), range(nv)] = mean
+        own[:, range(nv), range(nv)] = bodies.sum(axis=2)
         own[:, range(nv), range(nv, 2 * nv)] = 1.0
         offset = OFFSET * self.limit + 0.3 * band
         offset = np.where(np.isin(np.arange(nv), x.held), _HELD * self.limit, offset)
@@ -213,18 +213,18 @@ class Weighing:
         """
         r = self.readings
         q, effort = x.positions(r.q), x.efforts(r.effort)
-        Y = self.columns(q, x.gravity)
-        mean = np.einsum("kjbp,bp->kj", Y, self.parameters)
-        held = np.isin(np.arange(len(self.limit)), x.held)
-        if held.any():
-            Y, mean = np.where(held[None, :, None, None], 0.0, Y), np.where(held, 0.0, mean)
+        Y, bodies = self.columns(q, x.gravity)
+        if x.held:
+            follows = ~np.isin(np.arange(len(self.limit)), x.held)[:, None]
+            Y, bodies = Y * follows[..., None], bodies * follows
+        mean = bodies.sum(axis=2)
         factor = np.abs(x.e_factor)
         band = np.zeros_like(factor) if r.band is None else np.abs(factor * r.band[x.e_order])
         usual = np.sqrt(np.mean(mean**2, axis=0))
         floor = (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2
         spread = (factor * r.spread[x.e_order]) ** 2
-        Z, size = self.tolerances(x, Y, mean, band)
-        extra, likely = self.extra_columns(x, Y)
+        Z, size = self.tolerances(x, Y, bodies, band)
+        extra, likely = self.extra_columns(x, Y, bodies)
         if columns is not None and sizes is not None:
             extra, likely = [*extra, *columns], [*likely, *sizes]
         if extra:
@@ -249,7 +249,7 @@ class Weighing:
         usual = _FRICTION * self.limit
         total = np.hypot(usual, noise)
         density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))
-        return float(np.sum(density + log_ndtr(band * usual / (noise * total))))
+        return float(np.sum(density + np.logaddexp(log_ndtr(band * usual / (noise * total)), math.log(_ODD))))
 
 
 def _regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
@@ -257,10 +257,10 @@ def _regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fi
     A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
     b = (residual / noise).ravel()
     L = np.linalg.cholesky(np.eye(len(size)) + A.T @ A)
-    half = np.linalg.solve(L, A.T @ b)
-    square = float(b @ b - half @ half)
-    z = np.linalg.solve(L.T, half)
     inverse = np.linalg.inv(L)
+    half = inverse @ (A.T @ b)
+    square = float(b @ b - half @ half)
+    z = inverse.T @ half
     variance = np.sum(inverse**2, axis=0)
     rest = b - A @ z
     free = max(len(b) - float(np.sum(1.0 - variance)), 0.2 * len(b))

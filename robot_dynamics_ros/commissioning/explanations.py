@@ -16,7 +16,7 @@ __all__ = ["ADEQUATE", "Guess", "Scored", "search"]
 
 ADEQUATE = 1.6  # misfit of an explanation that leaves nothing
 _CLEAR = 6.0  # by which a further mistake must raise the score
-_WIDTH = 6  # explanations from which a further mistake is looked for
+_WIDTH = 5  # explanations from which a further mistake is looked for
 _MOST = 3  # mistakes
 _COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
 _ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
@@ -89,8 +89,13 @@ def search(weighing: Weighing) -> list[Scored]:
         if number and best.fit.misfit < ADEQUATE and number > len(best.guesses):
             break
         level = []
+        seen: set[frozenset[Guess]] = set()
         for scored in front:
             for guess in every:
+                both = frozenset((*scored.guesses, guess))
+                if both in seen:
+                    continue
+                seen.add(both)
                 further = _further(weighing, scored, guess, count[guess.kind])
                 if further is not None:
                     level.append(further)

@@ -45,8 +45,8 @@ def weigh(
     Args:
         model: the robot as described.
         poses: (k, nv) positions at rest, rad or m.
-        efforts: (k, 2, nv) after approaching each pose with rising and with falling positions of all joints; or (k, nv) after
-            one approach: friction is then noise.
+        efforts: (k, 2, nv) while each pose is passed slowly, with rising and with falling positions of all joints: their mean
+            lacks friction, half their difference is friction.  Or (k, nv) at rest: friction is then noise.
         moved: (k, nv) how far each joint moved during the rest, rad or m; ``None``: nobody looked.
         asked: (k, nv) poses that the arm was asked for; ``None``: it was moved by hand.
         measured: the meaning of efforts that is set; ``None``: torques.
@@ -81,7 +81,7 @@ def weigh(
     tried = search(weighing)
     best, certainty, rival = _choose(tried)
     findings = [*apart, *_findings(weighing, best, certainty, kind), *_friction(weighing, best)]
-    notes = [] if readings.band is not None else ["each pose was approached once: friction is not known"]
+    notes = [] if readings.band is not None else ["each pose was approached once: friction is not known, small mistakes do not show"]
     pose = None
     if certainty < _SURE and rival is not None:
         pose = _deciding(weighing, best, rival)
@@ -113,8 +113,8 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
         return Readings(q, both[:, 0], None, spread)
     half = 0.5 * (both[:, 0] - both[:, 1])
     band = np.median(half, axis=0)
-    spread = 1.5 * np.median(np.abs(half - band), axis=0) if len(q) > 2 else 0.3 * np.abs(band)
-    return Readings(q, both.mean(axis=1), band, np.asarray(spread) + 0.1 * np.abs(band))
+    spread = np.std(half, axis=0) if len(q) > 2 else 0.3 * np.abs(band)
+    return Readings(q, both.mean(axis=1), band, spread + 0.1 * np.abs(band))
 
 
 def _without_model(model: RobotModel, q: Array, moved: Any, asked: Any) -> list[Finding]:
@@ -326,9 +326,7 @@ def weighing_poses(
     q = _candidates(model, around, span, seed)
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
-    Y = weighing.columns(q, x.gravity)
-    mean = np.einsum("kjbp,bp->kj", Y, weighing.parameters)
-    Z, size = weighing.tolerances(x, Y, mean, 0.0 * weighing.limit)
+    Z, size = weighing.tolerances(x, *weighing.columns(q, x.gravity), 0.0 * weighing.limit)
     A = 10.0 * Z * size / (0.02 * weighing.limit)[:, None]
     covariance = np.eye(A.shape[2])
     chosen: list[int] = []
@@ -366,9 +364,8 @@ def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array:
     for scored in (best, rival):
         x = scored.explanation
         true = x.positions(q)
-        Y = weighing.columns(true, x.gravity)
-        tau = (0.0 if x.compensated else 1.0) * np.einsum("kjbp,bp->kj", Y, weighing.parameters)
-        columns, _ = weighing.extra_columns(x, Y)
+        tau = (0.0 if x.compensated else 1.0) * weighing.gravity(x, true)
+        columns, _ = weighing.extra_columns(x, *weighing.columns(true, x.gravity))
         tau = tau + sum((c * value for c, value in zip(columns, scored.fit.extra, strict=False)), 0.0 * tau)
         tau = np.where(np.isin(np.arange(weighing.model.nv), x.held), 0.0, tau)
         expected.append(x.read_efforts(tau))

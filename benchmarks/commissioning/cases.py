@@ -19,7 +19,7 @@ KINDS = (
 )  # fmt: skip
 LATER = ("delay", "play")
 """Kinds that nothing shows before the arm is commanded."""
-DISTANCE = 40.0
+DISTANCE = 36.0
 """Squared distance of readings from those of healthy arms, in terms of usual errors, from which a mistake can show."""
 
 

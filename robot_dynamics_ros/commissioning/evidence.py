@@ -26,8 +26,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale"]
 
-MASS, CENTRE, CENTRE_SHARE = 0.05, 0.004, 0.04  # share; m; share of a centre's distance: usual errors of descriptions
-SCALE, OFFSET = 0.05, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
+MASS, CENTRE, CENTRE_SHARE = 0.035, 0.004, 0.02  # share; m; share of a centre's distance: usual errors of descriptions
+SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
 _FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts
 _CALMEST = 0.1  # of the spread of friction
 _ODD = 1e-7  # probability that the band of a joint tells nothing

@@ -21,8 +21,11 @@ _MOST = 3  # mistakes
 _COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
 _ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
 _UNIT, _UNIT_WIDTH = math.log(1.2), 4.0  # logarithm of the least factor that is another unit; cost of each factor
+_ODD = math.log(1.8)  # units that differ by less are rare: that cost counts twice
 _FAMILY = math.log(4.0)  # a common factor below that is another robot's, beyond it another unit
 _LIGHTEST = 0.11  # share of a link's mass that is named
+_HEAVIEST = 3.0  # times its mass: a link is lighter
+_ONCE = ("link_mass", "effort_unit")  # several of them are another robot, or all efforts in another unit
 _STEPS = 4
 
 
@@ -128,8 +131,8 @@ def _other_robot(weighing: Weighing) -> Scored:
 
 def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
     """``base`` with one more mistake; None if that is none, or too small to be named."""
-    same = [other for other in base.guesses if other.kind == guess.kind and set(other.joints) & set(guess.joints)]
-    if same or (not guess.joints and any(other.kind == guess.kind for other in base.guesses)):
+    alike = [other for other in base.guesses if other.kind == guess.kind]
+    if alike and (guess.kind in _ONCE or not guess.joints or any(set(other.joints) & set(guess.joints) for other in alike)):
         return None
     changed = _with(weighing, base.explanation, guess)
     if changed is None:
@@ -165,7 +168,7 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
 def _heavy(x: Explanation, fit: Fit) -> bool:
     at = 0
     for kind, _ in x.bodies:
-        if kind == "link_mass" and not abs(fit.extra[at]) > _LIGHTEST:
+        if kind == "link_mass" and not (abs(fit.extra[at]) > _LIGHTEST and 0.0 < 1.0 + fit.extra[at] < _HEAVIEST):
             return False
         if kind == "payload" and not fit.extra[at] > 2.0 * fit.error[at]:
             return False
@@ -194,9 +197,11 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
         factor[chosen] = np.where(clear, squares[chosen] / np.where(clear, along[chosen], 1.0), 1.0)
         if len(chosen) > 1:
             factor[chosen] = np.where(clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear]))))
-    if np.abs(np.log(factor)).max() < (_UNIT if joints else _FAMILY):
+    size = np.abs(np.log(factor))
+    if size.max() < _UNIT or (len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY):
         return None
-    return dataclasses.replace(x, e_factor=factor * x.e_factor), _UNIT_WIDTH * len(set(factor[factor != 1.0].tolist()))
+    odd = _UNIT_WIDTH if size.max() < _ODD else 0.0
+    return dataclasses.replace(x, e_factor=factor * x.e_factor), odd + _UNIT_WIDTH * len(set(factor[factor != 1.0].tolist()))
 
 
 def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -124,19 +125,23 @@ def main() -> int:
     parser.add_argument("--healthy", type=int, default=100, help="healthy arms (default: 100)")
     parser.add_argument("--pairs", type=int, default=60, help="pairs (default: 60)")
     parser.add_argument("--seed", type=int, default=0, help="of everything (default: 0)")
+    parser.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    cases, began = [], time.monotonic()
+    every_case = []
     for kind in options.kind:
         count = {"healthy": options.healthy, "pair": options.pairs}.get(kind, len(options.robot))
         for k in range(count):
-            name = options.robot[k % len(options.robot)]
             engine = ("own", "mujoco")[(k + k // len(options.robot) + every.index(kind)) % 2]
-            case = run(kind, name, engine, 10_000 * options.seed + 100 * every.index(kind) + k + 1)
+            seed = 10_000 * options.seed + 100 * every.index(kind) + k + 1
+            every_case.append((kind, options.robot[k % len(options.robot)], engine, seed))
+    cases, began = [], time.monotonic()
+    with ProcessPoolExecutor(options.workers, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
+        for case in pool.map(run, *zip(*every_case, strict=True)):
             cases.append(case)
             if not case["right"] or case["wrong"]:
                 print(*(f"{key}={value}" for key, value in case.items()), flush=True)
-        print(table(cases)[-1], f"{time.monotonic() - began:.0f} s", flush=True)
+            if len(cases) == len(every_case) or every_case[len(cases)][0] != case["kind"]:
+                print(table(cases)[-1], f"{time.monotonic() - began:.0f} s", flush=True)
     singles = [case for case in cases if case["kind"] in KINDS and case["shows"]]
     pairs = [case for case in cases if case["kind"] == "pair"]
     healthy = [case for case in cases if case["kind"] == "healthy"]

@@ -19,7 +19,7 @@ KINDS = (
 )  # fmt: skip
 LATER = ("delay", "play")
 """Kinds that nothing shows before the arm is commanded."""
-DISTANCE = 36.0
+DISTANCE = 30.0
 """Squared distance of readings from those of healthy arms, in terms of usual errors, from which a mistake can show."""
 
 
@@ -94,6 +94,5 @@ def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
     if mistake.kind == "gravity_compensated_by_driver":
         tau = 0.0 * tau
     effort = arm.unit * arm.sign["effort"] * tau[:, arm.order["effort"]]
-    limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
-    weighing = Weighing(claim, Readings(poses, effort, None, 0.01 * limit))
+    weighing = Weighing(claim, Readings(poses, effort, None, np.zeros(claim.nv)))
     return weighing.fit(Explanation.as_described(claim)).misfit * effort.size >= DISTANCE

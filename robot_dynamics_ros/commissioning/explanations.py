@@ -132,7 +132,9 @@ def _other_robot(weighing: Weighing) -> Scored:
 def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
     """``base`` with one more mistake; None if that is none, or too small to be named."""
     alike = [other for other in base.guesses if other.kind == guess.kind]
-    if alike and (guess.kind in _ONCE or not guess.joints or any(set(other.joints) & set(guess.joints) for other in alike)):
+    if alike and (
+        guess.kind in _ONCE or not guess.joints or any(set(other.joints) & set(guess.joints) for other in alike)
+    ):
         return None
     changed = _with(weighing, base.explanation, guess)
     if changed is None:
@@ -149,19 +151,20 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
     """An explanation with one more mistake, and what the width of its parameters costs; None: too small to be named."""
     if guess.reading is not None:
         return x.without(guess.reading), 0.0
+    if x.compensated or x.other_robot:  # nothing else shows then
+        return None
     match guess.kind:
         case "gravity_compensated_by_driver":
-            return dataclasses.replace(x, compensated=True), 0.0
+            plain = not (x.held or x.bodies or x.q_shift.any()) and np.array_equal(x.gravity, weighing.model.gravity)
+            return (dataclasses.replace(x, compensated=True), 0.0) if plain else None
         case "held_joint":
             return dataclasses.replace(x, held=(*x.held, *guess.joints)), 0.0
         case "link_mass" | "payload":
             return dataclasses.replace(x, bodies=(*x.bodies, (guess.kind, guess.joints[0]))), 0.0
-    if x.compensated or x.other_robot:  # nothing else shows then
-        return None
-    if guess.kind == "wrong_robot":
-        return _family(weighing, x)
-    if guess.kind == "effort_unit":
-        return _unit(weighing, x, guess.joints)
+        case "wrong_robot":
+            return _family(weighing, x)
+        case "effort_unit":
+            return _unit(weighing, x, guess.joints)
     return _mounting(weighing, x) if guess.kind == "mounting" else _zero(weighing, x, guess.joints[0])
 
 
@@ -201,7 +204,9 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
     if size.max() < _UNIT or (len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY):
         return None
     odd = _UNIT_WIDTH if size.max() < _ODD else 0.0
-    return dataclasses.replace(x, e_factor=factor * x.e_factor), odd + _UNIT_WIDTH * len(set(factor[factor != 1.0].tolist()))
+    return dataclasses.replace(x, e_factor=factor * x.e_factor), odd + _UNIT_WIDTH * len(
+        set(factor[factor != 1.0].tolist())
+    )
 
 
 def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:

@@ -25,7 +25,11 @@ _MARGIN = 0.1  # rad or m from limits
 _CARRIED = 0.6  # of the effort limit
 _CANDIDATES = 300
 _SAGS = 0.02  # rad or m during a rest
-_RUBS, _RUBS_UNKNOWN = 1.9, 0.16  # times the description's friction; of the effort limit, where it has none
+_RUBS, _NAMED, _RUBS_UNKNOWN = (
+    1.9,
+    0.04,
+    0.16,
+)  # times the description's friction, and least; where it has none: of the limit
 _UNKNOWN_FRICTION = 0.03  # of the effort limit
 
 
@@ -81,7 +85,11 @@ def weigh(
     tried = search(weighing)
     best, certainty, rival = _choose(tried)
     findings = [*apart, *_findings(weighing, best, certainty, kind), *_friction(weighing, best)]
-    notes = [] if readings.band is not None else ["each pose was approached once: friction is not known, small mistakes do not show"]
+    notes = (
+        []
+        if readings.band is not None
+        else ["each pose was approached once: friction is not known, small mistakes do not show"]
+    )
     pose = None
     if certainty < _SURE and rival is not None:
         pose = _deciding(weighing, best, rival)
@@ -274,7 +282,9 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     x = best.explanation
     band, error = np.abs(x.e_factor * r.band[x.e_order]), np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
-    usual = np.where(claimed > 0.0, np.maximum(_RUBS * claimed, 0.01 * weighing.limit), _RUBS_UNKNOWN * weighing.limit)
+    usual = np.where(
+        claimed > 0.0, np.maximum(_RUBS * claimed, _NAMED * weighing.limit), _RUBS_UNKNOWN * weighing.limit
+    )
     out = []
     for j in np.flatnonzero(band - error > usual):
         name, size = model.joint_names[j], float(band[j])

@@ -40,7 +40,9 @@ def test_closed_tables_are_closed(wrong, error):
 
 def test_a_report_becomes_json():
     finding = Finding("brake", ("a",), "joint a is not held", np.nan, "rad", 0.9, Change("arm", "brake of a"))
-    report = StepReport("weigh", (finding,), {"rate": 500.0, "friction": np.array([1.0, np.inf])}, next_pose=np.zeros(2))
+    report = StepReport(
+        "weigh", (finding,), {"rate": 500.0, "friction": np.array([1.0, np.inf])}, next_pose=np.zeros(2)
+    )
     read = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert read["findings"][0]["number"] is None and read["findings"][0]["change"]["line"] == "brake of a"
     assert read["numbers"] == {"rate": 500.0, "friction": [1.0, None]} and read["next_pose"] == [0.0, 0.0]

@@ -8,13 +8,16 @@ twelve poses.  A case counts if every mistake is named with its joints and nothi
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks._results import write
+from benchmarks._results import WRITE_TO, write
 from benchmarks.commissioning.arm import ROBOTS, Mistake, MistakenArm, make_arm, robot
 from benchmarks.commissioning.cases import KINDS, LATER, draw, expected, shows
 from benchmarks.commissioning.steps import look, reachable_poses
@@ -38,17 +41,19 @@ def single(name: str, kind: str, engine: str, seed: int) -> tuple[MistakenArm, n
 
 def judge(arm: MistakenArm, poses: np.ndarray) -> dict:
     """What is named rightly and wrongly of an arm's mistakes."""
-    wanted = [expected(arm, mistake) for mistake in arm.mistakes]
+    right_names = [expected(arm, mistake) for mistake in arm.mistakes]
     named, wrong = set(), []
     for finding in look(arm, poses):
-        fits = [k for k, (kind, joints) in enumerate(wanted) if finding.kind == kind and joints <= set(finding.joints)]
-        fits = [k for k in fits if not wanted[k][1] or wanted[k][1] == set(finding.joints)]
+        fits = [
+            k for k, (kind, joints) in enumerate(right_names) if finding.kind == kind and joints <= set(finding.joints)
+        ]
+        fits = [k for k in fits if not right_names[k][1] or right_names[k][1] == set(finding.joints)]
         named.update(fits)
         if not fits:
             wrong.append(f"{finding.kind} {' '.join(finding.joints)}".strip())
     return {
         "named": len(named),
-        "right": len(named) == len(wanted) and not wrong,
+        "right": len(named) == len(right_names) and not wrong,
         "wrong": wrong,
         "which": sorted(named),
     }
@@ -115,7 +120,7 @@ def table(cases: list[dict]) -> list[dict]:
 
 
 def main() -> int:
-    """Run all cases, print the table and write the results."""
+    """Run cases, print the table and write the results after each kind."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.commissioning", description=(__doc__ or "").splitlines()[0]
     )
@@ -134,14 +139,28 @@ def main() -> int:
             engine = ("own", "mujoco")[(k + k // len(options.robot) + every.index(kind)) % 2]
             seed = 10_000 * options.seed + 100 * every.index(kind) + k + 1
             every_case.append((kind, options.robot[k % len(options.robot)], engine, seed))
-    cases, began = [], time.monotonic()
+    cases = [case for case in _cases_before(options.seed) if case["kind"] not in options.kind]
+    began, new = time.monotonic(), 0
     with ProcessPoolExecutor(options.workers, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
         for case in pool.map(run, *zip(*every_case, strict=True)):
             cases.append(case)
+            new += 1
             if not case["right"] or case["wrong"]:
                 print(*(f"{key}={value}" for key, value in case.items()), flush=True)
-            if len(cases) == len(every_case) or every_case[len(cases)][0] != case["kind"]:
+            if new == len(every_case) or every_case[new][0] != case["kind"]:
                 print(table(cases)[-1], f"{time.monotonic() - began:.0f} s", flush=True)
+                _write(sorted(cases, key=lambda case: every.index(case["kind"])), options.seed)
+    return 0
+
+
+def _cases_before(seed: int) -> list[dict]:
+    """Cases in the result file that is about to be renewed: those of kinds that are not run now stay."""
+    path = Path(os.environ.get(WRITE_TO, "")) / "commissioning.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return before.get("cases", []) if before.get("seed") == seed else []
+
+
+def _write(cases: list[dict], seed: int) -> None:
     singles = [case for case in cases if case["kind"] in KINDS and case["shows"]]
     pairs = [case for case in cases if case["kind"] == "pair"]
     healthy = [case for case in cases if case["kind"] == "healthy"]
@@ -152,8 +171,7 @@ def main() -> int:
         "healthy accused": [sum(bool(c["wrong"]) for c in healthy), len(healthy)],
     }
     print(summary)
-    write("commissioning", {"seed": options.seed, "summary": summary, "table": table(cases), "cases": cases})
-    return 0
+    write("commissioning", {"seed": seed, "summary": summary, "table": table(cases), "cases": cases})
 
 
 if __name__ == "__main__":

@@ -519,7 +519,35 @@ def real_arm(times: str, what: str) -> str:
     return with_source(text, "identification") if (times, what) == ("times as recorded", "rms, N m") else text
 
 
+def commissioning() -> str:
+    """Mistakes of stand-in arms, found before anything is sent."""
+    rows = [
+        [
+            row["kind"].replace("_", " "),
+            *(str(row[key]) for key in ("cases", "can show", "rightly named", "accused wrongly")),
+        ]
+        for row in results("commissioning")["table"]
+    ]
+    head = ("mistake", "cases", "can show", "rightly named", "something else is named")
+    return with_source(table(head, rows), "commissioning")
+
+
+def commissioning_bars() -> str:
+    """The same, all kinds together."""
+    names = {
+        "single": "one mistake that can show: rightly named",
+        "pairs": "two mistakes: both rightly named, the second one perhaps after the first is repaired",
+        "pairs at once": "two mistakes: both rightly named at once",
+        "healthy accused": "no mistake: something is named",
+    }
+    summary = results("commissioning")["summary"]
+    rows = [[text, *map(str, reversed(summary[key]))] for key, text in names.items()]
+    return table(("cases", "number", "of these"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "commissioning": commissioning,
+    "commissioning bars": commissioning_bars,
     "short": lambda: calls(("ur5", "talos_reduced"), ("inverse", "forward", "mass")),
     "calls": lambda: calls(ROBOTS, FUNCTIONS),
     "by link": by_link,

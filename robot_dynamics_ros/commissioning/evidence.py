@@ -17,14 +17,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from robot_dynamics_ros.dynamics import joint_torque_regressor
+from robot_dynamics_ros.dynamics import backend_of, joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale"]
+__all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale", "without_compiling"]
 
 MASS, CENTRE, CENTRE_SHARE = 0.035, 0.004, 0.02  # share; m; share of a centre's distance: usual errors of descriptions
 SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
@@ -65,10 +66,10 @@ class Explanation:
         other_robot: bodies may be any.
     """
 
-    q_order: Array
+    q_order: NDArray[np.int64]
     q_factor: Array
     q_shift: Array
-    e_order: Array
+    e_order: NDArray[np.int64]
     e_factor: Array
     gravity: Array
     compensated: bool = False
@@ -80,22 +81,24 @@ class Explanation:
     def as_described(cls, model: RobotModel) -> Explanation:
         """Nothing is wrong."""
         n = model.nv
-        return cls(np.arange(n), np.ones(n), np.zeros(n), np.arange(n), np.ones(n), np.asarray(model.gravity))
+        order = np.arange(n, dtype=np.int64)
+        return cls(order, np.ones(n), np.zeros(n), order, np.ones(n), np.asarray(model.gravity))
 
     def without(self, mistake: ReadingMistake) -> Explanation:
         """The same, with a further mistake of readings corrected."""
         n = len(self.q_shift)
         order, factor = mistake.order(n), mistake.factor(n)
-        changes: dict[str, Array] = {}
+        x = self
         if mistake.of_positions:
-            changes |= {
-                "q_order": self.q_order[order],
-                "q_factor": factor * self.q_factor[order],
-                "q_shift": factor * self.q_shift[order],
-            }
+            x = dataclasses.replace(
+                x,
+                q_order=x.q_order[order],
+                q_factor=factor * x.q_factor[order],
+                q_shift=factor * x.q_shift[order],
+            )
         if mistake.of_efforts:
-            changes |= {"e_order": self.e_order[order], "e_factor": factor * self.e_factor[order]}
-        return dataclasses.replace(self, **changes)
+            x = dataclasses.replace(x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order])
+        return x
 
     def positions(self, q: Array) -> Array:
         """(..., nv) true positions of those that are read."""
@@ -139,6 +142,7 @@ class Weighing:
     """
 
     def __init__(self, model: RobotModel, readings: Readings) -> None:
+        model = without_compiling(model)
         self.model, self.readings = model, readings
         parameters = inertial_parameters(model).reshape(-1, 10)[:, :4]
         self.parameters = parameters
@@ -267,6 +271,11 @@ def _regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fi
     score = -0.5 * square - float(np.log(np.diag(L)).sum()) - len(residual) * float(np.log(noise).sum())
     error = np.sqrt(variance) * size
     return Fit(score, (z * size)[:m], error[:m], square / len(b), math.sqrt(float(rest @ rest) / free))
+
+
+def without_compiling(model: RobotModel) -> RobotModel:
+    """The robot computed by compiled loops where it would be compiled itself: that takes longer than weighing."""
+    return model.with_backend("loops") if backend_of(model) == "native" else model
 
 
 def effort_scale(model: RobotModel) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
@@ -59,12 +59,12 @@ class _Log:
 
 def listen(
     model: RobotModel,
-    arrival: Any,
-    stamps: Any,
+    arrival: ArrayLike,
+    stamps: ArrayLike,
     names: Sequence[str],
-    position: Any,
-    velocity: Any = None,
-    effort: Any = None,
+    position: ArrayLike,
+    velocity: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
     *,
     declared_rate: float = math.nan,
     still: bool = False,
@@ -110,12 +110,12 @@ def listen(
     findings += [*_times(log), *_units(log), *_frozen(log), *_velocities(log, delay), *_missing(log)]
     outside = (log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)
     if outside.any() and not any(f.kind == "position_unit" for f in findings):
-        which = ", ".join(n for n, x in zip(model.joint_names, outside.any(axis=0), strict=True) if x)
+        which = ", ".join(n for n, x in zip(model.joint_names, np.any(outside, axis=0).tolist(), strict=True) if x)
         notes.append(f"positions outside the limits of the description: {which}; weighing tells signs and zeros")
     if not still and not log.moves.all():
         which = ", ".join(n for n, x in zip(model.joint_names, log.moves, strict=True) if not x)
         notes.append(f"these joints did not move, their velocities are not judged: {which}")
-    numbers = {
+    numbers: dict[str, Array | float] = {
         "rate": 1.0 / log.period,
         "jitter": float(np.std(np.diff(log.arrival))),
         "age": float(np.median(log.arrival - log.stamps)),
@@ -133,10 +133,10 @@ def listen(
 
 def _read(
     model: RobotModel,
-    arrival: Any,
-    stamps: Any,
+    arrival: ArrayLike,
+    stamps: ArrayLike,
     names: Sequence[str],
-    fields: tuple[Any, Any, Any],
+    fields: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
     declared_rate: float,
     still: bool,
 ) -> tuple[_Log, list[str], list[Finding]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, effort_scale
+from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, effort_scale, without_compiling
 from robot_dynamics_ros.commissioning.explanations import ADEQUATE, Guess, Scored, search
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.dynamics import gravity_forces
@@ -35,11 +35,11 @@ _UNKNOWN_FRICTION = 0.03  # of the effort limit
 
 def weigh(
     model: RobotModel,
-    poses: Any,
-    efforts: Any,
+    poses: ArrayLike,
+    efforts: ArrayLike,
     *,
-    moved: Any = None,
-    asked: Any = None,
+    moved: ArrayLike | None = None,
+    asked: ArrayLike | None = None,
     measured: MeasuredEffort | None = None,
 ) -> StepReport:
     """Compare efforts at rest with gravity, and name the mistake that explains the difference.
@@ -69,6 +69,7 @@ def weigh(
     >>> print(rd.commissioning.weigh(model, poses, efforts).findings[0].sentence)
     the efforts of joint shoulder_lift_joint have the opposite sign
     """
+    model = without_compiling(model)
     q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
     if len(q) != len(effort):
         raise ArgumentError(f"{len(q)} poses and {len(effort)} efforts", where="efforts", got=effort.shape)
@@ -99,7 +100,7 @@ def weigh(
     return StepReport("weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes))
 
 
-def _checked(model: RobotModel, values: Any, where: str) -> Array:
+def _checked(model: RobotModel, values: ArrayLike, where: str) -> Array:
     array = real_array_or_nan(values)
     wrong = array.ndim not in ((2, 3) if where == "efforts" else (2,)) or array.shape[-1] != model.nv or not len(array)
     if wrong or (array.ndim == 3 and array.shape[1] != 2) or model.nq != model.nv or not np.isfinite(array).all():
@@ -125,7 +126,7 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
     return Readings(q, both.mean(axis=1), band, spread + 0.1 * np.abs(band))
 
 
-def _without_model(model: RobotModel, q: Array, moved: Any, asked: Any) -> list[Finding]:
+def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None) -> list[Finding]:
     """Joints that sag, and joints whose position is frozen."""
     names, findings = model.joint_names, []
     if moved is not None:
@@ -317,7 +318,7 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
 
 
 def weighing_poses(
-    model: RobotModel, count: int = _USUAL, *, around: Any = None, span: float = math.inf, seed: int = 0
+    model: RobotModel, count: int = _USUAL, *, around: ArrayLike | None = None, span: float = math.inf, seed: int = 0
 ) -> Array:
     """Poses whose efforts at rest tell most, spread over the workspace.
 
@@ -333,6 +334,7 @@ def weighing_poses(
     Returns:
         (count, nv), each within limits, and with no more effort than the joints can carry.
     """
+    model = without_compiling(model)
     q = _candidates(model, around, span, seed)
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
@@ -351,7 +353,7 @@ def weighing_poses(
     return q[chosen]
 
 
-def _candidates(model: RobotModel, around: Any, span: float, seed: int) -> Array:
+def _candidates(model: RobotModel, around: ArrayLike | None, span: float, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
     middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
     low = np.maximum(

@@ -105,10 +105,10 @@ def test_one_velocity_with_the_opposite_sign(messages):
 
 def test_degrees(messages):
     assert kinds(messages.listen(velocity=np.degrees(messages.velocity))) == ["velocity_unit"]
-    found = kinds(
+    named = kinds(
         messages.listen(position=np.degrees(messages.position) + 400.0, velocity=np.degrees(messages.velocity))
     )
-    assert found == ["position_unit"]
+    assert named == ["position_unit"]
 
 
 def test_a_frozen_position_and_a_frozen_effort(messages):

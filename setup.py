@@ -129,6 +129,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
+            f"commissioning = {NAME}.ros.main:commissioning",
             f"controller = {NAME}.ros.main:controller",
             f"effort_gate = {NAME}.ros.main:effort_gate",
             f"payload_identification = {NAME}.ros.main:payload_identification",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
@@ -39,6 +40,7 @@ NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
     ),
     "effort_gate": ("Effort gate", GATE_PARAMETERS, (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE)),
     "viewer": ("Viewer", VIEWER_PARAMETERS, ()),
+    "commissioning": ("Commissioning", COMMISSIONING_PARAMETERS, tuple(factor_parameters(["<joint>"]))),
     "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, tuple(factor_parameters(["<joint>"]))),
 }
 """Executable → title, parameters of the node, parameters of each joint."""

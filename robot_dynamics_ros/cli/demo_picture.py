@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from robot_dynamics_ros.cli.plan import Motion
+from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, unit_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.plan import Motion as PlannedMotion
 from robot_dynamics_ros.cli.processes import NodeProcess
+from robot_dynamics_ros.control.reference.tour import Motion as PlannedMotion
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["LiveView", "write_page"]

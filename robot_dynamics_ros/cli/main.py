@@ -28,6 +28,10 @@ __all__ = ["COMMANDS", "EXIT_CODES", "main", "make_parser"]
 
 #: name → (module, one line of help).  A module has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
 COMMANDS = {
+    "commission": (
+        "robot_dynamics_ros.cli.commission",
+        "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
+    ),
     "demo": ("robot_dynamics_ros.cli.demo", "simulator and controller in two processes follow a trajectory"),
     "equations": ("robot_dynamics_ros.cli.equations", "equations of motion in symbols, as text, LaTeX or a page"),
     "excite": (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.cli.plan import Motion
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP

@@ -19,7 +19,12 @@ from robot_dynamics_ros.cli.arguments import (
     seed,
 )
 from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
-from robot_dynamics_ros.cli.plan import (
+from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
+from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
+from robot_dynamics_ros.cli.sources import add_time_unit
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.control.reference.tour import (
     Motion,
     bearable_start,
     check_within_limits,
@@ -27,11 +32,6 @@ from robot_dynamics_ros.cli.plan import (
     motion_through,
     plan_motion,
 )
-from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
-from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
-from robot_dynamics_ros.cli.sources import add_time_unit
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose

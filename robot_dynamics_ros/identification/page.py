@@ -17,9 +17,9 @@ from robot_dynamics_ros.identification.plots import plot_identification, plot_jo
 from robot_dynamics_ros.identification.report import report_text
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["report_html"]
+__all__ = ["STYLE", "report_html"]
 
-_STYLE = """
+STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:1150px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:.6em 0 1.4em}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}img{max-width:100%}h2{margin-top:2em}
@@ -66,7 +66,7 @@ def report_html(
     name = html.escape(found.prior.name)
     lines = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Identification of {name}</title>',
-        f"<style>{_STYLE}</style></head><body><h1>Identification of {name}</h1>",
+        f"<style>{STYLE}</style></head><body><h1>Identification of {name}</h1>",
         *(f'<div class="finding {level}">{html.escape(text)}</div>' for level, text in findings(found, checks)),
         "<h2>What it explains, and how sure it is</h2>",
         picture(lambda: plot_identification(found), "root mean squares and base parameters"),

@@ -10,7 +10,7 @@ import sys
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
-__all__ = ["controller", "effort_gate", "payload_identification", "simulator", "viewer"]
+__all__ = ["commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer"]
 
 
 def controller(args: list[str] | None = None) -> int:
@@ -49,6 +49,15 @@ def payload_identification(args: list[str] | None = None) -> int:
     return run(PayloadIdentificationNode, stop, args)
 
 
+def commissioning(args: list[str] | None = None) -> int:
+    """The executable ``commissioning``."""
+    stop = StopRequest()
+    from robot_dynamics_ros.ros.commissioning.node import CommissioningNode
+    from robot_dynamics_ros.ros.run import run
+
+    return run(CommissioningNode, stop, args)
+
+
 def viewer(args: list[str] | None = None) -> int:
     """The executable ``viewer``."""
     stop = StopRequest()
@@ -62,6 +71,7 @@ def viewer(args: list[str] | None = None) -> int:
 
 
 EXECUTABLES = {
+    "commissioning": commissioning,
     "controller": controller,
     "effort_gate": effort_gate,
     "payload_identification": payload_identification,

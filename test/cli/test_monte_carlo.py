@@ -10,8 +10,8 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.cli.plan import motion_through
 from robot_dynamics_ros.control.laws import registry
+from robot_dynamics_ros.control.reference.tour import motion_through
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment, tracking_law
 

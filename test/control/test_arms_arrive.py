@@ -11,9 +11,9 @@ import pytest
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.cli.plan import plan_motion
 from robot_dynamics_ros.control import ControllerOptions, Friction, JointController, MomentumObserver, Robustness
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.model.arm_profile import arm_names, load_arm_profile
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort

@@ -149,7 +149,7 @@ def test_nothing_is_named_where_nothing_is_unexplained():
     assert ARM.joint_names[2] in gap and "3 N m" in gap
 
 
-@pytest.mark.parametrize("name", ["rotor_share", "bandwidth", "rejected_effort", "delay"])
+@pytest.mark.parametrize("name", ["rotor_share", "bandwidth", "rejected_effort", "delay", "friction_trust"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), 1e6])
 def test_absurd_settings_are_refused(name, value):
     with pytest.raises(ArgumentError, match=name):

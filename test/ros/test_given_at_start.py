@@ -16,6 +16,7 @@ MISSPELT = {
     "controller": ("gains.shoulder.p", "gains.sholder.p"),
     "simulator": ("update_rate", "update_rat"),
     "viewer": ("port", "prt"),
+    "commissioning": ("declared_rate", "declared_rat"),
     "payload_identification": ("velocity_scale", "velocty_scale"),
 }
 

@@ -16,6 +16,7 @@ CLASSES = {
     "robot_dynamics_ros.ros.simulator.node": "SimulatorNode",
     "robot_dynamics_ros.ros.gate.node": "EffortGateNode",
     "robot_dynamics_ros.ros.viewer.node": "ViewerNode",
+    "robot_dynamics_ros.ros.commissioning.node": "CommissioningNode",
     "robot_dynamics_ros.ros.payload_identification": "PayloadIdentificationNode",
     "robot_dynamics_ros.ros.transport.action_server": "ApartActionServer",
     "robot_dynamics_ros.ros.transport.focused_executor": "FocusedExecutor",

@@ -52,6 +52,7 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
     before, memory["robust"][0] = memory["robust"][0], robustness is not None and law.inverts_dynamics
     if memory["robust"][0] != before:
         memory["steady"][0] = 0
+        memory["trust"][:] = 0.0 if robustness is None else robustness.friction_trust
     if robustness is None:
         return
     sizes = joint_sizes(model)

@@ -89,6 +89,7 @@ class CycleLog:
             "robustness.bandwidth": robustness.bandwidth,
             "robustness.rotor_share": robustness.rotor_share,
             "robustness.rejected_effort": robustness.rejected_effort,
+            "robustness.friction_trust": robustness.friction_trust,
             "robot_delay": robustness.delay,
             "friction_compensation": "none" if friction is None else getattr(c.law, "friction_at", "reference"),
             "gravity_compensated_by": o.gravity_compensated_by,

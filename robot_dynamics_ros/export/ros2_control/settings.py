@@ -75,6 +75,7 @@ SETTINGS = (
     _number("bandwidth", "35.0", "robustness.bandwidth"),
     _number("rotor_share", "0.4", "robustness.rotor_share"),
     _number("rejected_effort", "0.4", "robustness.rejected_effort"),
+    _number("friction_trust", "0.0", "robustness.friction_trust"),
     _number("robot_delay", "0.0", "robot_delay"),
     _choice("friction", "friction_compensation", "FrictionAt", "reference"),
     _joint("p", "gains.*.p", "filled(100.0)"),

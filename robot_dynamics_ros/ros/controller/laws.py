@@ -56,6 +56,14 @@ LAW_PARAMETERS = (
         applies="at the next configure",
     ),
     Param(
+        "robustness.friction_trust",
+        _ROBUST.friction_trust,
+        "Share of the compensated friction that is believed at the start; near 1 for one that was measured.",
+        lower=0.0,
+        upper=1.0,
+        applies="at the next configure",
+    ),
+    Param(
         "robot_delay",
         0.0,
         "Delay of the robot: from a measurement to its message and from a command to its effort, together.",

@@ -414,6 +414,7 @@ def robustness(values: ParameterValues) -> Robustness | None:
         rotor_share=values["robustness.rotor_share"],
         bandwidth=values["robustness.bandwidth"],
         rejected_effort=values["robustness.rejected_effort"],
+        friction_trust=values["robustness.friction_trust"],
         delay=values["robot_delay"],
     )
 

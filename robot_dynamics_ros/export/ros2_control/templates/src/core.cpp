@@ -110,7 +110,12 @@ void Core::load_law()
     m_.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
   }
   const bool robust = s.robust && law.inverts != 0;
-  m_.steady[0] = m_.robust[0] == robust ? m_.steady[0] : 0;
+  if (m_.robust[0] != robust) {
+    m_.steady[0] = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+      m_.trust[i] = s.robust ? s.friction_trust : 0.0;
+    }
+  }
   m_.robust[0] = robust;
   m_.bandwidth[0] = s.bandwidth;
   m_.actuator_delay[0] = s.robot_delay;

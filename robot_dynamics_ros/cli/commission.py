@@ -1,0 +1,204 @@
+"""``robot_dynamics commission``: from plugged in to tuned, step by step, each with its own permission."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from robot_dynamics_ros.cli.arguments import output_directory
+from robot_dynamics_ros.cli.output import remark, result
+from robot_dynamics_ros.cli.robots import add_robot, load_named
+from robot_dynamics_ros.cli.table import table
+from robot_dynamics_ros.commissioning import (
+    ANNOUNCED,
+    STEPS,
+    Arm,
+    ArmSettings,
+    Commissioning,
+    StandIn,
+    StepReport,
+)
+from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
+from robot_dynamics_ros.model.measured_effort import MeasuredEffort
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    add_robot(parser)
+    add = parser.add_argument
+    add(
+        "--arm",
+        default="",
+        help="profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well",
+    )
+    add(
+        "--live",
+        action="store_true",
+        help="drive the arm over the middleware; without it the steps are rehearsed in simulation",
+    )
+    add(
+        "--yes-to",
+        action="append",
+        default=[],
+        choices=STEPS,
+        metavar="STEP",
+        help=f"permit a step ({', '.join(STEPS)}) without being asked; repeatable",
+    )
+    add("--only", action="append", default=[], choices=STEPS, metavar="STEP", help="do this step only; repeatable")
+    add(
+        "--output",
+        type=output_directory,
+        default=Path("commissioning"),
+        metavar="FOLDER",
+        help="folder for report and parameter file (default: %(default)s)",
+    )
+    add(
+        "--command-format",
+        choices=("multi_array", "joint_state"),
+        default="multi_array",
+        help="with --live: type of commands",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the steps; 1 if a mistake was found or a step was not finished."""
+    model, profile = _robot(options)
+    settings, measured = ArmSettings(), MeasuredEffort()
+    if profile is not None:
+        settings = _settings(profile)
+        measured = MeasuredEffort(profile.efforts.measured)
+    interrupted = threading.Event()
+    with _arm(options, model, profile) as (arm, stop):
+        session = Commissioning(
+            model,
+            arm,
+            lambda q: plan_motion(model, q),
+            settings,
+            measured,
+            profile.driver.rate if profile is not None else float("nan"),
+            lambda: stop() or interrupted.is_set(),
+            remark,
+        )
+        _steps(options, session, interrupted)
+    files = session.write(options.output)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+    rows = [[name, _verdict(report)] for name, report in session.reports.items()]
+    text = f"{table(['step', 'result'], rows)}\n\nreport      {files['commissioning.html']}\nparameters  {files['controller.yaml']}"
+    steps = [report.to_json() for report in session.reports.values()]
+    result(options, {"steps": steps, "files": {k: str(v) for k, v in files.items()}}, text)
+    return 0 if all(report.healthy for report in session.reports.values()) else 1
+
+
+def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
+    """The robot, its grippers locked, and its profile."""
+    name = options.arm or (options.robot if options.robot in arm_names() else "")
+    profile = load_arm_profile(name) if name else None
+    if profile is not None and options.robot in (name, profile.name):
+        from robot_dynamics_ros.ros.arm_parameters import vendor_description
+
+        options.robot = vendor_description(profile)
+    model = load_named(options).model
+    if profile is not None:
+        at = dict(zip(model.joint_names, model.initial_configuration(), strict=True))
+        locked = {name: at[name] for name in profile.elsewhere if name in at}
+        model = model.lock(list(locked), locked) if locked else model
+    return model, profile
+
+
+def _settings(profile: ArmProfile) -> ArmSettings:
+    efforts = profile.efforts
+    who = {"controller": "controller", "robot": "robot"}[efforts.gravity]
+    who = "robot_with_coriolis" if efforts.coriolis == "robot" else who
+    return ArmSettings(
+        profile.known("armature"),
+        profile.known("coulomb"),
+        profile.driver.delay,
+        gravity_compensated_by=who,
+        safe_command="gravity" if who == "controller" else "zero",
+    )
+
+
+@contextmanager
+def _arm(
+    options: argparse.Namespace, model: RobotModel, profile: ArmProfile | None
+) -> Iterator[tuple[Arm, Callable[[], bool]]]:
+    if options.live:
+        from robot_dynamics_ros.cli.processes import need_ros
+
+        need_ros("commission --live")
+        from robot_dynamics_ros.ros.commissioning.live_arm import spinning_arm
+
+        with spinning_arm(model, options.command_format) as (live, stop):
+            yield live, stop
+        return
+    start, elsewhere = bearable_start(model, model.initial_configuration())
+    if elsewhere:
+        remark(f"starts elsewhere: {elsewhere}")
+    remark("rehearsal: a simulated arm; --live drives the real one")
+    truth = model
+    if profile is not None:  # rotors that the vendor does not publish are there all the same
+        from robot_dynamics_ros.ros.arm_parameters import simulator_parameters
+
+        armature = simulator_parameters(profile)["armature"]
+        assert isinstance(armature, dict)
+        truth = ArmSettings(armature, profile.known("coulomb")).model(model)
+    yield StandIn(truth, profile, start), lambda: False
+
+
+@contextmanager
+def _ending_softly(interrupted: threading.Event) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a closed terminal set the event, so that the arm comes to a stop before the process ends."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: interrupted.set()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _steps(options: argparse.Namespace, session: Commissioning, interrupted: threading.Event) -> None:
+    for step in STEPS:
+        if options.only and step not in options.only:
+            continue
+        print(f"{step}: {ANNOUNCED[step]}", file=sys.stderr)
+        if options.live and step not in options.yes_to and not _permitted(step):
+            remark(f"{step}: left out")
+            continue
+        try:
+            with _ending_softly(interrupted):
+                report = session.run(step)
+        except ArgumentError as error:
+            if not session.reports:
+                raise
+            remark(f"{step}: {error}")
+            break
+        for line in (*map(str, report.findings), *report.notes):
+            print(f"  {line}")
+        print(f"{step}: {_verdict(report)}")
+        if session.stop():
+            break
+
+
+def _permitted(step: str) -> bool:
+    """Whether a person types yes."""
+    if not sys.stdin.isatty():
+        raise ArgumentError("nobody can be asked", where=f"step {step}", remedy=f"Add --yes-to {step}.")
+    return input(f"{step}: go on? Keep a hand on the emergency stop. [yes/no] ").strip().lower() in ("y", "yes")
+
+
+def _verdict(report: StepReport) -> str:
+    if report.findings:
+        return f"{len(report.findings)} found"
+    return "good" if report.enough else "not finished"

@@ -1,0 +1,307 @@
+"""The steps in their order on one arm: what each has found is used by the next, and ends in a parameter file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner, scale_of
+from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
+from robot_dynamics_ros.commissioning.floating import float_arm
+from robot_dynamics_ros.commissioning.listen import listen
+from robot_dynamics_ros.commissioning.move import move
+from robot_dynamics_ros.commissioning.page import page
+from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
+from robot_dynamics_ros.commissioning.twitch import twitch
+from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
+from robot_dynamics_ros.control.reference.tour import Motion as Tour
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.measured_effort import MeasuredEffort
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["ANNOUNCED", "Commissioning", "Leads", "learned"]
+
+ANNOUNCED: Mapping[str, str] = {
+    "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
+    "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
+    "float": "The arm carries its own weight. No joint moves by more than 0.05 rad, or faster than 4 % of its limit.",
+    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 8 % of its limit.",
+    "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
+    "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
+}
+"""Step → what it does, in sentences for the person who permits it."""
+LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
+"""s; number; s; s."""
+PATIENCE = 300.0
+"""s for a person to lead the arm to all poses."""
+
+
+@runtime_checkable
+class Leads(Protocol):
+    """An arm that can be led by itself: a stand-in."""
+
+    def lead(self, goal: Array, seconds: float, rest: float = 0.0) -> list[ArmState]:
+        """States on the way to (n,), and at rest there."""
+
+
+@dataclass(eq=False)
+class Commissioning:
+    """The steps on one arm.
+
+    Attributes:
+        model: the robot as described.
+        arm: the arm, or a stand-in.
+        settings: what is known of it; each step adds.
+        tour: makes the tour of the last step from (n,).
+        measured: meaning of measured efforts.
+        declared_rate: Hz; NaN: unknown.
+        stop: asked at every state whether to stop.
+        announce: called with sentences for the person.
+        publishers: names of the nodes that publish joint states.
+        reports, records: of the steps done so far.
+    """
+
+    model: RobotModel
+    arm: Arm
+    tour: Callable[[Array], Tour]
+    settings: ArmSettings = field(default_factory=ArmSettings)
+    measured: MeasuredEffort = field(default_factory=MeasuredEffort)
+    declared_rate: float = math.nan
+    stop: Callable[[], bool] = lambda: False
+    announce: Callable[[str], None] = lambda sentence: None
+    publishers: Callable[[], tuple[str, ...]] = tuple
+    reports: dict[str, StepReport] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def run(self, step: str) -> StepReport:
+        """Do a step; where a mistake has a change that is safe, use it, and do the step again once if it needs it.
+
+        Raises:
+            UnknownNameError: no such step.
+            ArgumentError: an earlier step has found what makes this one unsafe, or has not been done.
+        """
+        if step not in STEPS:
+            raise UnknownNameError("step of commissioning", step, STEPS)
+        self._check_before(step)
+        report = self._do(step)
+        if any(f.kind == "gravity_compensated_by_driver" for f in report.findings) and step == "float":
+            self.settings = dataclasses.replace(self.settings, gravity_compensated_by="robot", safe_command="zero")
+            self.announce("float again with gravity_compensated_by: robot")
+            again = self._do(step)
+            report = dataclasses.replace(again, findings=(*report.findings, *again.findings))
+        self.reports[step] = report
+        return report
+
+    def _check_before(self, step: str) -> None:
+        k = STEPS.index(step)
+        if k >= STEPS.index("twitch"):
+            before = STEPS[k - 1]
+            report = self.reports.get(before)
+            if report is None or not report.enough:
+                raise ArgumentError(
+                    f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first."
+                )
+        wrong = {"brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
+                 "position_sign", "joints_exchanged", "margin", "gains", "drift"}  # fmt: skip
+        for name in STEPS[:k]:
+            for finding in self.reports[name].findings if name in self.reports else ():
+                if finding.kind in wrong and finding.certainty > 0.5:
+                    raise ArgumentError(
+                        f"the arm is not to move: {finding.sentence}",
+                        where=f"step {step}",
+                        remedy=f"Correct it ({finding.change}), and do {name} again.",
+                    )
+
+    def _do(self, step: str) -> StepReport:
+        if step == "listen":
+            return self._listen()
+        if step == "weigh":
+            return self._weigh()
+        runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
+        try:
+            if step == "float":
+                return float_arm(runner)
+            if step == "twitch":
+                report = twitch(runner)
+                self.settings = learned(self.settings, report, self.model)
+                return report
+            if step == "tune":
+                report, self.settings = tune(runner, self.settings, self.announce)
+                return report
+            state = self._state()
+            return move(runner, self.settings, self.tour(state.q))
+        finally:
+            self.records[step] = runner.record
+
+    # -- the steps that only look ----------------------------------------------------------------------------------
+
+    def _state(self) -> ArmState:
+        for _ in range(20):
+            state = self.arm.read()
+            if state is not None and np.isfinite(state.q).all():
+                return state
+        raise ArgumentError(
+            "no joint states arrive", where="arm", remedy="Start the robot, and check topics and joint names."
+        )
+
+    def _heard(self, seconds: float) -> list[ArmState]:
+        self.arm.begin()
+        first = self._state()
+        states = [first]
+        while states[-1].t - first.t < seconds and not self.stop():
+            states.append(self._state())
+        return states
+
+    def _listen(self) -> StepReport:
+        still = self._heard(LISTENING)
+        if isinstance(self.arm, Leads):
+            here, moving = still[-1].q, []
+            for way in (0.15, -0.15, 0.0):
+                moving += self.arm.lead(np.clip(here + way, self.model.lower, self.model.upper), 1.2)
+        else:
+            self.announce("now move each joint by some tenths of a radian, within 20 s")
+            moving = self._heard(20.0)
+        reports = [self._judge(still, still=True), self._judge(moving, still=False)]
+        findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
+        notes = dict.fromkeys(note for report in reports for note in report.notes)
+        return StepReport(
+            "listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes)
+        )
+
+    def _judge(self, states: list[ArmState], *, still: bool) -> StepReport:
+        known = all(state.effort is not None for state in states)
+        return listen(
+            self.model,
+            [state.arrival for state in states],
+            [state.t for state in states],
+            self.model.joint_names,
+            np.array([state.q for state in states]),
+            np.array([state.v for state in states]),
+            np.array([state.effort for state in states]) if known else None,
+            declared_rate=self.declared_rate,
+            still=still,
+            publishers=self.publishers(),
+        )
+
+    def _weigh(self) -> StepReport:
+        if isinstance(self.arm, Leads):
+            here = self._state().q
+            poses = weighing_poses(self.model, POSES, around=here, span=1.0)
+            rows = []
+            for pose in poses:
+                back = np.clip(pose - 0.05, self.model.lower, self.model.upper)
+                ahead = np.clip(pose + 0.05, self.model.lower, self.model.upper)
+                self.arm.lead(back, 1.5, 0.2)
+                rows.append((_passing(self.arm.lead(ahead, PASSING)), _passing(self.arm.lead(back, PASSING))))
+            self.arm.lead(here, 2.0, RESTING)
+            q = np.array([0.5 * (a[0] + b[0]) for a, b in rows])
+            effort = np.array([(a[1], b[1]) for a, b in rows])
+            return weigh(self.model, q, effort, asked=poses, measured=self.measured)
+        poses, efforts = self._poses_by_hand()
+        return weigh(self.model, poses, efforts, measured=self.measured)
+
+    def _poses_by_hand(self) -> tuple[Array, Array]:
+        """Poses in which a person lets the arm rest, and the efforts there."""
+        poses: list[Array] = []
+        efforts: list[Array] = []
+        wanted, first = weighing_poses(self.model, POSES), self._state()
+        near, resting = 0.02 * scale_of(self.model), [first]
+        self.announce(
+            f"lead the arm to {POSES} different poses, such as {np.round(wanted[0], 2).tolist()}, and let it rest in each"
+        )
+        while len(poses) < POSES and resting[-1].t - first.t < PATIENCE and not self.stop():
+            state = self._state()
+            moved = (np.abs(state.q - resting[0].q) > near).any()
+            resting = [state] if moved else [*resting, state]
+            new = all(np.abs(state.q - pose).max() > 0.2 for pose in poses)
+            if resting[-1].t - resting[0].t > RESTING and new:
+                q, effort = _rest(resting)
+                poses.append(q)
+                efforts.append(effort)
+                self.announce(f"pose {len(poses)} of {POSES}")
+        return np.array(poses), np.array(efforts)
+
+    # -- what is left ----------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, object]:
+        """Parameters for the controller."""
+        s = self.settings
+        table: dict[str, object] = {
+            "gravity_compensated_by": s.gravity_compensated_by,
+            "safe_command": s.safe_command,
+            "robot_delay": round(s.delay, 5),
+            "robustness": {"bandwidth": round(s.bandwidth, 2), "friction_trust": s.friction_trust},
+        }
+        if s.armature:
+            table["armature"] = {name: float(f"{value:.4g}") for name, value in s.armature.items()}
+        return table
+
+    def write(self, folder: Path) -> dict[str, Path]:
+        """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {name: folder / name for name in ("commissioning.json", "commissioning.html", "controller.yaml")}
+        table = self.parameters()
+        if self.settings.friction:
+            friction = {name: {"coulomb": value} for name, value in self.settings.friction.items()}
+            files["friction.json"] = folder / "friction.json"
+            files["friction.json"].write_text(json.dumps({"joints": friction}, indent=1), encoding="utf-8")
+            table["friction_file"] = str(files["friction.json"].resolve())
+        # JSON is YAML
+        files["controller.yaml"].write_text(json.dumps({"/**": {"ros__parameters": table}}, indent=1), encoding="utf-8")
+        document = {
+            "robot": self.model.name,
+            "steps": [report.to_json() for report in self.reports.values()],
+            "parameters": self.parameters(),
+        }
+        files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+        files["commissioning.html"].write_text(
+            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8"
+        )
+        return files
+
+
+def _passing(states: list[ArmState]) -> tuple[Array, Array]:
+    """Mean position and effort amid a slow motion, where it does not accelerate."""
+    middle = len(states) // 2
+    return _rest(states[: middle + len(states) // 12])
+
+
+def _rest(states: list[ArmState]) -> tuple[Array, Array]:
+    """Mean position and effort of the last part."""
+    last = [state for state in states if state.t > states[-1].t - 0.6 * RESTING]
+    efforts = [state.effort for state in last if state.effort is not None]
+    if len(efforts) < len(last):
+        raise ArgumentError("joint states have no efforts", where="weigh", remedy="Go on without this step.")
+    return np.mean([state.q for state in last], axis=0), np.mean(efforts, axis=0)
+
+
+def learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> ArmSettings:
+    """Settings with what the twitches showed."""
+    numbers = report.numbers
+    if "friction" not in numbers:
+        return settings
+    friction = {
+        name: float(f"{value:.4g}")
+        for name, value in zip(model.joint_names, np.asarray(numbers["friction"]), strict=True)
+        if math.isfinite(value) and value > 0.0
+    }
+    rotor = np.asarray(numbers["rotor"])
+    armature = {
+        name: float(f"{value:.4g}")
+        for name, value in zip(model.joint_names, rotor, strict=True)
+        if math.isfinite(value)
+    }
+    return dataclasses.replace(
+        settings,
+        friction={**settings.friction, **friction},
+        armature={**settings.armature, **armature},
+        delay=float(numbers["robot_delay"]),
+    )

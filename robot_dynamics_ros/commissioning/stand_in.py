@@ -1,0 +1,94 @@
+"""A stand-in arm for rehearsals: our simulator, as a driver shows it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit
+from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
+from robot_dynamics_ros.model.arm_profile import ArmProfile
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.driver import Driver
+from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
+
+__all__ = ["StandIn"]
+
+RATE = 500.0
+"""Hz."""
+POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3
+"""rad or m; rad/s or m/s; share of the effort limit."""
+BRAKES = 0.1
+"""s of silence after which brakes hold."""
+
+
+class StandIn:
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm` that is simulated; brakes hold it while nobody commands.
+
+    Args:
+        model: the robot as it is.
+        profile: habits of the driver; ``None``: a driver that passes efforts on.
+        q0: (n,) where it stands, rad or m.
+    """
+
+    def __init__(self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None) -> None:
+        rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
+        if profile is not None:
+            rate, delay, filtered = profile.driver.rate, profile.driver.delay, profile.driver.velocity_time_constant
+            if profile.efforts.gravity == "robot":
+                compensates = "gravity_and_coriolis" if profile.efforts.coriolis == "robot" else "gravity"
+        settings = SensorSettings(
+            position_noise=POSITION_NOISE,
+            velocity_noise=VELOCITY_NOISE,
+            effort_noise=EFFORT_NOISE * effort_limit(model),
+            velocity_time_constant=filtered,
+            delay=delay,
+        )
+        self.model = model
+        self.plant = Plant(model, 1.0 / rate, q0=q0)
+        self._driver, self._sensors = Driver(self.plant, compensates=compensates), Sensors(model, settings)
+        self._command, self._silent = np.zeros(model.nv), math.inf
+        self.plant.brakes = True
+
+    def send(self, effort: Array) -> None:
+        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
+        self._command, self._silent = np.array(effort, dtype=np.float64), 0.0
+
+    def begin(self) -> None:
+        """Nothing waits here."""
+
+    def read(self) -> ArmState | None:
+        """One period later."""
+        self._silent += self.plant.dt
+        self.plant.brakes = self._silent > BRAKES
+        return self._advance(self._driver.motor_effort(self._command))
+
+    def lead(self, goal: Array, seconds: float, rest: float = 0.0) -> list[ArmState]:
+        """States while the arm's own controller leads it to (n,), and while it stands there."""
+        self.plant.brakes, start, states = False, self.plant.q, []
+        for k in range(round((seconds + rest) / self.plant.dt)):
+            s = min(k * self.plant.dt / seconds, 1.0)
+            way = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+            q, v = self.plant.q, self.plant.v
+            stiffness = 10.0 * effort_limit(self.model)
+            damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))
+            pull = stiffness * (start + way * (goal - start) - q) - damping * v
+            state = self._advance(bias_forces(self.model, q, v) + pull)
+            states += [state] if state is not None else []
+        self.plant.brakes, self._silent = True, math.inf
+        return states
+
+    def _advance(self, effort: Array) -> ArmState | None:
+        plant = self.plant
+        for _ in range(100):
+            plant.step(effort)
+            self._sensors.sample(plant.t, plant.q, plant.v, self._driver.reading())
+            if arrived := self._sensors.deliver(plant.t):
+                return self._state(arrived[-1])
+        return None
+
+    def _state(self, reading: JointReading) -> ArmState:
+        return ArmState(reading.t, reading.q, reading.v, reading.tau, self.plant.t)

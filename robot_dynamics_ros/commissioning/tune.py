@@ -1,0 +1,336 @@
+"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all, and the margin proved."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.arm import (
+    ArmState,
+    Bounds,
+    Command,
+    Motion,
+    StepRunner,
+    effort_limit,
+    scale_of,
+    speed_limit,
+)
+from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "tune"]
+
+STEP = 0.03
+"""rad, of a joint, or less where the joint is slow."""
+TUNING_SPEED = 0.4
+"""Share of the velocity limit announced for steps."""
+SLOWEST, FASTEST = 6.0, 80.0
+"""rad/s, bandwidths that are tried."""
+RAISED, LOWERED = 1.35, 0.7
+OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
+"""Shares of the step, of the step, and of the effort limit that a good response keeps within."""
+PROOF = 0.8
+"""Delay put in for the proof, over that of the loop."""
+MEASURED = 0.9
+"""Share of measured friction that is believed at the start."""
+SETTLING = 0.8
+"""s after a step."""
+
+
+@dataclass(frozen=True)
+class ArmSettings:
+    """Knowledge of an arm that the controller needs beside its description.
+
+    Attributes:
+        armature: joint name → inertia of rotor and gear, kg m² or kg.
+        friction: joint name → Coulomb friction, N m or N.
+        delay: s, ``robot_delay``.
+        bandwidth: rad/s, ``robustness.bandwidth``.
+        gravity_compensated_by: as the controller's parameter.
+        safe_command: as the controller's parameter.
+    """
+
+    armature: dict[str, float] = dataclasses.field(default_factory=dict)
+    friction: dict[str, float] = dataclasses.field(default_factory=dict)
+    delay: float = 0.0
+    bandwidth: float = Robustness().bandwidth
+    gravity_compensated_by: str = "controller"
+    safe_command: str = "gravity"
+
+    @property
+    def friction_trust(self) -> float:
+        """Of friction that was measured, more than that of a description."""
+        return MEASURED if self.friction else 0.0
+
+    @property
+    def options(self) -> ControllerOptions:
+        """For a controller."""
+        return ControllerOptions(
+            gravity_compensated_by=self.gravity_compensated_by,
+            safe_command=self.safe_command,
+            robustness=Robustness(bandwidth=self.bandwidth, delay=self.delay, friction_trust=self.friction_trust),
+        )
+
+    def model(self, model: RobotModel) -> RobotModel:
+        """The description with these rotors and this friction."""
+        if not (self.armature or self.friction):
+            return model
+        joints = tuple(
+            dataclasses.replace(
+                joint,
+                armature=self.armature.get(joint.name, joint.armature),
+                friction=self.friction.get(joint.name, joint.friction),
+            )
+            for joint in model.description.joints
+        )
+        return model.replace(description=dataclasses.replace(model.description, joints=joints))
+
+    def controller(self, model: RobotModel) -> JointController:
+        """The default controller with these settings."""
+        controller = JointController(self.model(model), options=self.options)
+        controller.want_wrenches = False
+        return controller
+
+
+@dataclass(frozen=True)
+class StepResponse:
+    """How a joint went to a goal nearby.
+
+    Attributes:
+        overshoot: over the step.
+        ringing: way that it goes both to and fro in the last third, over the step: creeping one way is none.
+        noise: standard deviation of the command then, N m or N.
+    """
+
+    overshoot: float
+    ringing: float
+    noise: float
+
+
+def step_response(t: Array, q: Array, command: Array, goal: float, start: float) -> StepResponse:
+    """The response of a joint.
+
+    Args:
+        t: (k,) s, from the end of the reference's motion on.
+        q: (k,) rad or m.
+        command: (k,) N m or N.
+        goal, start: rad or m.
+
+    Raises:
+        ArgumentError: fewer than ten states, or no step.
+    """
+    if len(t) < 10 or goal == start:
+        raise ArgumentError(
+            "there is no response to a step",
+            where="step_response",
+            got=len(t),
+            remedy="Give ten states and a goal elsewhere.",
+        )
+    step = goal - start
+    late = np.asarray(t) > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
+    tail = np.asarray(q)[late]
+    rise = float((tail - np.minimum.accumulate(tail)).max())
+    fall = float((np.maximum.accumulate(tail) - tail).max())
+    rough = np.diff(np.asarray(command)[late])
+    return StepResponse(
+        max(float(((np.asarray(q) - goal) / step).max()), 0.0),
+        min(rise, fall) / abs(step),
+        float(rough.std() / np.sqrt(2.0)) if len(rough) else 0.0,
+    )
+
+
+def follow(
+    runner: StepRunner,
+    controller: JointController,
+    trajectory: Trajectory,
+    bounds: Bounds,
+    state: ArmState,
+    *,
+    rest: float = 0.0,
+    late: int = 0,
+    errors: list[Array] | None = None,
+) -> Motion[ArmState]:
+    """Follow a trajectory and stay at its end.
+
+    Args:
+        controller: active.
+        trajectory: of all joints, from where the reference is.
+        bounds: what is announced.
+        state: the newest.
+        rest: s at the end.
+        late: periods by which commands are held back, to prove a margin.
+        errors: (n,) reference minus position of every state is appended.
+    """
+    controller.accept_trajectory(trajectory, nanoseconds(state.t))
+    begun, length = state.t, trajectory.duration + rest
+    waiting = deque([np.array(controller.command)] * late)
+    while state.t - begun < length:
+        waiting.append(np.array(controller.update(nanoseconds(state.t), state.q, state.v)))
+        if errors is not None:
+            errors.append(np.array(controller.error[0]))
+        state = yield Command(waiting.popleft(), bounds)
+    return state
+
+
+def _to(model: RobotModel, goal: Array, length: float) -> Trajectory:
+    """A quintic to rest at (n,)."""
+    still = np.zeros((1, model.nv))
+    return Trajectory.from_waypoints(model.joint_names, [length], goal[None], still, still)
+
+
+@dataclass(eq=False)
+class _Tuning:
+    """Steps with one bandwidth after another.
+
+    Attributes:
+        settings: present ones.
+        responses: joint number → the last response.
+        margin: s of delay beside the arm's own with which the loop was still stable.
+    """
+
+    runner: StepRunner
+    settings: ArmSettings
+    responses: dict[int, StepResponse] = dataclasses.field(default_factory=dict)
+    tried: list[tuple[float, bool, str]] = dataclasses.field(default_factory=list)
+    margin: float = 0.0
+    whole_delay: float = 0.0
+    controllers: dict[float, JointController] = dataclasses.field(default_factory=dict)
+    best: float = 0.0
+    period: float = 0.0
+
+    def controller(self, bandwidth: float, state: ArmState) -> JointController:
+        """Active, with this bandwidth."""
+        settings = dataclasses.replace(self.settings, bandwidth=bandwidth)
+        controller = self.controllers.setdefault(bandwidth, settings.controller(self.runner.model))
+        controller.activate(nanoseconds(state.t), state.q, np.zeros(len(state.q)))
+        return controller
+
+    def steps(self, controller: JointController, joints: list[int], state: ArmState, late: int = 0) -> Motion[ArmState]:
+        """These joints go forth and back together; their responses."""
+        runner, model = self.runner, self.runner.model
+        natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
+        length = max(4.0 / natural, 0.1)
+        step = np.zeros(model.nv)
+        step[joints] = np.minimum(STEP * scale_of(model), 0.1 * speed_limit(model) * length)[joints]
+        step *= np.where(model.upper - state.q > state.q - model.lower, 1.0, -1.0)
+        home, bounds = state.q.copy(), Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
+        for goal, start in ((home + step, home), (home, home + step)):
+            first = len(runner.record.t)
+            state = yield from follow(
+                runner, controller, _to(model, goal, length), bounds, state, rest=SETTLING, late=late
+            )
+            t, q, _, u = runner.record.arrays(first)
+            after = t - t[0] > length
+            for i in joints:
+                self.responses[i] = step_response(t[after], q[after, i], u[after, i], goal[i], start[i])
+        return state
+
+    def fault(self) -> str:
+        """A sentence about what is wrong with the last responses; ``""`` if nothing is."""
+        model = self.runner.model
+        for i, r in self.responses.items():
+            name = model.joint_names[i]
+            if r.overshoot > OVERSHOOT:
+                return f"{name} overshoots by {r.overshoot:.0%}"
+            if r.ringing > RINGING:
+                return f"{name} rings by {r.ringing:.0%} of the step"
+            if r.noise > NOISE * effort_limit(model)[i]:
+                return f"the command of {name} has {r.noise:.2g} N m or N of noise"
+        return ""
+
+    def attempt(self, bandwidth: float, state: ArmState) -> Motion[tuple[bool, ArmState]]:
+        """Steps of each joint, then of all, as long as they are good."""
+        controller, everyone = self.controller(bandwidth, state), list(range(self.runner.model.nv))
+        for joints in ([i] for i in everyone):
+            state = yield from self.steps(controller, joints, state)
+            if self.fault():
+                break
+        else:
+            state = yield from self.steps(controller, everyone, state)
+        self.tried.append((bandwidth, not self.fault(), self.fault()))
+        self.whole_delay = controller.feedback_frequency[1]
+        return not self.fault(), state
+
+    def motion(self, state: ArmState) -> Motion[bool]:
+        """Raise or lower the bandwidth, then prove the margin."""
+        bandwidth = self.settings.bandwidth
+        good, state = yield from self.attempt(bandwidth, state)
+        while not good and bandwidth * LOWERED > SLOWEST:
+            bandwidth *= LOWERED
+            good, state = yield from self.attempt(bandwidth, state)
+        natural = self.controllers[bandwidth].feedback_frequency[0]
+        while good and natural > 0.97 * bandwidth and bandwidth * RAISED <= FASTEST and len(self.tried) < 4:
+            better, state = yield from self.attempt(bandwidth * RAISED, state)
+            if not better:
+                break
+            bandwidth *= RAISED
+            natural = self.controllers[bandwidth].feedback_frequency[0]
+        self.best = bandwidth if good else 0.0
+        return good
+
+    def proof(self, state: ArmState) -> Motion[bool]:
+        """Steps of all joints with a delay put in."""
+        controller, before = self.controller(self.best, state), dict(self.responses)
+        late = max(1, round(PROOF * self.whole_delay / self.period))
+        yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
+        calm = max(r.ringing for r in self.responses.values()) < 0.5
+        self.margin, self.responses = late * self.period if calm else 0.0, before
+        return calm
+
+
+def tune(
+    runner: StepRunner, settings: ArmSettings, announce: Callable[[str], None] = lambda sentence: None
+) -> tuple[StepReport, ArmSettings]:
+    """Choose the bandwidth, and prove its margin by a delay that is put in.
+
+    Args:
+        runner: of the arm.
+        settings: what is known, ``bandwidth`` where to begin.
+        announce: called with one sentence a trial.
+
+    Returns:
+        The report, and the settings to use.
+    """
+    tuning, model = _Tuning(runner, settings), runner.model
+    runner.run(tuning.motion, proven=True)
+    stopped, tuning.period = runner.record.stopped, runner.period
+    for bandwidth, good, why in tuning.tried:
+        announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
+    while tuning.best > SLOWEST and not tuning.margin and not stopped:
+        runner.run(tuning.proof, proven=True)
+        if runner.record.stopped in ("stopped by a person", "joint states stopped"):
+            stopped = runner.record.stopped
+        elif not tuning.margin:
+            announce(
+                f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
+            )
+            tuning.best *= LOWERED
+    numbers: dict[str, Array | float] = {
+        "bandwidth": tuning.best or settings.bandwidth,
+        "whole delay": tuning.whole_delay,
+        "margin": tuning.margin,
+    }
+    for key in ("overshoot", "ringing", "noise"):
+        numbers[key] = np.array(
+            [getattr(tuning.responses[i], key) if i in tuning.responses else np.nan for i in range(model.nv)]
+        )
+    if stopped or not tuning.margin:
+        why = stopped or tuning.fault() or "it is not stable with more delay"
+        line = Change("parameters", "robustness.bandwidth", round(0.5 * settings.bandwidth, 1), safe=True)
+        kind = "margin" if tuning.best else "gains"
+        size = tuning.best or settings.bandwidth
+        finding = Finding(kind, (), f"the loop is not calm: {why}", size, "rad/s", 0.8, line)
+        return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
+    chosen = dataclasses.replace(settings, bandwidth=round(tuning.best, 1))
+    note = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
+    return StepReport("tune", (), numbers, notes=(note,)), chosen

@@ -1,0 +1,420 @@
+"""Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
+
+A joint is first pushed by an effort that grows slowly until it moves, either way.  Then it sweeps to and fro at a slow speed with
+three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
+
+    U / Q = (−J ω² + i ω d) exp(i ω T)
+
+Friction is the same before and after while the joint does not reverse, and drops out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.arm import (
+    ArmState,
+    Bounds,
+    Command,
+    Motion,
+    StepRunner,
+    effort_limit,
+    gentle_controller,
+    scale_of,
+    speed_limit,
+)
+from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.floating import damping_of, reversed_command
+from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.cycle.disturbance import MARGIN
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
+from robot_dynamics_ros.dynamics import mass_matrix
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
+
+RISE = 0.06
+"""1/s, of the effort limit: how fast a push grows."""
+PUSH, RUB = 0.03, 4.0
+"""Largest push: a share of the effort limit and times the friction described."""
+MOVED = 4e-4
+"""rad that count as motion."""
+REACH = 0.06
+"""rad, announced of a joint that twitches; the others stay within as much."""
+SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
+"""s: of motion at constant speed, of speeding up and slowing down, at rest."""
+SWEEP_SPEED = 0.016
+"""Share of the velocity limit."""
+RIPPLE = 0.2
+"""Share of the speed of the sweep that each vibration takes."""
+PARTS = (0.2, 0.45, 1.0)
+"""Frequencies of the vibrations over the highest."""
+HIGHEST = 20.0
+"""Hz, or an eighth of the rate."""
+LONGEST = 0.08
+"""s, longest delay that is looked for."""
+PASSES = 3
+MISFIT = 0.3
+"""Relative error of the fit from which on it tells no inertia."""
+UNSEEN = 0.4
+"""Share of the effort of the fastest vibration below which an inertia is not seen."""
+MOST = 1.1
+"""Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""
+LEAST_PLAY = 2e-3
+"""rad."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """States of a joint that sweeps to and fro with vibrations.
+
+    Attributes:
+        t: (k,) s.
+        q, v: (k,) position and measured velocity, rad or m, rad/s or m/s.
+        effort: (k,) command without weight, N m or N.
+        phase: (k,) 1 and −1 where it moves at constant speed, ±2 where it rests after that, 0 elsewhere.
+        frequencies: of the vibrations, rad/s.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    effort: Array
+    phase: Array
+    frequencies: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class JointLoop:
+    """A joint and its loop.
+
+    Attributes:
+        inertia: kg m² or kg; NaN where friction hides it.
+        viscous: N m s/rad or N s/m, at the vibrations.
+        delay: s from a command to the state that shows it, half a period of holding included.
+        friction: N m or N at the speed of the sweep.
+        play: rad or m.
+        ripple: rad/s or m/s, mean amplitude of the vibrations.
+        misfit: relative error of the fit.
+    """
+
+    inertia: float
+    viscous: float
+    delay: float
+    friction: float
+    play: float
+    ripple: float
+    misfit: float
+
+
+def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
+    """(f,) complex amplitudes of vibrations beside a parabola."""
+    columns = [np.ones_like(t), t, t * t]
+    for w in frequencies:
+        columns += [np.cos(w * t), -np.sin(w * t)]
+    fit = np.linalg.lstsq(np.column_stack(columns), x, rcond=None)[0]
+    return np.asarray(fit[3::2] + 1j * fit[4::2])
+
+
+def loop_of(sweep: Sweep) -> JointLoop:
+    """Inertia, delay, friction and play of a joint from its sweeps.
+
+    Raises:
+        ArgumentError: the joint has hardly moved at constant speed.
+    """
+    t, w = sweep.t, np.array(sweep.frequencies)
+    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
+    parts = [part for part in np.split(np.arange(len(t)), edges) if len(part) > 20]
+    moving = [part for part in parts if abs(sweep.phase[part[0]]) == 1.0]
+    if len(moving) < 2:
+        raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
+    Q = np.array([_amplitudes(t[part] - t[part[0]], sweep.q[part], w) for part in moving])
+    U = np.array([_amplitudes(t[part] - t[part[0]], sweep.effort[part], w) for part in moving])
+    seen = (np.abs(Q) ** 2).sum(axis=0)
+    G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
+    best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
+    for T in np.arange(0.0, LONGEST, 2.5e-4):
+        turned = G * np.exp(-1j * w * T)
+        J = max(float(-(turned.real * w**2 / size**2).sum() / (w**4 / size**2).sum()), 1e-9)
+        d = max(float((turned.imag * w / size**2).sum() / (w**2 / size**2).sum()), 0.0)
+        misfit = float(np.sqrt((np.abs(turned - (-J * w**2 + 1j * w * d)) ** 2 / size**2).mean()))
+        if misfit < best[0]:
+            best = (misfit, J, d, T)
+    if best[0] > MISFIT or best[1] * w[-1] ** 2 < UNSEEN * size[-1]:
+        best = (best[0], math.nan, *best[2:])
+    level = [float(sweep.phase[part[0]]) * float(sweep.effort[part].mean()) for part in moving]
+    ripple = float((w * np.sqrt(seen / len(moving))).mean())
+    return JointLoop(best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0])
+
+
+def hidden_way(sweep: Sweep) -> float:
+    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m."""
+    steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
+    hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
+    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
+    rests = [part for part in np.split(np.arange(len(sweep.t)), edges) if abs(sweep.phase[part[0]]) == 2.0]
+    levels = [float(np.median(hidden[part[len(part) // 2 :]])) for part in rests]
+    if len(levels) < 3:  # it was stopped
+        return abs(float(hidden[-1]) - (levels[-1] if levels else float(hidden[0])))
+    sides = [float(np.sign(sweep.phase[part[0]])) for part in rests]
+    ways = [
+        side * (here - 0.5 * (before + after))
+        for before, side, here, after in zip(levels, sides[1:], levels[1:], levels[2:], strict=False)
+    ]
+    return max(float(np.mean(ways)), 0.0)
+
+
+def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
+    """Mistakes and measured numbers, from the loops of all joints.
+
+    Args:
+        q: (n,) configuration of the twitches, rad or m.
+        loops: one for each joint, ``None`` where there is none.
+        period: s, of the joint states.
+    """
+    n, names = model.nv, model.joint_names
+    known = [loop for loop in loops if loop is not None]
+    columns = {
+        key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
+        for key in ("inertia", "delay", "friction", "play")
+    }
+    M = mass_matrix(model, q)
+    locked, free = np.diagonal(M), 1.0 / np.diagonal(np.linalg.inv(M))
+    bodies = 0.5 * (locked + free) - model.armature
+    rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
+    findings = []
+    delays = [loop.delay for loop in known if loop.misfit < MISFIT]
+    delay = float(np.median(delays)) if delays else 0.0
+    robot_delay = max(delay - 0.5 * period, 0.0)
+    if robot_delay > 1.5 * period and robot_delay > 2e-3:
+        line = Change("parameters", "robot_delay", round(robot_delay, 4), safe=True)
+        sentence = (
+            f"commands act {robot_delay * 1e3:.1f} ms late, {robot_delay / period:.1f} periods of the joint states"
+        )
+        findings.append(Finding("delay", (), sentence, robot_delay, "s", 0.95, line))
+    described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
+    for i in range(n):
+        loop = loops[i]
+        if loop is None:
+            continue
+        if loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]:
+            line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
+            sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
+            factor = loop.inertia / locked[i]
+            findings.append(Finding("inertia", (names[i],), sentence, float(factor), "", 0.9, line))
+        if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
+            line = Change(
+                "parameters", f"friction_file: coulomb of {names[i]}", float(f"{loop.friction:.3g}"), safe=True
+            )
+            sentence = f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are {described[i]:.3g}"
+            factor = loop.friction / max(described[i], 1e-9)
+            findings.append(Finding("friction", (names[i],), sentence, float(factor), "", 0.9, line))
+        if loop.play > LEAST_PLAY * scale_of(model)[i]:
+            findings.append(_play(names[i], loop.play))
+    whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
+    numbers: dict[str, Array | float] = {
+        **columns,
+        "rotor": rotor,
+        "described inertia": locked,
+        "robot_delay": robot_delay,
+        "largest bandwidth": MARGIN / whole,
+    }
+    return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
+
+
+def _push(runner: StepRunner, i: int, sign: float, state: ArmState) -> Motion[tuple[float, Array, ArmState]]:
+    """Push joint i until something moves; the largest push, (n,) the motion, and the state after it."""
+    model = runner.model
+    q, damping, limit = state.q, damping_of(model, state.q), effort_limit(model)
+    bounds, t = Bounds.around(model, q, REACH), state.t
+    most = PUSH * limit[i] + RUB * model.friction[i]
+    push, moved = 0.0, np.zeros(model.nv)
+    while push < most and not (np.abs(moved) > MOVED * scale_of(model)).any():
+        push = min(RISE * limit[i] * (state.t - t), most)
+        effort = runner.weight(q) - damping * state.v
+        effort[i] += sign * push
+        state = yield Command(effort, bounds)
+        moved = state.q - q
+    t = state.t
+    while state.t - t < 0.25:
+        state = yield Command(runner.weight(q) - damping * state.v)
+    return push, moved, state
+
+
+def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, float, ArmState]]:
+    """Push joint i both ways; a mistake of its commands, if there is one, and the larger push."""
+    model = runner.model
+    name = model.joint_names[i]
+    moved, largest = [], 0.0
+    for sign in (1.0, -1.0):
+        push, way, state = yield from _push(runner, i, sign, state)
+        largest = max(push, largest)
+        moved.append(sign * way / scale_of(model))
+    both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
+    other = int(np.argmax(np.abs(both)))
+    if abs(both[other]) < 0.5 * MOVED:
+        sentence = f"{name} does not move with {push:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+        line = Change("arm", f"brake, encoder or drive of {name}")
+        return Finding("no_motion", (name,), sentence, push, "N m or N", 0.8, line), largest, state
+    if abs(both[i]) > 0.3 * abs(both[other]):
+        why = f"{both[i] * 1e3:.2f} mrad or fifths of a mm at {push:.3g} N m or N"
+        return (None if both[i] > 0.0 else reversed_command(name, why)), largest, state
+    names = (name, model.joint_names[other])
+    line = Change("parameters", "joints", names[::-1])
+    return (
+        Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
+        largest,
+        state,
+    )
+
+
+def _frequencies(runner: StepRunner) -> tuple[float, ...]:
+    """rad/s, of the vibrations."""
+    return tuple(2.0 * math.pi * min(HIGHEST, 0.125 / runner.period) * part for part in PARTS)
+
+
+def _sweep(
+    runner: StepRunner,
+    controller: JointController,
+    i: int,
+    most: float,
+    size: Array,
+    rows: list[tuple[float, ...]],
+    state: ArmState,
+) -> Motion[ArmState]:
+    """Sweep joint i to and fro twice with vibrations of the given efforts (f,) beside ``most`` N m or N; what happens goes into ``rows``."""
+    model, q0 = runner.model, state.q.copy()
+    speed = SWEEP_SPEED * speed_limit(model)[i]
+    way = speed * (SWEEP + TURN)
+    side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
+    middle = q0.copy()
+    middle[i] += 0.5 * side * way
+    frequencies = _frequencies(runner)
+    times, points, rates, phases = [], [], [], []
+    t, at, direction = 0.0, q0[i], side
+    for _ in range(4):
+        for length, step, rate, phase in (
+            (TURN, 0.5 * TURN, speed, 0.0),
+            (SWEEP, SWEEP, speed, 1.0),
+            (TURN, 0.5 * TURN, 0.0, 0.0),
+            (PAUSE, 0.0, 0.0, 2.0),
+        ):
+            t, at = t + length, at + direction * step * speed
+            times.append(t)
+            points.append(np.where(np.arange(model.nv) == i, at, q0))
+            rates.append(np.where(np.arange(model.nv) == i, direction * rate, 0.0))
+            phases.append(direction * phase)
+        direction = -direction
+    bounds = Bounds.around(model, middle, REACH)
+    start = state.t
+    controller.accept_trajectory(
+        Trajectory.from_waypoints(model.joint_names, times, np.array(points), np.array(rates)), nanoseconds(start)
+    )
+    while state.t - start < t:
+        now = state.t - start
+        phase = phases[min(int(np.searchsorted(times, now)), len(phases) - 1)]
+        effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
+        weight = runner.weight(state.q)[i]
+        effort[i] = weight + min(max(effort[i] - weight, -most), most)
+        if abs(phase) < 2.0:
+            effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
+        rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
+        state = yield Command(effort, bounds)
+    return state
+
+
+@dataclass(eq=False)
+class _Twitches:
+    """The twitches of several joints, as far as they have come.
+
+    Attributes:
+        findings, loops: so far; a loop for each joint of the model.
+        pushes: number of a joint → effort that moved it, N m or N.
+        present: the joint that sweeps, -1: none.
+        rows: of its sweep.
+    """
+
+    runner: StepRunner
+    joints: Sequence[int]
+    findings: list[Finding] = field(default_factory=list)
+    loops: list[JointLoop | None] = field(default_factory=list)
+    place: Array = field(default_factory=lambda: np.zeros(0))
+    pushes: dict[int, float] = field(default_factory=dict)
+    present: int = -1
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def swept(self) -> Sweep:
+        """The present sweep."""
+        t, q, v, effort, phase = np.array(self.rows).T
+        return Sweep(t, q, v, effort, phase, _frequencies(self.runner))
+
+    def motion(self, state: ArmState) -> Motion[bool]:
+        """Push every joint, then sweep every joint that follows its commands."""
+        runner, model = self.runner, self.runner.model
+        self.place, self.loops = state.q, [None] * model.nv
+        for i in self.joints:
+            if (name := model.joint_names[i]) in runner.record.frozen:
+                sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
+                line = Change("arm", f"encoder of {name}")
+                self.findings.append(Finding("frozen_joint", (name,), sentence, 0.0, "", 0.7, line))
+                continue
+            finding, self.pushes[i], state = yield from _signs(runner, i, state)
+            self.findings += [finding] if finding is not None else []
+        if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
+            return False
+        controller = gentle_controller(model, runner.options)
+        controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
+        rate, limit = np.array(_frequencies(runner)), effort_limit(model)
+        for i in self.joints:
+            if any(model.joint_names[i] in f.joints for f in self.findings):
+                continue
+            target = RIPPLE * SWEEP_SPEED * speed_limit(model)[i]
+            assumed = mass_matrix(model, state.q)[i, i] + 0.05 * math.sqrt(min(limit[i], 100.0) / 100.0)
+            for _ in range(PASSES):
+                self.present, self.rows = i, []
+                size = np.minimum(assumed * rate * target, 0.1 * limit[i])
+                state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
+                loop = loop_of(self.swept())
+                if (before := self.loops[i]) is None or loop.misfit < before.misfit:
+                    self.loops[i] = loop
+                if math.isnan(loop.inertia) or 0.6 < loop.inertia / assumed < 1.7:
+                    break
+                assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)
+        self.present = -1
+        return True
+
+
+def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepReport:
+    """Move one joint after another, each within 0.06 rad and 8 % of its speed limit.
+
+    Args:
+        runner: of the arm.
+        joints: by name; all if not given.
+    """
+    model = runner.model
+    numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
+    twitches = _Twitches(runner, numbers)
+    complete, record = runner.run(twitches.motion), runner.record
+    findings = [*twitches.findings, *(reversed_command(name, record.stopped) for name in record.reversed_joints)]
+    i = twitches.present
+    if record.stopped and i >= 0 and len(twitches.rows) > 20:
+        play = hidden_way(twitches.swept())
+        if play > LEAST_PLAY * scale_of(model)[i]:
+            findings.append(_play(model.joint_names[i], play))
+    notes = (record.stopped,) if record.stopped else ()
+    if not any(twitches.loops):
+        return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
+    report = twitch_report(model, twitches.place, twitches.loops, runner.period)
+    enough = bool(complete or findings)
+    return StepReport("twitch", (*findings, *report.findings), report.numbers, enough, notes=notes)
+
+
+def _play(name: str, play: float) -> Finding:
+    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
+    return Finding("play", (name,), sentence, play, "rad or m", 0.9, Change("arm", f"gear or coupling of {name}"))

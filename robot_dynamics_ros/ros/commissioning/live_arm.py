@@ -1,0 +1,145 @@
+"""An arm over the middleware, as the steps of commissioning read and command it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics_ros.commissioning import ArmState
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher
+from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
+from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+
+__all__ = ["LiveArm", "spinning_arm"]
+
+_EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+_PATIENCE = 0.1
+"""s without a state after which there is none."""
+_OLD = 3
+"""States that may wait while commands are sent; older ones are passed over."""
+
+
+class LiveArm:
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.
+
+    Args:
+        node: of the subscription and the publisher.
+        model: the robot.
+        command_format: type of the commands.
+
+    Attributes:
+        refused: why the last message was refused; ``""`` if it was not.
+    """
+
+    def __init__(self, node: Node, model: RobotModel, command_format: str) -> None:
+        self._node, self._nv, self._commanding = node, model.nv, False
+        self._states: queue.SimpleQueue[ArmState] = queue.SimpleQueue()
+        self._reader = JointStateReader(model.joint_names)
+        self._format, self._names = command_format, model.joint_names
+        self._commands: CommandPublisher | None = None
+        self._stamp, self.refused = 0, ""
+        self._subscription = node.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
+
+    def _on_state(self, raw: bytes) -> None:
+        reader = self._reader
+        try:
+            reader.read(raw)
+        except StateRejected as error:
+            if error.cause == "unrelated":
+                return
+            self.refused = str(error)
+            if error.cause == "not_finite":  # a step has to see it
+                nothing = np.full(self._nv, np.nan)
+                self._states.put(ArmState(reader.stamp * 1e-9, nothing, nothing, None, time.monotonic()))
+            return
+        self.refused = ""
+        effort = reader.effort.copy() if reader.effort_known else None
+        state = ArmState(reader.stamp * 1e-9, reader.position.copy(), reader.velocity.copy(), effort, time.monotonic())
+        self._states.put(state)
+
+    def read(self) -> ArmState | None:
+        """The next state, or the newest where they are not read fast enough; ``None`` after 0.1 s without one."""
+        try:
+            state = self._states.get(timeout=_PATIENCE)
+            while self._commanding and self._states.qsize() > _OLD:
+                state = self._states.get_nowait()
+        except queue.Empty:
+            return None
+        self._stamp = round(state.t * 1e9)
+        return state
+
+    def send(self, effort: Array) -> None:
+        """Publish a command.
+
+        Raises:
+            ArgumentError: another node publishes commands, too.
+        """
+        if self._commands is None:
+            self._commands = CommandPublisher(self._node, self._format, self._names, range(self._nv))
+        if not self._commanding:
+            self._commanding = True
+            topic = self._commands.publisher.topic_name
+            if others := competing_publishers(self._node, topic, own=True):
+                raise ArgumentError(
+                    f"{', '.join(others)} publish on {topic}, too",
+                    where="commands",
+                    remedy="Stop them: two would pull at the arm.",
+                )
+        self._commands.publish(effort, self._stamp)
+
+    def begin(self) -> None:
+        """A step begins: states that have waited are old."""
+        self._commanding = False
+        while not self._states.empty():
+            self._states.get_nowait()
+
+    def publishers(self) -> tuple[str, ...]:
+        """Names of the nodes that publish joint states."""
+        return tuple(publishing_nodes(self._node, self._subscription.topic_name))
+
+    def wait_until_sent(self) -> None:
+        """Wait until the last command has arrived."""
+        if self._commands is not None:
+            self._commands.wait_until_sent()
+
+
+@contextmanager
+def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveArm, Callable[[], bool]]]:
+    """A node of its own that is spun in a thread; its service ``~/stop`` makes the second value true."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node, stopped = Node("commissioning"), threading.Event()
+    arm = LiveArm(node, model, command_format)
+
+    def on_stop(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        stopped.set()
+        response.success, response.message = True, "stopping"
+        return response
+
+    node.create_service(Trigger, "~/stop", on_stop)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    try:
+        yield arm, stopped.is_set
+    finally:
+        arm.wait_until_sent()
+        executor.shutdown()
+        thread.join(2.0)
+        node.destroy_node()
+        rclpy.try_shutdown()

@@ -1,0 +1,161 @@
+"""The steps of commissioning as services; the node reads and sends, the steps are plain functions."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Commissioning, StepReport
+from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.workspace import check_controllable
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm
+from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS
+from robot_dynamics_ros.ros.known_parameters import report_unknown
+from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters, measured_effort
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.robot import load_robot_model
+
+__all__ = ["CommissioningNode"]
+
+_WATCH = 0.02
+_STOPPING = 5.0
+"""s that a step may take to stop at the end."""
+
+
+class CommissioningNode(Node):
+    """See ``docs/how_to/commissioning.md``: a service (std_srvs/Trigger) for each step, and ``~/stop``."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("commissioning", **options)
+        self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
+        self.parameters.declare(COMMISSIONING_PARAMETERS)
+        self.session: Commissioning | None = None
+        self._stop, self._step, self._said = threading.Event(), "", "waiting for a description"
+        self._thread: threading.Thread | None = None
+        self._done: Callable[[], None] | None = None
+        self._diagnostics, self._due = Diagnostics(self, ""), time.monotonic()
+        self._source = DescriptionSource(self, self.parameters, self._described)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)
+        group = ReentrantCallbackGroup()
+        for step in STEPS:
+            self.create_service(Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group)
+        self.create_service(Trigger, "~/stop", self._on_stop, callback_group=group)
+        self.create_timer(_WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        if self._source.text:
+            self._described(self._source.text)
+
+    def _described(self, text: str) -> None:
+        if self.session is not None:
+            return
+        values = self.parameters
+        try:
+            model = check_controllable(load_robot_model(text, values, self.get_logger()))
+            values.declare(factor_parameters(model.joint_names))
+            report_unknown(self, values, model)
+            measured = measured_effort(values, model)
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
+            return
+        self._arm = LiveArm(self, model, values["command_format"])
+        settings = ArmSettings(
+            delay=values["robot_delay"],
+            gravity_compensated_by=values["gravity_compensated_by"],
+            safe_command=values["safe_command"],
+        )
+        self.session = Commissioning(
+            model,
+            self._arm,
+            lambda q: plan_motion(model, q),
+            settings,
+            measured,
+            values["declared_rate"] or math.nan,
+            self._stop.is_set,
+            self._announce,
+            self._arm.publishers,
+        )
+        self._diagnostics.hardware_id = model.name
+        self._announce(f"ready for {STEPS[0]}")
+
+    def _announce(self, sentence: str) -> None:
+        self._said = sentence
+        self.get_logger().info(sentence)
+
+    async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self.session is None or self._step:
+            response.success = False
+            response.message = f"{self._step} is under way" if self._step else "no robot_description has arrived"
+            return response
+        self._step = step
+        self._stop.clear()
+        self._announce(f"{step}: {ANNOUNCED[step]}")
+        future, outcome = Future(executor=self.executor), list[StepReport | RobotDynamicsError]()
+        self._thread = threading.Thread(target=self._carry_out, args=(step, outcome))
+        self._done = partial(future.set_result, True)
+        self._thread.start()
+        await future
+        (report,) = outcome
+        if isinstance(report, StepReport):
+            response.success = report.healthy
+            response.message = "; ".join([*map(str, report.findings), *report.notes]) or "good"
+        else:
+            response.success, response.message = False, str(report)
+        self._announce(f"{step}: {response.message}")
+        self._step = ""
+        return response
+
+    def _carry_out(self, step: str, outcome: list[StepReport | RobotDynamicsError]) -> None:
+        assert self.session is not None
+        try:
+            outcome.append(self.session.run(step))
+            self.session.write(Path(self.parameters["output"]))
+        except RobotDynamicsError as error:
+            outcome[:] = outcome or [error]
+        except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
+            outcome[:] = outcome or [
+                RobotDynamicsError(
+                    f"{type(error).__name__}: {error}",
+                    where=f"step {step}",
+                    remedy="The arm has been stopped; please report it.",
+                )
+            ]
+
+    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._stop.set()
+        response.success, response.message = True, f"stopping {self._step}" if self._step else "nothing is under way"
+        return response
+
+    def _watch(self) -> None:
+        if self._thread is not None and not self._thread.is_alive() and self._done is not None:
+            done, self._thread, self._done = self._done, None, None
+            done()
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + 1.0
+        reports = self.session.reports if self.session is not None else {}
+        values = {step: "good" if r.healthy else f"{len(r.findings)} found" for step, r in reports.items()}
+        self._diagnostics.publish(0 if self.session else 1, self._said, {"step": self._step or "none", **values})
+
+    def finish(self) -> None:
+        """The process ends: stop a step that is under way, and see that the safe command has been delivered."""
+        self._stop.set()
+        if self._thread is not None:
+            deadline = time.monotonic() + _STOPPING
+            while self._thread.is_alive() and time.monotonic() < deadline:
+                self.executor.spin_once(timeout_sec=0.01)
+        if self.session is not None:
+            self._arm.wait_until_sent()

@@ -1,0 +1,214 @@
+"""The steps that move the arm, on arms in MuJoCo with mistakes: what they find, and that nothing leaves its bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="MuJoCo moves the stand-ins")
+
+from support.wrong_arm import HOME, WrongArm, described
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.commissioning import (
+    ArmSettings,
+    Bounds,
+    Command,
+    StepRunner,
+    Sweep,
+    drift,
+    float_arm,
+    loop_of,
+    move,
+    step_response,
+    tune,
+    twitch,
+)
+from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.errors import ArgumentError
+
+MODEL = described()
+FLOATS, TWITCHES = 0.05, 0.06  # rad, announced
+
+
+def within(arm, announced):
+    """The promise: 0.1 rad further than announced at most, a tenth of the speed limit, and then rest."""
+    assert arm.farthest() < announced + 0.1
+    assert arm.fastest() < 0.1
+    assert arm.moves_after() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind", "joints"),
+    [
+        ({}, None, None),
+        ({"signs": np.array([1.0, -1.0, 1.0])}, "command_sign", ("joint2",)),
+        ({"signs": np.array([1.0, 1.0, -1.0])}, "command_sign", ("joint3",)),
+        ({"lifts": True}, "gravity_compensated_by_driver", ()),
+    ],
+)
+def test_floating(mistake, kind, joints):
+    arm = WrongArm(MODEL, **mistake)
+    report = float_arm(StepRunner(arm, MODEL), 0.6)
+    assert [(f.kind, f.joints) for f in report.findings] == ([(kind, joints)] if kind else [])
+    within(arm, FLOATS)
+
+
+def test_an_arm_whose_description_is_too_light_does_not_float():
+    heavy = rd.robot_model_error(described(friction=(0.1, 0.1, 0.1)), mass=1.5)
+    arm = WrongArm(heavy)
+    report = float_arm(StepRunner(arm, described(friction=(0.1, 0.1, 0.1))), 2.0)
+    assert [f.kind for f in report.findings] == ["drift"]
+    within(arm, FLOATS)
+
+
+def test_a_joint_without_brake_is_named_before_anything_is_sent():
+    arm = WrongArm(MODEL, loose=1)
+    report = float_arm(StepRunner(arm, MODEL), 0.5)
+    assert [(f.kind, f.joints) for f in report.findings] == [("brake", ("joint2",))]
+    assert arm.command is None
+
+
+@pytest.mark.parametrize(
+    ("mistake", "joints", "kinds"),
+    [
+        ({}, ["joint2"], []),
+        ({"signs": np.array([-1.0, 1.0, 1.0])}, ["joint1"], ["command_sign"]),
+        ({"delay": 10}, ["joint1"], ["delay"]),
+        ({"play": 0.01}, ["joint1"], ["play"]),
+        ({"frozen": 1}, ["joint2"], ["frozen_joint"]),
+    ],
+)
+def test_twitching(mistake, joints, kinds):
+    arm = WrongArm(MODEL, **mistake)
+    report = twitch(StepRunner(arm, MODEL), joints)
+    assert [f.kind for f in report.findings] == kinds
+    within(arm, TWITCHES)
+    if "delay" in mistake:
+        assert report.numbers["robot_delay"] == pytest.approx(0.02, abs=2e-3)
+    if "play" in mistake:
+        assert report.findings[0].number == pytest.approx(0.01, abs=1e-3)
+
+
+def test_friction_three_times_as_large_is_measured():
+    arm = WrongArm(described(friction=(0.8, 0.8, 1.2)))
+    report = twitch(StepRunner(arm, MODEL), ["joint3"])
+    assert [(f.kind, f.joints) for f in report.findings] == [("friction", ("joint3",))]
+    assert report.findings[0].change.value == pytest.approx(1.2, rel=0.05)
+    within(arm, TWITCHES)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("step", [float_arm, lambda runner: twitch(runner, ["joint3"])])
+def test_nothing_moves_after_a_stop_at_any_instant(step, seed):
+    rng = np.random.default_rng(seed)
+    arm, last = WrongArm(MODEL, seed=seed), int(rng.integers(20, 1200))
+    kind = ("person", "silent", "nan")[seed % 3]
+    if kind != "person":
+        setattr(arm, f"{kind}_after", last)
+    runner = StepRunner(arm, MODEL, stop=lambda: kind == "person" and arm.readings > last)
+    report = step(runner)
+    assert runner.record.stopped and not report.enough and not report.findings
+    within(arm, TWITCHES)
+
+
+def test_a_law_that_pushes_is_stopped_within_its_bounds():
+    arm = WrongArm(MODEL)
+    runner = StepRunner(arm, MODEL)
+
+    def pushing(state):
+        bounds = Bounds.around(MODEL, state.q, 0.05)
+        while True:
+            effort = rd.gravity_forces(MODEL, state.q)
+            effort[2] += 3.0
+            state = yield Command(effort, bounds)
+
+    assert runner.run(pushing) is None
+    assert "joint3" in runner.record.stopped
+    within(arm, 0.05)
+
+
+def test_an_error_of_a_step_leaves_the_arm_standing():
+    arm = WrongArm(MODEL)
+
+    def broken(state):
+        for _ in range(50):
+            state = yield Command(rd.gravity_forces(MODEL, state.q), Bounds.around(MODEL, HOME, 0.05))
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        StepRunner(arm, MODEL).run(broken)
+    within(arm, 0.05)
+
+
+# -- plain functions on arrays -----------------------------------------------------------------------------------------
+
+
+def test_the_loop_of_exact_vibrations_is_found():
+    """u(t) = J q̈(t + T) + d q̇(t + T) + F side(t), by hand."""
+    J, d, T, F, speed = 0.4, 1.5, 0.0125, 2.0, 0.05
+    w, a = np.array([25.0, 56.0, 125.0]), np.array([4e-4, 2e-4, 1e-4])
+    t = np.arange(0.0, 4.0, 2e-3)
+    phase = np.select([t < 1.0, t < 1.4, t < 2.4, t < 2.8, t < 3.8], [1, 2, -1, -2, 1], 2.0)
+    side = np.sign(phase)
+
+    def wave(t, derivative):
+        return sum(x * k**derivative * np.sin(k * t + derivative * np.pi / 2.0) for x, k in zip(a, w, strict=True))
+
+    shaken = np.abs(phase) == 1
+    way = np.cumsum(speed * side * shaken) * 2e-3
+    u = J * wave(t + T, 2) + d * (wave(t + T, 1) + speed * side * shaken) + F * side
+    loop = loop_of(Sweep(t, way + wave(t, 0), speed * side * shaken + wave(t, 1), u, phase, tuple(w)))
+    assert loop.inertia == pytest.approx(J, rel=0.02)
+    assert loop.viscous == pytest.approx(d, rel=0.1)
+    assert loop.delay == pytest.approx(T, abs=3e-4)
+    assert loop.friction == pytest.approx(F + d * speed, rel=0.02)
+
+
+def test_a_step_response_by_hand():
+    t = np.linspace(0.0, 0.9, 901)
+    decaying = 1.0 + 0.3 * np.exp(-6.0 * t) * np.cos(40.0 * t)
+    r = step_response(t, decaying, np.zeros_like(t), 1.0, 0.0)
+    assert r.overshoot == pytest.approx(0.3)
+    late = decaying[t > 0.6]
+    changes = np.triu(late[None, :] - late[:, None])  # from each instant to each later one
+    assert r.ringing == pytest.approx(min(changes.max(), -changes.min()))
+    assert step_response(t, np.minimum(t, 1.0), np.zeros_like(t), 1.0, 0.0).ringing == 0.0
+    with pytest.raises(ArgumentError, match="step"):
+        step_response(t, t, t, 1.0, 1.0)
+
+
+def test_the_effort_of_a_drift_by_hand():
+    """A joint that its damping alone holds back: effort = damping times speed."""
+    t, damping = np.linspace(0.0, 2.0, 500), np.array([3.0, 3.0, 3.0])
+    q = HOME + np.outer(t, [0.0, 0.02, 0.0])
+    report = drift(MODEL, t, q, damping)
+    assert report.numbers["effort"][1] == pytest.approx(0.06, rel=1e-6)
+    assert not report.findings and "joint2" in report.notes[0]
+    with pytest.raises(ArgumentError, match="too few"):
+        drift(MODEL, t[:3], q[:3], damping)
+
+
+# -- gains -----------------------------------------------------------------------------------------------------------
+
+
+def test_after_commissioning_the_tour_is_followed_twice_as_well():
+    """Friction twice as described, rotors that are not described, 4 ms of delay, noise."""
+    claim = described(friction=(4.0, 4.0, 2.0), armature=(0.0, 0.0, 0.0))
+    truth = described(friction=(8.0, 8.0, 4.0))
+    tour, errors = plan_motion(claim, HOME), []
+    arm = WrongArm(truth, delay=2)
+    twitched = twitch(StepRunner(arm, claim))
+    from robot_dynamics_ros.commissioning.session import learned
+
+    known = learned(ArmSettings(), twitched, claim)
+    runner = StepRunner(arm, known.model(claim), known.options)
+    report, tuned = tune(runner, known)
+    assert not report.findings and report.numbers["margin"] > 0.004
+    assert arm.farthest() < 0.1 + 0.1 and arm.moves_after() < 1e-3
+    for settings in (ArmSettings(), tuned):
+        arm = WrongArm(truth, delay=2)
+        runner = StepRunner(arm, settings.model(claim), settings.options)
+        errors.append(move(runner, settings, tour, slowly=1.0).numbers["rms error, full speed"])
+        assert not runner.record.stopped
+    assert np.linalg.norm(errors[1]) < 0.5 * np.linalg.norm(errors[0])

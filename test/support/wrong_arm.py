@@ -1,0 +1,110 @@
+"""Stand-in arms moved by MuJoCo, with mistakes in what they are told and in what they tell."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.commissioning import ArmState
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
+
+PERIOD = 2e-3
+HOME = np.array([0.3, -0.6, 0.9])
+BRAKES = 25  # periods of silence, after which brakes hold
+NOISE = 2e-5
+
+
+def described(friction=(0.8, 0.8, 0.4), armature=(0.1, 0.1, 0.05)) -> rd.RobotModel:
+    """The three-joint arm with friction and rotors in its description."""
+    import dataclasses
+
+    model = rd.load_robot("three_link")
+    numbers = dict(zip(model.joint_names, zip(friction, armature, strict=True), strict=True))
+    joints = tuple(
+        dataclasses.replace(j, friction=numbers[j.name][0], armature=numbers[j.name][1]) if j.name in numbers else j
+        for j in model.description.joints
+    )
+    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+
+
+class WrongArm:
+    """An arm in MuJoCo.
+
+    Args:
+        truth: as it is.
+        signs: of the commands.
+        delay: periods from a command to its effort.
+        play: rad, of each joint between its gear and its encoder.
+        frozen: number of a joint whose encoder does not move; -1: none.
+        loose: number of a joint without brake.
+        lifts: the driver adds gravity to commands.
+        silent_after, nan_after: number of readings after which none comes, or NaN.
+        seed: of the noise.
+    """
+
+    def __init__(self, truth, *, signs=1.0, delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
+                 nan_after=10**9, noise=NOISE, seed=0):  # fmt: skip
+        self.model, self.signs, self.play, self.frozen, self.lifts = (
+            truth,
+            signs * np.ones(truth.nv),
+            play,
+            frozen,
+            lifts,
+        )
+        brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
+        self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=HOME, substeps=2, brake_effort=brakes)
+        self.rng, self.noise = np.random.default_rng(seed), noise
+        self.under_way = deque([None] * delay)
+        self.command, self.silence, self.readings = None, 10**9, 0
+        self.silent_after, self.nan_after = silent_after, nan_after
+        self.shown, self.start = HOME.copy(), HOME.copy()
+        self.way, self.speed = [], []
+
+    def begin(self):
+        pass
+
+    def send(self, effort):
+        assert np.isfinite(effort).all()
+        self.command, self.silence = np.array(effort), 0
+
+    def read(self):
+        plant, model = self.plant, self.model
+        self.silence += 1
+        self.under_way.append(self.command if self.silence <= BRAKES else None)
+        command = self.under_way.popleft()
+        plant.brakes = command is None
+        effort = np.zeros(model.nv) if command is None else self.signs * command
+        if self.lifts and command is not None:
+            effort = effort + rd.gravity_forces(model, plant.q)
+        plant.step(effort)
+        self.way.append(plant.q)
+        self.speed.append(plant.v)
+        self.shown = np.clip(self.shown, plant.q - 0.5 * self.play, plant.q + 0.5 * self.play)
+        self.readings += 1
+        if self.readings > self.silent_after:
+            return None
+        q = self.shown + self.noise * self.rng.standard_normal(model.nv)
+        if self.frozen >= 0:
+            q[self.frozen] = self.start[self.frozen]
+        v = plant.v + 1e-3 * self.rng.standard_normal(model.nv)
+        if self.frozen >= 0:
+            v[self.frozen] = 0.0
+        if self.readings > self.nan_after:
+            q[0] = np.nan
+        return ArmState(self.readings * PERIOD, q, v, effort)
+
+    def farthest(self, home=HOME):
+        """rad, from where it stood."""
+        return np.abs(np.array(self.way) - home).max()
+
+    def fastest(self):
+        """Largest share of the velocity limits."""
+        return (np.abs(np.array(self.speed)) / self.model.velocity_limit).max()
+
+    def moves_after(self, periods=300):
+        """rad/s, fastest after some time in which nobody does anything."""
+        for _ in range(periods):
+            self.read()
+        return np.abs(self.plant.v).max()

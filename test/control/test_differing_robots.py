@@ -41,6 +41,20 @@ def differing(model=ARM, *, rotors=0.0, dry=0.0, damping=0.0, mass=1.0, payload=
     return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
 
 
+def lighter(model, links, factor):
+    """The robot with the masses and inertias of these links times ``factor``."""
+    scaled = (
+        dataclasses.replace(
+            link,
+            inertia=rd.Inertia(factor * link.inertia.mass, link.inertia.com, factor * link.inertia.rotational),
+        )
+        if link.name in links
+        else link
+        for link in model.description.links
+    )
+    return model.replace(description=dataclasses.replace(model.description, links=tuple(scaled), source=""))
+
+
 class Twin:
     """The true robot in MuJoCo, friction stiff, efforts some periods late."""
 
@@ -110,6 +124,18 @@ def test_it_is_stable_at_twice_the_delay():
     assert errors[-50:].max() < 5e-3
 
 
+@pytest.mark.parametrize("dry", [0.0, 0.1], ids=["nothing claimed", "friction claimed"])
+@pytest.mark.parametrize("delay", [1, 2], ids=["as declared", "twice as declared"])
+def test_light_joints_without_rotor_and_friction_are_held_with_a_small_rotor_share(delay, dry):
+    """A wrist of 1e-5 to 1e-3 kg m² in joints whose rotors may have up to 0.1 kg m²."""
+    truth = differing(lighter(ARM, ["wrist_1_link", "wrist_2_link", "wrist_3_link"], 0.05))
+    errors, controller, _ = lead(
+        truth, differing(truth, dry=dry), delay=delay, robustness=Robustness(delay=PERIOD * 1e-9, rotor_share=0.02)
+    )
+    assert not controller.counts
+    assert errors[500:].max() < 20e-3 and errors[-50:].max() < 5e-3
+
+
 def test_the_rotor_of_a_joint_that_rings_is_estimated():
     errors, controller, _ = lead(differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3)
     rotor = controller._runner.memory["rotor"]
@@ -149,7 +175,7 @@ def test_nothing_is_named_where_nothing_is_unexplained():
     assert ARM.joint_names[2] in gap and "3 N m" in gap
 
 
-@pytest.mark.parametrize("name", ["rotor_share", "bandwidth", "rejected_effort", "delay", "friction_trust"])
+@pytest.mark.parametrize("name", ["rotor_share", "bandwidth", "rejected_effort", "delay"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), 1e6])
 def test_absurd_settings_are_refused(name, value):
     with pytest.raises(ArgumentError, match=name):

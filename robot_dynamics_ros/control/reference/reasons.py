@@ -26,7 +26,7 @@ step | INVALID_GOAL | the first point is too far away for the time given: give i
 busy | INVALID_GOAL | too many trajectories are waiting
 not_following | INVALID_GOAL | no trajectory is followed now: inactive, chained, without a state, or a law without reference
 velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign in the driver, or another joint's velocity
-overspeed | INVALID_GOAL | a joint moves far above its velocity limit
+overspeed | INVALID_GOAL | a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0
 """
 
 

@@ -6,7 +6,7 @@ VENV ?= .venv
 ROBOT ?=
 ARGS ?=
 # tests side by side: more processes than this disturb the ones that drive real nodes
-WORKERS ?= 2
+WORKERS ?= 3
 N ?= 100000
 SECONDS ?= 3600
 

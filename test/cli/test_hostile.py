@@ -82,6 +82,8 @@ LINES = [
     "export two_link --report --max-operations 0", "export two_link --report --smooth-velocity 0", "export two_link --report --lang cobol",
     "view two_link --q 1", "view two_link --q nan 0", "view two_link --run {file} --html {tmp}/x.html", "view two_link --port 99999999", "view two_link --speed 0",
     "view two_link --csv /dev/zero", "view", "demo two_link --duration nan", "demo two_link --duration -1", "demo two_link --tolerance nan",
+    "commission nope", "commission two_link --floating-base", "commission two_link --yes-to dance", "commission two_link --only dance",
+    "commission two_link --only listen --yes-to listen --output {file}", f"commission two_link --output {LONG}", "commission two_link --arm nobody",
     "demo two_link --seed -1", "demo nope", "demo two_link --output {file}", f"demo two_link --output {LONG}", "demo two_link --floating-base",
 ]  # fmt: skip
 

@@ -20,6 +20,7 @@ PARTS = {
     "simulation": "Simulation",
     "identification": "Identification",
     "recordings": "Recordings",
+    "commissioning": "Commissioning",
     "equations": "Equations in symbols",
     "export": "Export",
     "frameworks": "JAX, CasADi, PyTorch",

@@ -11,7 +11,7 @@ sys.path.insert(0, str(HERE.parents[1] / "test"))
 from support import layers  # noqa: E402
 
 SAID = {
-    "errors": "what everybody speaks; spatial.py alone fixes conventions",
+    "arrays": "what everybody speaks; spatial.py alone fixes conventions",
     "model": "URDF text → constant RobotModel",
     "wrench": "a wrench that knows its frame; one style for figures",
     "dynamics.algorithms": "one algorithm a file, on a typed Tree of any scalar",
@@ -24,6 +24,7 @@ SAID = {
     "identification": "excitation, regression, consistent parameters",
     "equations": "equations of motion in symbols",
     "export": "C99 and NumPy source",
+    "commissioning": "from a new arm to a tuned one: findings, steps, report",
     "view": "drawings of robots, motions, wrenches",
     "ros": "nodes and transport: the only folder that imports rclpy",
     "cli": "what a person types",

@@ -157,7 +157,12 @@ def _read(
                 remedy="Record some seconds, one row for each message.",
             )
     if not (np.diff(times[0]) >= 0.0).all() or times[0][-1] <= times[0][0]:
-        raise ArgumentError("times of arrival decrease", where="arrival", got=arrival)
+        raise ArgumentError(
+            "times of arrival decrease",
+            where="arrival",
+            got=arrival,
+            remedy="Give the messages in the order in which they came, times in s.",
+        )
     notes: list[str] = []
     findings: list[Finding] = []
     lost = [name for name in model.joint_names if name not in names]

@@ -72,7 +72,12 @@ def weigh(
     model = without_compiling(model)
     q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
     if len(q) != len(effort):
-        raise ArgumentError(f"{len(q)} poses and {len(effort)} efforts", where="efforts", got=effort.shape)
+        raise ArgumentError(
+            f"{len(q)} poses and {len(effort)} efforts",
+            where="efforts",
+            got=effort.shape,
+            remedy="One row of efforts for each pose.",
+        )
     kind = MeasuredEffort() if measured is None else measured
     kind.need("weighing")
     both = effort if effort.ndim == 3 else effort[:, None]

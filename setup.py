@@ -64,7 +64,9 @@ setup(
     name=NAME,
     version=VERSION,
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", *(f"export/ros2_control/templates/{x}" for x in ("*", "*/*"))]},
+    package_data={
+        NAME: ["py.typed", "model/examples.txt", *(f"export/ros2_control/templates/{x}" for x in ("*", "*/*"))]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

@@ -42,7 +42,8 @@ class Wrench:
     Two wrenches are equal if their frames have the same name and force, moment and point agree to rounding (see
     :meth:`isclose`); wrenches therefore have no hash.
 
-    >>> push = Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0")
+    >>> import robot_dynamics_ros as rd
+    >>> push = rd.Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0")
     >>> push.translate((0, 0, 0)).moment.tolist()
     [0.0, 5.0, 0.0]
 

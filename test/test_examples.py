@@ -1,57 +1,62 @@
-"""Every public function has an example in the reference, and the examples do what they say."""
+"""Every public function and class has an example that ``help`` shows, and the examples do what they say."""
 
 from __future__ import annotations
 
 import doctest
 import inspect
-import re
 import warnings
-from pathlib import Path
 
 import pytest
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.published import examples
 
-ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(not (ROOT / "docs" / "generate").is_dir(), reason="not a source checkout")
+AFTER_IDENTIFY = list(examples())[list(examples()).index("identify") :]
+"""The last ones of the file go on with what the example of ``identify`` made."""
 
 
-@pytest.fixture
-def examples(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    from docs.generate import examples, library
+def documented(name: str) -> str:
+    return inspect.getdoc(getattr(rd, name)) or ""
 
-    assert not set(examples.EXAMPLES) - {name for part in library.PARTS for name in library.public_names(part)}
-    return examples
+
+def failures_of(names, space=()):
+    """What the examples of these names print beside what they say, and the names that the last one made."""
+    failures, made = [], dict(space)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in names:
+            test = doctest.DocTestParser().get_doctest(documented(name), dict(space), name, None, 0)
+            doctest.DocTestRunner(verbose=False).run(test, out=failures.append, clear_globs=False)
+            made = test.globs
+    return "".join(failures), made
+
+
+PUBLIC = [name for name in dir(rd) if name not in AFTER_IDENTIFY and ">>>" in documented(name)]
 
 
 @pytest.mark.slow
-def test_the_examples_of_the_reference_run(examples, tmp_path, monkeypatch):
+@pytest.mark.parametrize("part", range(4))
+def test_the_examples_that_help_shows_do_what_they_say(part, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    failures = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found: dict = {}
-        for name, text in examples.EXAMPLES.items():
-            given = found if name in examples.AFTER_IDENTIFY else {}
-            test = doctest.DocTestParser().get_doctest(examples.GIVEN + text, given, name, None, 0)
-            doctest.DocTestRunner(verbose=False).run(test, out=failures.append, clear_globs=False)
-            if name == "identify":
-                found = test.globs
-    assert not failures, "".join(failures)
+    failures, _ = failures_of(PUBLIC[part::4])
+    assert not failures, failures
 
 
-def test_every_public_function_has_an_example(examples):
-    """In its docstring, in the list of examples, or on a page whose Python is run."""
-    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
-    code = "\n".join(block for page in pages for block in re.findall(r"```python.*?\n(.*?)```", page, re.DOTALL))
+@pytest.mark.slow
+def test_so_do_those_that_go_on_with_the_example_of_identify(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failures, made = failures_of(["identify"])
+    failures += failures_of(AFTER_IDENTIFY[1:], made)[0]
+    assert not failures, failures
+
+
+def test_every_public_function_and_class_has_an_example():
+    assert not examples().keys() - set(dir(rd)), "an example of a name that is not public"
     missing = [
         name
-        for home in rd.PARTS
-        for name in getattr(__import__(f"robot_dynamics_ros.{home}", fromlist=["x"]), "__all__", ())
-        if inspect.isfunction(function := getattr(rd, name))
-        and ">>>" not in (inspect.getdoc(function) or "")
-        and name not in examples.EXAMPLES
-        and not re.search(rf"\brd\.{name}\(", code)
+        for name in dir(rd)
+        if (inspect.isfunction(value := getattr(rd, name)) or inspect.isclass(value))
+        and not issubclass(value if inspect.isclass(value) else int, BaseException)
+        and ">>>" not in documented(name)
     ]
-    assert not missing, f"add an example to docs/generate/examples.py: {missing}"
+    assert not missing, f"add an example to robot_dynamics_ros/model/examples.txt: {missing}"

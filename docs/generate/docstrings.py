@@ -1,7 +1,7 @@
 """Extension of Griffe: docstrings of this package as Markdown, each with its example.
 
 References such as ``:func:`load_urdf``` become links where the site has the name, ``code`` in double backquotes becomes
-code, and the examples of :mod:`docs.generate.examples` are added to functions that have none of their own.
+code, and arguments and examples are completed as ``help`` shows them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import Any
 
 from griffe import Alias, Extension, Object
 
-from docs.generate.examples import EXAMPLES
 from docs.generate.library import PARTS, public_names
-from robot_dynamics_ros.model.published import with_arguments
+from robot_dynamics_ros.model.published import completed
 
 HOME = {name: f"robot_dynamics_ros.{part}.{name}" for part in reversed(PARTS) for name in public_names(part)}
 """Public name → its identifier in the site."""
@@ -40,10 +39,9 @@ class PlainRoles(Extension):
         if obj.is_alias or obj.docstring is None:
             return
         value = obj.docstring.value
-        if obj.is_function and obj.name in HOME:
-            value = with_arguments(value, [parameter.name for parameter in obj.parameters])
-        text = as_markdown(value)
-        own = EXAMPLES.get(obj.name) if obj.parent is not None and obj.parent.is_module else None
-        if own and obj.name in HOME and ">>>" not in text:
-            text = f"{text.rstrip()}\n\nExamples:\n" + "\n".join(f"    {line}" for line in own.strip().splitlines())
-        obj.docstring.value = text
+        public = (
+            obj.name in HOME and (obj.is_function or obj.is_class) and obj.parent is not None and obj.parent.is_module
+        )
+        if public:
+            value = completed(obj.name, value, [parameter.name for parameter in obj.parameters])
+        obj.docstring.value = as_markdown(value)

@@ -23,8 +23,9 @@ WORLD = "world"
 class Frame:
     """A frame placed on a link (or in the world), which may move relative to it.
 
-    >>> sensor = Frame("tool0", pose=(0.0, 0.0, 0.05))
-    >>> turntable = Frame("world", velocity=(0, 0, 2.0, 0, 0, 0))
+    >>> import robot_dynamics_ros as rd
+    >>> sensor = rd.Frame("tool0", pose=(0.0, 0.0, 0.05))
+    >>> turntable = rd.Frame("world", velocity=(0, 0, 2.0, 0, 0, 0))
 
     Attributes:
         link: the link it is placed on, or ``"world"``.

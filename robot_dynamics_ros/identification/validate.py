@@ -44,7 +44,9 @@ def validate(
     """Compare predicted with recorded efforts.
 
     Args:
-        t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.  v: (n, nv) velocities, if recorded.
+        t: (n,) s.
+        q, effort: (n, nv) recorded positions and motor efforts.
+        v: (n, nv) velocities, if recorded.
         block: s, over which efforts are averaged.
 
     Raises:

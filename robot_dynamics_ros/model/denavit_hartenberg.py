@@ -103,7 +103,8 @@ def from_denavit_hartenberg(
     """A robot from a Denavit-Hartenberg table.
 
     >>> import numpy as np
-    >>> arm = from_denavit_hartenberg([(0, 0.4, 0, np.pi / 2), (0, 0, 0.5, 0), (0, 0, 0.3, 0)])
+    >>> import robot_dynamics_ros as rd
+    >>> arm = rd.from_denavit_hartenberg([(0, 0.4, 0, np.pi / 2), (0, 0, 0.5, 0), (0, 0, 0.3, 0)])
     >>> arm.joint_names, arm.link_names[-1]
     (('joint1', 'joint2', 'joint3'), 'tip')
 

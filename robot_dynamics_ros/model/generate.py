@@ -59,7 +59,8 @@ def limb(
     Raises:
         ArgumentError: a number is missing, not finite, or not positive where it has to be.
 
-    >>> limb(3, masses=[0.7, 0.5, 0.3], lengths=[0.8, 0.6, 0.4]).joint_names
+    >>> import robot_dynamics_ros as rd
+    >>> rd.limb(3, masses=[0.7, 0.5, 0.3], lengths=[0.8, 0.6, 0.4]).joint_names
     ('joint1', 'joint2', 'joint3')
     """
     if plane not in ("horizontal", "vertical"):

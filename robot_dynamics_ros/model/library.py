@@ -68,7 +68,8 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
 def robot_names() -> tuple[str, ...]:
     """Names of the robots that come with the package, sorted.
 
-    >>> "six_axis" in robot_names()
+    >>> import robot_dynamics_ros as rd
+    >>> "six_axis" in rd.robot_names()
     True
     """
     return tuple(sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf")))
@@ -77,7 +78,8 @@ def robot_names() -> tuple[str, ...]:
 def load_robot(name: str, **options: Any) -> RobotModel:
     """Load a robot that comes with the package; ``options`` as for :func:`load_urdf`.
 
-    >>> load_robot("two_link").joint_names
+    >>> import robot_dynamics_ros as rd
+    >>> rd.load_robot("two_link").joint_names
     ('shoulder', 'elbow')
     """
     return load_urdf(robot_path(name), **options)

@@ -1,4 +1,4 @@
-"""The first step of every public function and constructor: refuse a model that is none, look configurations up by name."""
+"""Public functions and classes: check the model, look configurations up by name, complete the docstring."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ARGUMENTS", "CONFIGURATIONS", "check_model", "publish", "with_arguments"]
+__all__ = ["ARGUMENTS", "CONFIGURATIONS", "check_model", "completed", "examples", "publish"]
 
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
@@ -54,15 +55,16 @@ def check_model(model: object, where: str = "model") -> None:
 
 
 def publish(package: str) -> None:
-    """Check the models that the public names of a package are called with, look configurations up, document arguments.
+    """Check the models that the public names of a package are called with, look configurations up, complete docstrings.
 
     Functions that pass the model straight to compiled ones are left as they are: those check by themselves, at no cost.
     """
     module = sys.modules[package]
     for name in module.__all__:
         value = getattr(module, name)
-        if isinstance(value, types.FunctionType) and value.__doc__:
-            value.__doc__ = with_arguments(value.__doc__, value.__code__.co_varnames[: _parameters(value)])
+        if isinstance(value, (type, types.FunctionType)) and value.__doc__:
+            parameters = value.__code__.co_varnames[: _parameters(value)] if not isinstance(value, type) else ()
+            value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")
             if isinstance(constructor, types.FunctionType) and (checked := _checked(constructor)) is not constructor:
@@ -72,9 +74,37 @@ def publish(package: str) -> None:
             setattr(sys.modules[value.__module__], value.__name__, checked)  # where pickle looks for it
 
 
-def with_arguments(text: str, names: Iterable[str]) -> str:
-    """A docstring, and in it the :data:`ARGUMENTS` of these names that it does not describe itself."""
-    text = inspect.cleandoc(text)
+def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:
+    """The docstring of a public name, with the :data:`ARGUMENTS` and the example that it does not have itself."""
+    text = _with_arguments(inspect.cleandoc(text), parameters)
+    if ">>>" in text or name not in examples():
+        return text
+    return f"{text.rstrip()}\n\nExamples:\n" + "".join(f"    {line}\n" for line in examples()[name].splitlines())
+
+
+@functools.cache
+def examples() -> dict[str, str]:
+    """Public name → its example of ``examples.txt``, after those lines of its section ``given`` whose names it uses."""
+    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    _, *pieces = re.split(r"^\[([A-Za-z]\w*)\]\n", text, flags=re.M)
+    sections = dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
+    given = [
+        (line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line)))
+        for line in sections.pop("given").splitlines()
+    ]
+
+    def whole(example: str) -> str:
+        names = set(re.findall(r"(?<![.\w])\w+", re.sub(r"  # .*", "", example)))
+        lines: list[str] = []
+        for line, defined in reversed(given):
+            if names.intersection(defined):
+                lines, names = [line, *lines], names.union(re.findall(r"\w+", line))
+        return "\n".join([*lines, example])
+
+    return {name: whole(example) for name, example in sections.items()}
+
+
+def _with_arguments(text: str, names: Iterable[str]) -> str:
     missing = [
         name for name in names if name in ARGUMENTS and not re.search(rf"^    (.*, )?{name}(, .*)?:", text, re.M)
     ]

@@ -62,7 +62,8 @@ def _diagonal(mass: float, x: float, y: float, z: float, com: Sequence[float] = 
 def inertia_of_cuboid(size: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
     """A cuboid of edge lengths ``size`` (3,), m.
 
-    >>> body = inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
+    >>> import robot_dynamics_ros as rd
+    >>> body = rd.inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
     >>> round(body.mass, 12), body.rotational.diagonal().round(6).tolist()
     (10.0, [0.016667, 0.841667, 0.841667])
     """
@@ -221,7 +222,9 @@ def combined_inertia(
     Raises:
         ArgumentError: the holes have more mass than the bodies.
 
-    >>> tube = combined_inertia([inertia_of_cylinder(0.05, 1.0, density=2700)], [inertia_of_cylinder(0.04, 1.0, density=2700)])
+    >>> import robot_dynamics_ros as rd
+    >>> outer, inner = (rd.inertia_of_cylinder(radius, 1.0, density=2700) for radius in (0.05, 0.04))
+    >>> tube = rd.combined_inertia([outer], [inner])
     >>> round(tube.mass, 3)
     7.634
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import warnings
 
 import pytest
@@ -48,6 +49,17 @@ def test_so_do_those_that_go_on_with_the_example_of_identify(tmp_path, monkeypat
     failures, made = failures_of(["identify"])
     failures += failures_of(AFTER_IDENTIFY[1:], made)[0]
     assert not failures, failures
+
+
+def test_every_argument_of_a_public_function_is_described():
+    missing = [
+        f"{name}: {argument}"
+        for name in dir(rd)
+        if inspect.isfunction(function := getattr(rd, name))
+        for argument in inspect.signature(function).parameters
+        if not re.search(rf"^    (.*, )?{argument}(, .*)?:", documented(name), re.M)
+    ]
+    assert not missing, missing
 
 
 def test_every_public_function_and_class_has_an_example():

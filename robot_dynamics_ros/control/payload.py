@@ -76,6 +76,9 @@ class Payload:
 def carrying(model: RobotModel, payload: Payload) -> RobotModel:
     """``model`` with ``payload`` attached to its link.
 
+    Args:
+        payload: the load and its link.
+
     Raises:
         UnknownNameError: the model has no such link.
     """

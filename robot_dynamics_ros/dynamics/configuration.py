@@ -94,6 +94,9 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
 
     Continuous joints are not wrapped; see the control package for the short way round.
 
+    Args:
+        q0, q1: (..., nq) configurations, rad and m.
+
     Returns:
         (..., nv).
     """

@@ -87,10 +87,6 @@ def jacobian(
 ) -> np.ndarray:
     """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
 
-    Args:
-        offset: (..., 3) the point, in the link's frame; its origin if not given.
-        expressed_in: ``"world"`` or ``"link"`` axes.
-
     Returns:
         (..., 6, nv), angular rows first.
 
@@ -119,9 +115,6 @@ def jacobian_derivative(
 
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
     """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
-
-    Args:
-        representation: ``"rpy"``, URDF's fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).
 
     Returns:
         (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.

@@ -43,6 +43,7 @@ def swap_halves(x: ArrayLike, axis: int = -1) -> Array:
     """[angular; linear] from [linear; angular] or the other way round: the two halves of an axis of length 6 exchanged.
 
     Args:
+        axis: the one of length 6.
         x: twists or wrenches (..., 6); Jacobians (..., 6, nv) with ``axis=-2``.
 
     Raises:

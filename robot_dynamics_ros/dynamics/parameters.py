@@ -74,6 +74,7 @@ def base_parameters(
     """Find the base parameters from the regressor at random states.
 
     Args:
+        seed: of the random states.
         samples: number of states; enough for every parameter several times over if not given.
         tolerance: columns with a pivot below this times the largest are dependent.
 

@@ -80,6 +80,7 @@ def export_code(
     The same arguments give the same bytes, on every run.
 
     Args:
+        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``.
         functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
         language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
             signatures; ``"python"``: one module on NumPy.
@@ -145,6 +146,9 @@ def export_code(
 
 def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
     """A table of operation counts of functions for a robot: as written, folded, shared.
+
+    Args:
+        functions: as :func:`export_code`.
 
     Raises:
         RobotDynamicsError: as :func:`export_code`.

@@ -49,6 +49,7 @@ def casadi_function(model: RobotModel, name: str, *, external: bool = False, bas
     it into SX and MX graphs.
 
     Args:
+        name: of the function.
         external: with an input for wrenches on the moving bodies, where the function takes them.
         base: with an input for the motion of the root.
         options: of the function, e.g. ``link="tool0"``.

@@ -48,6 +48,7 @@ def compare(found: Identification, recording: Recording, *, block: float = 0.05)
     """Predict the efforts of a recording.
 
     Args:
+        recording: with efforts.
         found: what was identified, from this recording or another one.
         block: s, over which efforts are averaged for ``check``.
 

@@ -253,6 +253,7 @@ def identify_recordings(
     """The same from one recording or several, each at its own rate.
 
     Args:
+        settings: the default ones if not given.
         recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
             times repaired.
         workers: that smooth and differentiate several recordings side by side, see
@@ -281,6 +282,8 @@ def identify_each(
     on several days.
 
     Args:
+        settings: the default ones if not given.
+        recordings: as :func:`identify_recordings`.
         workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
         progress: called with (recordings done, recordings).
 

@@ -60,6 +60,7 @@ def plot_joint(found: Identification, comparison: Comparison, joint: str, path: 
     it was seen in, and friction, all before and after the identification.
 
     Args:
+        joint: its name.
         comparison: see :func:`~robot_dynamics_ros.identification.comparison.compare`.
         path: file to write, too; its ending chooses the format.
 

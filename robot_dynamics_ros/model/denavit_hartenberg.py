@@ -109,6 +109,8 @@ def from_denavit_hartenberg(
     (('joint1', 'joint2', 'joint3'), 'tip')
 
     Args:
+        gravity: (3,) gravitational acceleration in the base frame, m/s².
+        name: of the robot.
         rows: :class:`DHRow` or (θ, d, a, α) of revolute joints; or a whole table, which brings convention, base, tool.
         inertias: of the links 1 … n in *their frame of the table* (frame i).  A table says nothing of mass: if not given,
             every link is a ball of 1 kg and 0.01 kg m² there, which is good for kinematics alone.
@@ -168,6 +170,9 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
 
     Joints are revolute or prismatic; where axes are parallel or the same, so that there is a choice, the frame lies where
     d is zero.
+
+    Args:
+        tip: the last link.
 
     Raises:
         UnknownNameError: no such link.

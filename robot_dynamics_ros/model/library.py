@@ -78,6 +78,10 @@ def robot_names() -> tuple[str, ...]:
 def load_robot(name: str, **options: Any) -> RobotModel:
     """Load a robot that comes with the package; ``options`` as for :func:`load_urdf`.
 
+    Args:
+        name: one of :func:`robot_names`.
+        options: as :func:`load_urdf`.
+
     >>> import robot_dynamics_ros as rd
     >>> rd.load_robot("two_link").joint_names
     ('shoulder', 'elbow')

@@ -104,6 +104,9 @@ class MotorTable:
 def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
     """The robot with the rotors of its motors: N² J at their joints.  It replaces rotors that were added before.
 
+    Args:
+        motors: joint → motor.
+
     Raises:
         UnknownNameError, ArgumentError: see :func:`check_motors`.
     """

@@ -34,6 +34,20 @@ ARGUMENTS = {
     "external": "link name → (..., 6) wrench [moment; force] that acts on it, N m and N, about its origin, in its axes, or "
     ":class:`Wrench` values.",
     "base": "(velocity, acceleration) of the root link's origin, (..., 6) each, [angular; linear], in its axes.",
+    "offset": "(..., 3) the point, in the link's frame, m; its origin if not given.",
+    "expressed_in": '``"world"`` or ``"link"`` axes.',
+    "representation": '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).',
+    "damping": "makes it exist at singular poses, too; 0: none.",
+    "gains": "fields of the law's class, by name.",
+    "convention": '``"standard"`` or ``"modified"`` (Craig).',
+    "radius": "m.",
+    "length": "m.",
+    "height": "m.",
+    "density": "kg/m³; give it or ``mass``.",
+    "mass": "kg; give it or ``density``.",
+    "found": "result of :func:`identify`.",
+    "recordings": "those that it was identified from.",
+    "checks": "comparisons with recordings that it was not identified from.",
     "out": "C-contiguous float64 array of the result's exact shape, which receives it.",
 }
 """Meaning of the parameters that many functions share; leading dimensions are a batch."""
@@ -63,7 +77,7 @@ def publish(package: str) -> None:
     for name in module.__all__:
         value = getattr(module, name)
         if isinstance(value, (type, types.FunctionType)) and value.__doc__:
-            parameters = value.__code__.co_varnames[: _parameters(value)] if not isinstance(value, type) else ()
+            parameters = inspect.signature(value).parameters if isinstance(value, types.FunctionType) else ()
             value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")

@@ -62,6 +62,9 @@ def _diagonal(mass: float, x: float, y: float, z: float, com: Sequence[float] = 
 def inertia_of_cuboid(size: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
     """A cuboid of edge lengths ``size`` (3,), m.
 
+    Args:
+        size: (3,) edge lengths, m.
+
     >>> import robot_dynamics_ros as rd
     >>> body = rd.inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
     >>> round(body.mass, 12), body.rotational.diagonal().round(6).tolist()
@@ -92,7 +95,11 @@ def inertia_of_sphere(radius: float, *, density: float | None = None, mass: floa
 
 
 def inertia_of_ellipsoid(semi_axes: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
-    """A solid ellipsoid of semi-axes (3,), m."""
+    """A solid ellipsoid of semi-axes (3,), m.
+
+    Args:
+        semi_axes: (3,) m.
+    """
     axes = np.asarray(semi_axes)
     if axes.shape != (3,):
         raise ArgumentError("expected three semi-axes", where="semi_axes", got=semi_axes)
@@ -128,8 +135,8 @@ def inertia_of_mesh(
     """A solid bounded by triangles, exactly, in the frame of the vertices.
 
     Args:
-        vertices: (n, 3), m; triangles: (k, 3) numbers of vertices, counter-clockwise seen from outside (or all the other
-            way round).
+        vertices: (n, 3), m.
+        triangles: (k, 3) numbers of vertices, counter-clockwise seen from outside (or all the other way round).
 
     Raises:
         ArgumentError: the surface is not closed, so that it has no volume.
@@ -183,6 +190,7 @@ def inertia_of_mesh_file(
     """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame.
 
     Args:
+        path: the file.
         scale: (3,) of the coordinates, as ``<mesh scale>`` of a URDF.
 
     Raises:
@@ -269,6 +277,7 @@ def inertia_of_density(
     """∫ρ over a box, by adaptive cubature.
 
     Args:
+        max_subdivisions: parts of the box at most.
         density: ``density(x, y, z)`` in kg/m³ on arrays; zero where there is nothing.
         lower, upper: (3,) corners of a box around the body, m.
         tolerance: relative error of mass, first and second moments.  Jumps of the density take many subdivisions:

@@ -20,6 +20,9 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.  Armature
     becomes a transmission with Drake's ``<drake:rotor_inertia>``, initial positions a ``<ros2_control>`` element.
     Visuals, collisions and the base placement are not part of a model, so the URDF lacks them.
+
+    Args:
+        robot: a model or its description.
     """
     robot = robot.description if isinstance(robot, RobotModel) else robot
     lines = ['<?xml version="1.0" encoding="utf-8"?>']

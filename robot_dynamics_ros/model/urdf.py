@@ -70,6 +70,7 @@ def load_urdf(
     """A robot from a URDF.
 
     Args:
+        density: kg/m³, for ``missing_inertia``.
         source: URDF text, or the path of a URDF, xacro or MJCF file (``package://`` and ``file://`` addresses too).
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
@@ -125,7 +126,11 @@ def parse_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> RobotDescription:
-    """The content of a URDF. Each element is checked, the whole tree is not.  Arguments as :func:`load_urdf`."""
+    """The content of a URDF. Each element is checked, the whole tree is not.  Arguments as :func:`load_urdf`.
+
+    Args:
+        source, inertia_check, armature, xacro_arguments, max_bytes: as :func:`load_urdf`.
+    """
     return _read(source, inertia_check, armature, xacro_arguments, max_bytes)[0]
 
 

@@ -39,6 +39,9 @@ REST_SPEED = 1.2e-7
 def nanoseconds(seconds: float) -> int:
     """Seconds as an integer number of nanoseconds.
 
+    Args:
+        seconds: s.
+
     Raises:
         ArgumentError: not a finite number.
     """

@@ -91,6 +91,9 @@ def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
 def check_finite(**arrays: Any) -> None:
     """Refuse NaN and infinities.
 
+    Args:
+        arrays: by name.
+
     Raises:
         ArgumentError: naming the array, the first bad index and its value.
     """

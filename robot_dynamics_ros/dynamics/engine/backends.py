@@ -165,6 +165,10 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
     anything else is converted or refused with a clear error, as by the plain functions.  Unlike them it lets NaN and
     infinities pass through to the results that depend on them.
 
+    Args:
+        name: of the function.
+        options: of the function, e.g. ``link="tool0"``.
+
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.limb(3)
     >>> inverse = rd.kernel(model, "inverse_dynamics")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 __all__ = ["real_array", "real_array_or_nan", "real_number"]
 
 
-def real_array(values: Any) -> npt.NDArray[np.float64]:
+def real_array(values: object) -> npt.NDArray[np.float64]:
     """A new array of doubles from numbers, lists and arrays of floats, integers or booleans.
 
     Raises:
@@ -27,7 +25,7 @@ def real_array(values: Any) -> npt.NDArray[np.float64]:
     return given.astype(np.float64)
 
 
-def real_array_or_nan(values: Any) -> npt.NDArray[np.float64]:
+def real_array_or_nan(values: object) -> npt.NDArray[np.float64]:
     """The same, and one NaN, of shape (), for what :func:`real_array` refuses: callers check shape and values anyway."""
     try:
         return real_array(values)
@@ -35,7 +33,7 @@ def real_array_or_nan(values: Any) -> npt.NDArray[np.float64]:
         return np.full((), np.nan)
 
 
-def real_number(value: Any) -> float:
+def real_number(value: object) -> float:
     """One number as a float.
 
     Raises:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["SERIES", "STYLE", "XYZ", "curve", "joint_kinds", "legend", "pyplot", "save", "unit_of", "without_noise"]
 
@@ -40,7 +45,7 @@ _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.
 _MOST_POINTS = 4000
 
 
-def pyplot() -> Any:
+def pyplot() -> ModuleType:
     """``matplotlib.pyplot``.
 
     Raises:
@@ -57,7 +62,7 @@ def pyplot() -> Any:
     return plt
 
 
-def curve(number: int) -> dict[str, Any]:
+def curve(number: int) -> dict[str, object]:
     """Colour and dashes of the curve of the joint with this number; twenty-four are all different."""
     return {"color": SERIES[number % len(SERIES)], "linestyle": _DASHES[number // len(SERIES) % len(_DASHES)]}
 
@@ -98,7 +103,7 @@ def thinned(n: int) -> slice:
     return slice(None, None, max(1, n // _MOST_POINTS))
 
 
-def legend(figure: Any, axes: Sequence[Any], below: bool = False) -> None:
+def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
     """One legend for all axes, beside or ``below`` them, where it covers no curve."""
     found: dict[str, Any] = {}
     for axis in axes:
@@ -109,7 +114,7 @@ def legend(figure: Any, axes: Sequence[Any], below: bool = False) -> None:
         figure.legend(found.values(), found.keys(), frameon=False, **where)
 
 
-def save(figure: Any, path: str | Path | None, dpi: int = 120) -> Any:
+def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
     """Write a figure where a path is given; returns it.
 
     Raises:

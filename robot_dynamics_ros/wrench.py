@@ -10,9 +10,9 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose, frozen_array
@@ -23,7 +23,7 @@ POINT_TOLERANCE = 1e-9
 """Metres within which two points count as the same."""
 
 
-def _three(values: Any, name: str) -> Array:
+def _three(values: ArrayLike, name: str) -> Array:
     array = frozen_array(values, (3,))
     if not np.isfinite(array).all():
         raise ArgumentError(
@@ -68,11 +68,11 @@ class Wrench:
         for name in ("force", "moment", "point"):
             object.__setattr__(self, name, _three(getattr(self, name), name))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies are read-only again
+    def __reduce__(self) -> tuple[object, ...]:  # copies are read-only again
         return Wrench, (*(np.array(x) for x in (self.force, self.moment, self.point)), self.frame)
 
     @classmethod
-    def from_vector(cls, vector: Any, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world") -> Wrench:
+    def from_vector(cls, vector: ArrayLike, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world") -> Wrench:
         """From a spatial vector [moment; force], as the dynamics functions return it."""
         six = frozen_array(vector, (6,))
         return cls(force=six[3:], moment=six[:3], point=np.asarray(point, dtype=float), frame=frame)
@@ -87,7 +87,7 @@ class Wrench:
         to = _three(point, "point")
         return Wrench(self.force, self.moment + np.cross(self.point - to, self.force), to, self.frame)
 
-    def express(self, frame: str, placement: Any = None, rotation: Any = None) -> Wrench:
+    def express(self, frame: str, placement: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Wrench:
         """The same wrench, about the same point, in the coordinates of another frame.
 
         Args:
@@ -106,11 +106,11 @@ class Wrench:
                 got=placement,
                 remedy="Give the placement of the wrench's frame in the frame wanted.",
             )
-        pose = Pose.of(placement if rotation is None else Pose(rotation))
+        pose = Pose.of(placement if rotation is None else Pose(frozen_array(rotation, (3, 3))))
         R = pose.rotation
         return Wrench(R @ self.force, R @ self.moment, R @ self.point + pose.position, frame)
 
-    def power(self, twist: Any) -> float:
+    def power(self, twist: ArrayLike) -> float:
         """Power in W along a twist [ω; v]: v is the velocity of ``point``, in the same axes."""
         six = frozen_array(twist, (6,))
         return float(self.moment @ six[:3] + self.force @ six[3:])
@@ -140,7 +140,7 @@ class Wrench:
     def __sub__(self, other: object) -> Wrench:
         return self + -other if isinstance(other, Wrench) else NotImplemented
 
-    def __mul__(self, factor: Any) -> Wrench:
+    def __mul__(self, factor: float) -> Wrench:
         if not isinstance(factor, numbers.Real):
             return NotImplemented
         k = float(factor)

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -42,12 +41,12 @@ def try_robots(
     tolerance: float,
     seed: int,
     progress: Callable[[str], None],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """One row a robot, with the keys of :data:`HEAD` and ``arrived``."""
     rows = []
     for name, path in robots:
         progress(name)
-        row: dict[str, Any] = {"robot": name, "joints": None, "seconds": None, "largest error": None, "left": None}
+        row: dict[str, object] = {"robot": name, "joints": None, "seconds": None, "largest error": None, "left": None}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -69,7 +68,7 @@ def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, Any]:
+def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
     several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
     if several or not model.nv:
         outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 
@@ -14,6 +14,9 @@ import numpy as np
 from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, unit_of
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["draw"]
 
@@ -48,7 +51,7 @@ def draw(model: RobotModel, motion: Motion, recording, path: Path) -> None:
         plt.close(figure)
 
 
-def _draw_kind(axes: Any, model: RobotModel, motion: Motion, recording, kind: str, joints: list[int]) -> None:
+def _draw_kind(axes: Axes, model: RobotModel, motion: Motion, recording, kind: str, joints: list[int]) -> None:
     """Six panels about the joints of one kind of motion, which share units."""
     (position, error, effort), (speed, force, moment) = axes
     t, reference = recording.t, motion.at(recording.t)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.cli.arguments import at_least_one, output_file, whole
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.equations import Equations
+    from robot_dynamics_ros.equations.formulas import Formulas
+    from robot_dynamics_ros.model import DCMotor
 
 __all__ = ["add_arguments", "given_symbols", "parse_motors", "run"]
 
@@ -159,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _formulas(equations: Any, options: argparse.Namespace) -> list[Any]:
+def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formulas]:
     """The quantities asked for beside the equations of motion."""
     link, at, joint = options.observer.partition("@")
     observer: Any = (link, joint) if at else link
@@ -210,7 +215,7 @@ def _motion(given: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _code(formulas: list[Any], kind: str) -> str:
+def _code(formulas: list[Formulas], kind: str) -> str:
     """Functions named after what they compute."""
     from robot_dynamics_ros.equations.names import identifier_of
 
@@ -268,7 +273,7 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
     return found
 
 
-def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
+def parse_motors(given: Iterable[str]) -> dict[str, DCMotor] | None:
     """``JOINT:R=1.2,kt=0.05,…`` descriptions as motors by joint; ``None`` if there are none.
 
     Raises:
@@ -276,7 +281,7 @@ def parse_motors(given: Iterable[str]) -> dict[str, Any] | None:
     """
     from robot_dynamics_ros.model.motors import DCMotor
 
-    motors: dict[str, Any] = {}
+    motors: dict[str, DCMotor] = {}
     for text in given:
         joint, colon, rest = text.rpartition(":")
         values: dict[str, float] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def _number(value: float) -> str:
     return "-" if not np.isfinite(value) else f"{value:.4g}"
 
 
-def _vector(values: Any) -> str:
+def _vector(values: Iterable[float] | None) -> str:
     return "-" if values is None else " ".join(f"{x:.4g}" for x in np.asarray(values) + 0.0)
 
 

@@ -77,7 +77,7 @@ def _nothing_lost() -> Iterator[None]:
         return
     hook, lost = sys.unraisablehook, [KeyboardInterrupt()]
 
-    def note(unraisable: Any) -> None:
+    def note(unraisable: sys.UnraisableHookArgs) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
             lost[0] = unraisable.exc_value
             signal.setitimer(signal.ITIMER_REAL, 0.01)

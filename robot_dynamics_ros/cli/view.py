@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.cli.arguments import (
     coordinate_or_name,
@@ -23,6 +23,9 @@ from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, loa
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.view.viewer import Viewer
 
 __all__ = ["add_arguments", "run"]
 
@@ -151,7 +154,7 @@ def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
     return bool(written)
 
 
-def _announce(viewer: Any) -> None:
+def _announce(viewer: Viewer) -> None:
     print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
     if not viewer.window.loopback:
         print(

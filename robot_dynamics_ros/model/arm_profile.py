@@ -242,7 +242,7 @@ def load_arm_profile(arm: str) -> ArmProfile:
     return profile
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path) -> Mapping[str, object]:
     try:
         import yaml
     except ImportError:
@@ -319,7 +319,7 @@ def _check(profile: ArmProfile, where: str) -> None:
 class _Entries:
     """One mapping of the file, with the place for messages."""
 
-    def __init__(self, values: Any, where: str) -> None:
+    def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
             raise ArgumentError(
                 "is no table of names and values", where=where, got=values, remedy="Write `name: value`."
@@ -387,7 +387,7 @@ class _Entries:
             raise UnknownNameError(key, value, choices, where=self.where)
         return value
 
-    def _typed(self, key: str, value: Any, kind: type) -> Any:
+    def _typed(self, key: str, value: object, kind: type) -> Any:
         if not isinstance(value, kind):
             expected = "true or false" if kind is bool else "text, in quotes where it is a number"
             raise ArgumentError(f"{key} is {value!r}", where=self.where, got=value, remedy=f"Give {expected}.")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError, UrdfError
@@ -48,7 +49,7 @@ def initial_configuration(model: _Robot) -> Array:
     return np.clip(q, model.lower, model.upper)
 
 
-def configuration_of(model: _Robot, value: Any, where: str = "q") -> Array:
+def configuration_of(model: _Robot, value: object, where: str = "q") -> Array:
     """(nq,) see :meth:`RobotModel.configuration`; ``where`` is what errors call the value."""
     if isinstance(value, Mapping):
         q = initial_configuration(model)
@@ -84,7 +85,7 @@ def configuration_of(model: _Robot, value: Any, where: str = "q") -> Array:
     return numbers
 
 
-def configurations_of(model: _Robot, source: str | os.PathLike[str] | Mapping[str, Any]) -> Configurations:
+def configurations_of(model: _Robot, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> Configurations:
     """Configurations of an SRDF (text or path), or of a mapping of names; see :meth:`RobotModel.with_configurations`."""
     if not isinstance(source, Mapping):
         return _read_srdf(model, source)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -288,7 +288,10 @@ def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     return done
 
 
-def _one_each(values: Sequence[Any] | None, n: int, where: str) -> list[Any]:
+_Item = TypeVar("_Item")
+
+
+def _one_each(values: Sequence[_Item] | None, n: int, where: str) -> list[_Item]:
     if values is None:
         return []
     if len(values) != n:
@@ -310,5 +313,5 @@ def _pose(T: Array) -> Pose:
     return Pose(T[:3, :3], T[:3, 3])
 
 
-def _clean(x: Any) -> float:
+def _clean(x: np.ndarray) -> float:
     return 0.0 if abs(x) < 1e-12 else float(x)

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +92,7 @@ class Pose:
         object.__setattr__(self, "rotation", frozen_array(self.rotation, (3, 3)))
         object.__setattr__(self, "position", frozen_array(self.position, (3,)))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # so that copies are read-only again
+    def __reduce__(self) -> tuple[object, ...]:  # so that copies are read-only again
         return Pose, (np.array(self.rotation), np.array(self.position))
 
     @classmethod
@@ -188,7 +187,7 @@ class Inertia:
         object.__setattr__(self, "com", frozen_array(self.com, (3,)))
         object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Inertia, (self.mass, np.array(self.com), np.array(self.rotational))
 
     def in_parent(self, pose: Pose) -> Inertia:
@@ -281,7 +280,7 @@ class Joint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         values = [getattr(self, f) for f in self.__dataclass_fields__]
         return Joint, tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in values)
 
@@ -319,7 +318,7 @@ class RobotDescription:
         object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))
         object.__setattr__(self, "findings", tuple(self.findings))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # mapping proxies do not pickle
+    def __reduce__(self) -> tuple[object, ...]:  # mapping proxies do not pickle
         return RobotDescription, (
             self.name,
             self.links,

@@ -6,12 +6,16 @@ import io
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.geometry import Shape
+
+if TYPE_CHECKING:
+    from trimesh import Scene, Trimesh
 
 __all__ = ["LARGEST_MESH", "MeshError", "own_colour", "read_mesh", "triangles"]
 
@@ -23,7 +27,7 @@ class MeshError(RobotDynamicsError):
     """A mesh that cannot be read; the rest of the robot can be drawn without it."""
 
 
-def need_trimesh() -> Any:
+def need_trimesh() -> ModuleType:
     """The package trimesh.
 
     Raises:
@@ -40,7 +44,7 @@ def need_trimesh() -> Any:
     return trimesh
 
 
-def triangles(shape: Shape) -> list[Any]:
+def triangles(shape: Shape) -> list[Trimesh]:
     """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts.
 
     Raises:
@@ -72,7 +76,7 @@ def triangles(shape: Shape) -> list[Any]:
     return parts
 
 
-def own_colour(part: Any) -> Any:
+def own_colour(part: Trimesh) -> tuple[float, float, float, float] | Literal["image"] | None:
     """The colour that a part of a mesh file brings with it.
 
     Returns:
@@ -92,7 +96,7 @@ def own_colour(part: Any) -> Any:
     return r, g, b, 1.0
 
 
-def _without_textures(path: str) -> tuple[Any, str]:
+def _without_textures(path: str) -> tuple[Scene, str]:
     """A COLLADA file read without its textures, and the first fault of the file."""
     import collada
 
@@ -105,7 +109,7 @@ def _without_textures(path: str) -> tuple[Any, str]:
 
 
 @lru_cache(maxsize=64)
-def _read(path: str, _size: int, _changed: int) -> tuple[Any, ...]:
+def _read(path: str, _size: int, _changed: int) -> tuple[Trimesh, ...]:
     trimesh = need_trimesh()
     collada = path.lower().endswith(".dae")
     cause = "it holds no triangles"
@@ -133,7 +137,7 @@ def _read(path: str, _size: int, _changed: int) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def read_mesh(path: Path) -> tuple[Any, ...]:
+def read_mesh(path: Path) -> tuple[Trimesh, ...]:
     """The parts of a mesh file, m; kept, so that a mesh used twice is read once.
 
     Raises:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
 __all__ = ["compile_mjcf", "is_mjcf", "is_sdf", "mujoco_name", "mujoco_rotation", "parse_mjcf", "refuse_sdf"]
 
@@ -91,7 +95,7 @@ def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescrip
     return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
 
 
-def compile_mjcf(data: bytes | str, path: str) -> tuple[Any, Any]:
+def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
     """The package ``mujoco``, and the document as its compiler has read it.
 
     Args:
@@ -121,14 +125,14 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[Any, Any]:
     return mujoco, m
 
 
-def mujoco_name(mujoco: Any, m: Any, kind: str, i: int) -> str:
+def mujoco_name(mujoco: ModuleType, m: MjModel, kind: str, i: int) -> str:
     """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it has none."""
     found = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
     return str(found or f"{kind}{i}")
 
 
 class _Translator:
-    def __init__(self, mujoco: Any, m: Any, label: str) -> None:
+    def __init__(self, mujoco: ModuleType, m: MjModel, label: str) -> None:
         self.mujoco, self.m, self.label = mujoco, m, label
         self.links: list[Link] = []
         self.joints: list[Joint] = []

@@ -146,7 +146,7 @@ class RobotModel:
         """
         return cls(**assemble(description, gravity, base))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are built anew: their arrays are read-only too
+    def __reduce__(self) -> tuple[object, ...]:  # copies and pickles are built anew: their arrays are read-only too
         return _rebuilt, (self.description, tuple(self.gravity.tolist()), self.base, self.backend)
 
     def replace(self, **changes: Any) -> RobotModel:
@@ -183,7 +183,9 @@ class RobotModel:
 
     # -- other robots made from this one -------------------------------------------------------------------------
 
-    def lock(self, names: str | Iterable[str], at: str | ArrayLike | Mapping[str, Any] | None = None) -> RobotModel:
+    def lock(
+        self, names: str | Iterable[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None = None
+    ) -> RobotModel:
         """The robot with some joints fixed; whatever mimics them is fixed with them.
 
         Args:
@@ -323,7 +325,7 @@ class RobotModel:
         nearest to it within the position limits."""
         return initial_configuration(self)
 
-    def configuration(self, value: str | Mapping[str, Any] | ArrayLike) -> Array:
+    def configuration(self, value: str | Mapping[str, ArrayLike] | ArrayLike) -> Array:
         """(nq,) a configuration: by name, as joint → position (other joints at the initial configuration), or numbers.
 
         Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public functions take names and
@@ -339,7 +341,7 @@ class RobotModel:
         """
         return configuration_of(self, value)
 
-    def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> RobotModel:
+    def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> RobotModel:
         """The same robot with named configurations, besides those that it has.
 
         Args:
@@ -386,13 +388,13 @@ class RobotModel:
         return robot.replace(description=description)
 
 
-def _rebuilt(description: RobotDescription, gravity: Any, base: Any, backend: str) -> RobotModel:
+def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
     return model if backend == "auto" else model.with_backend(backend)
 
 
 def locked_positions(
-    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, Any] | None
+    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
 ) -> dict[str, Array]:
     """Joint → position, for joints that are locked and for those that mimic them; see :meth:`RobotModel.lock`."""
     locked = set()
@@ -417,7 +419,9 @@ def locked_positions(
     return positions
 
 
-def _locked_configuration(model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, Any] | None) -> Array:
+def _locked_configuration(
+    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
+) -> Array:
     """(nq,) configuration whose entries for ``names`` are checked."""
     q = model.neutral()
     if isinstance(at, str):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
 from robot_dynamics_ros.errors import ArgumentError, BackendError
-from robot_dynamics_ros.model.description import Inertia, Pose
+from robot_dynamics_ros.model.description import Array, Inertia, Pose
 
 __all__ = [
     "combined_inertia",
@@ -267,7 +267,7 @@ def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:
 
 
 def inertia_of_density(
-    density: Callable[..., Any],
+    density: Callable[[Array, Array, Array], ArrayLike],
     lower: ArrayLike,
     upper: ArrayLike,
     *,
@@ -300,7 +300,7 @@ def inertia_of_density(
         )
     middle, half = (low + high) / 2, (high - low) / 2
 
-    def moments(u: Any) -> Any:
+    def moments(u: Array) -> Array:
         p = middle + half * u
         rho = np.broadcast_to(np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),))
         if not (np.isfinite(rho).all() and (rho >= 0.0).all()):

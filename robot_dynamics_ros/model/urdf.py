@@ -8,7 +8,7 @@ import logging
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from urdf_parser_py import urdf as parsed
 
 __all__ = ["load_urdf", "parse_urdf"]
 
@@ -193,7 +194,7 @@ def _with_armature(description: RobotDescription, armature: Mapping[str, float] 
     return dataclasses.replace(description, joints=joints, source="")
 
 
-def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
+def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
     from urdf_parser_py.urdf import Robot  # here, not above: importing it takes as long as loading ten robots
 
     try:
@@ -202,11 +203,11 @@ def _urdf_parser(clean: CleanUrdf, label: str) -> Any:
         raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
 
-def _place(link: Any, line: int) -> str:
+def _place(link: parsed.Link, line: int) -> str:
     return f"{inertial_place(link.name)} (line {line})"
 
 
-def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
+def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Link:
     given = link.inertial
     if given is None:
         return Link(link.name)
@@ -228,7 +229,7 @@ def _link(link: Any, line: int, policy: str, findings: list[str]) -> Link:
     return Link(link.name, inertia.in_parent(_pose(given.origin)))
 
 
-def _joint(joint: Any, line: int, armature: float, findings: list[str]) -> Joint:
+def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str]) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
     kind = JOINT_TYPES[joint.type]
     origin = _pose(joint.origin)
@@ -295,7 +296,7 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     return found
 
 
-def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> JointLimits:
+def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str]) -> JointLimits:
     given = joint.limit
     bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
     if given is None:
@@ -338,14 +339,14 @@ def _limits(joint: Any, kind: JointType, where: str, findings: list[str]) -> Joi
     return limits
 
 
-def _pose(origin: Any) -> Pose:
+def _pose(origin: parsed.Pose | None) -> Pose:
     if origin is None:
         return Pose()
     return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
 
 
 def _armatures(
-    clean: CleanUrdf, robot: Any, given: Mapping[str, float] | None, findings: list[str]
+    clean: CleanUrdf, robot: parsed.Robot, given: Mapping[str, float] | None, findings: list[str]
 ) -> dict[str, float]:
     moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:

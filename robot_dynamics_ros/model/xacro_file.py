@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from robot_dynamics_ros.errors import UrdfError
@@ -69,7 +70,7 @@ def _packages_around(directory: Path) -> Iterator[None]:
         names._eval_find, names._eval_dict["find"] = find_before, eval_before
 
 
-def _failure(error: Exception, path: Path, xacro: Any) -> UrdfError:
+def _failure(error: Exception, path: Path, xacro: ModuleType) -> UrdfError:
     problem = _problem(error)
     macros = list(getattr(xacro, "macrostack", None) or [])
     files = [str(file) for file in reversed(getattr(xacro, "filestack", None) or []) if file]

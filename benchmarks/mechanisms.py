@@ -1,9 +1,8 @@
-"""What four mechanisms of our own are worth, each against the ordinary way: ``python -m benchmarks.mechanisms``.
+"""What three mechanisms of our own are worth, each against the ordinary way: ``python -m benchmarks.mechanisms``.
 
 - Serialized messages read and written in place (``ros/transport/cdr.py``), against message objects of rclpy.
 - The focused executor, against rclpy's ``SingleThreadedExecutor``: processor time of the controller's process a state.
 - Compiled loops over the tree, against straight lines, for chains of links: time to compile, and a call.
-- Threads that share out a batch without Python, against ``concurrent.futures`` on parts of the batch.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -189,40 +187,6 @@ def loops() -> None:
         print(f"{f'chain of {n}':20}{cells[0]:>16}{cells[1]:>10}{cells[2]:>20}{cells[3]:>10}", flush=True)
 
 
-def threads() -> None:
-    """A batch of inverse dynamics of the six-axis arm: the package's threads, and an executor on as many parts of it."""
-    import robot_dynamics_ros as rd
-    from robot_dynamics_ros.dynamics.engine.parallel import set_threads
-
-    arm, several = rd.load_robot("six_axis"), os.cpu_count() or 1
-    rng = np.random.default_rng(0)
-    print(
-        f"\n{f'inverse dynamics, {several} threads, µs':36}{'own threads':>14}{'futures':>10}{'median of ratios':>19}"
-    )
-    with ThreadPoolExecutor(several) as executor:
-        for count in (1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000):
-            state = [rng.uniform(-2.0, 2.0, (count, 6)) for _ in range(3)]
-            out = np.empty((count, 6))
-            parts = [slice(count * k // several, count * (k + 1) // several) for k in range(several)]
-
-            def own() -> None:
-                set_threads(several)
-                rd.inverse_dynamics(arm, *state, out=out)  # noqa: B023
-
-            def of_part(part: slice) -> None:
-                rd.inverse_dynamics(arm, *(x[part] for x in state), out=out[part])  # noqa: B023
-
-            def futures() -> None:
-                set_threads(1)
-                list(executor.map(of_part, parts))  # noqa: B023
-
-            pairs = [(_least(own, 1, 1), _least(futures, 1, 1)) for _ in range(max(11, min(501, 5_000_000 // count)))]
-            with_own, with_futures = np.median(pairs, axis=0)
-            ratio = np.median([b / a for a, b in pairs])
-            print(f"{f'{count} states':36}{with_own:14.0f}{with_futures:10.0f}{ratio:19.2f}", flush=True)
-    set_threads(None)
-
-
 def main() -> int:
     """Print the figures."""
     parser = argparse.ArgumentParser(
@@ -240,7 +204,6 @@ def main() -> int:
         messages()
         executors(args.seconds)
     loops()
-    threads()
     return 0
 
 

@@ -178,7 +178,10 @@ def _native(run: _Run, engine: NativeEngine) -> None:
     while True:
         context[8] = part = min(remaining, most)
         several = threads() if part * count > WORTH else 1
-        run_pieces(piece, context, count, several, max(GRAIN, several * SLICE // max(1, part) // GRAIN * GRAIN))
+        longest = max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN)
+        run_pieces(
+            piece, context, count, several, longest, (run.q, run.v, run.efforts, run.constants, *(run.paths or ()))
+        )
         remaining -= part
         if remaining <= 0:
             return

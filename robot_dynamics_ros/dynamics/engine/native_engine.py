@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
@@ -124,7 +124,7 @@ class NativeEngine:
         further = [*self._tables, np.empty(several * self._workspace)] if self._loops else []
         words += [x.ctypes.data for x in further]
         most = max(GRAIN, UNINTERRUPTED // self._bytes // GRAIN * GRAIN)
-        return run_pieces(piece, np.array(words, dtype=np.int64), count, several, most) < 0
+        return run_pieces(piece, np.array(words, np.int64), count, several, most, (*inputs, *outputs, *further))
 
     def address(self, name: str) -> int:
         """Address of a further function of the compiled module."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 

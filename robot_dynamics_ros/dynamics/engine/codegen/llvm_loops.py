@@ -7,7 +7,7 @@ from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pool import piece_function
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (

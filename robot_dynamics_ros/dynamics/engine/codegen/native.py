@@ -36,7 +36,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
 from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 from robot_dynamics_ros.errors import BackendError
 
-__all__ = ["NativeLibrary", "Router", "compile_module", "processor", "target_key", "vector_width", "wrappers_supported"]
+__all__ = ["NativeLibrary", "Router", "compile_module", "target_key", "vector_width", "wrappers_supported"]
 
 _lock = threading.Lock()
 MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
@@ -61,9 +61,6 @@ def _llvm() -> Any:
         library = _mathematics()
         for name in MATHEMATICS:
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-        for name in ("sem_wait", "sem_post"):  # where there are none, they stand in code that is never reached
-            function = process_function(name) or library.exp
-            llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)
             if function is not None:  # wrappers_supported() is false without
@@ -72,20 +69,9 @@ def _llvm() -> Any:
     return llvm
 
 
-def process_function(name: str) -> Any:
-    """A function of the C library that the process has loaded; ``None`` where there is none of this name, as on Windows."""
-    try:
-        return getattr(ctypes.CDLL(None), name, None)
-    except TypeError:
-        return None
-
-
 def _mathematics() -> ctypes.CDLL:
     """The library of sin, exp and the like."""
-    name = ctypes.util.find_library("m")
-    if name is None and process_function("expm1") is None:
-        return ctypes.CDLL("ucrtbase")
-    return ctypes.CDLL(name)
+    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
 
 
 def _numpy_new_array() -> int:
@@ -106,11 +92,6 @@ def vector_width() -> int:
     """Doubles that one vector register of this machine holds."""
     features = set(_features().split(","))
     return 8 if "+avx512f" in features else 4 if "+avx" in features else 2
-
-
-def processor() -> str:
-    """The first word of the target's triple."""
-    return str(_llvm().get_default_triple()).partition("-")[0]
 
 
 @functools.cache
@@ -163,7 +144,7 @@ def _as_written() -> Iterator[None]:
     reorder by themselves.
     """
     llvm = _llvm()
-    if llvm.llvm_version_info[0] not in UNSCHEDULED or processor() != "x86_64":
+    if llvm.llvm_version_info[0] not in UNSCHEDULED or not llvm.get_default_triple().startswith("x86_64"):
         yield
         return
     with _lock:

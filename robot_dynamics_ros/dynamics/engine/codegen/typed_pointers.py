@@ -11,8 +11,7 @@ import re
 __all__ = ["with_typed_pointers"]
 
 _WORD = re.compile(r"\bptr\b")
-_LOAD = re.compile(r"^(\s*%\S+ = load (?:volatile )?)(.+?), ptr (%[\w.]+)(.*)$")
-_ATOMIC = re.compile(r"^(\s*%\S+ = (?:atomicrmw \w+|cmpxchg) )ptr (%[\w.]+), (\w+) (.*)$")
+_LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
 _STORE = re.compile(r"^(\s*store )(<\d+ x \w+>|\S+) (.+), ptr (%[\w.]+)(.*)$")
 _ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr (%[\w.]+), (.*)$")
 _ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
@@ -67,8 +66,6 @@ def with_typed_pointers(source: str) -> str:
         elif match := _LOAD.match(line):
             kind = plain(match[2])
             out.append(f"{match[1]}{kind}, {pointer(kind, match[3])}{match[4]}")
-        elif match := _ATOMIC.match(line):
-            out.append(f"{match[1]}{pointer(match[3], match[2])}, {match[3]} {match[4]}")
         elif match := _STORE.match(line):
             kind = plain(match[2])
             out.append(f"{match[1]}{kind} {match[3]}, {pointer(kind, match[4])}{match[5]}")

@@ -11,14 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Matrix, S, Tree, Vector
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
@@ -45,7 +44,7 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     def by_articulated_bodies() -> list[S]:
         return articulated_body(tree, q, v, tau, external)
 
-    def by_mass_matrix(M: Callable[[Tree[S], Vector[S]], Any]) -> list[S]:
+    def by_mass_matrix(M: Callable[[Tree[S], Vector[S]], Matrix]) -> list[S]:
         bias = bias_forces(tree, q, v, external)
         return solve_symmetric(M(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
 

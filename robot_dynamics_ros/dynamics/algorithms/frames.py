@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.function import Options
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
@@ -99,12 +99,12 @@ class FrameChoice:
         carrier = self.link(self.options["observer"])
         return carrier.carrying(rows) if rows else carrier
 
-    def axes(self, choice: Any, rows: Sequence[Scalar]) -> Mat3:
+    def axes(self, choice: int, rows: Sequence[Scalar]) -> Mat3:
         """Rotation to world axes of the frame to express results in."""
         R = self.link(choice).R
         return R.matmul(Mat3.of([rows[0:3], rows[3:6], rows[6:9]])) if rows else R
 
-    def point(self, choice: Any, rows: Sequence[Scalar]) -> Vec3:
+    def point(self, choice: int, rows: Sequence[Scalar]) -> Vec3:
         """Where the point to reduce to is in the world."""
         carrier = self.link(choice)
         return carrier.p + carrier.R.mul(Vec3.of(rows)) if rows else carrier.p

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
-__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "Options", "function"]
+from robot_dynamics_ros.dynamics.algorithms.tree import Tree
+from robot_dynamics_ros.spatial import Scalar
+
+__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "Options", "flat", "function"]
 
 Dimension = int | str
 Shape = tuple[Dimension, ...]
-Algorithm = TypeVar("Algorithm", bound=Callable[..., Any])
+Algorithm = TypeVar("Algorithm", bound=Callable[..., object])
 
 SHAPES: dict[str, Shape] = {
     "q": ("nq",),
@@ -100,7 +103,7 @@ class Function:
     exports: tuple[Export, ...] = ()
     takes_options: bool = False
 
-    def call(self, tree: Any, options: Options, values: Mapping[str, Any]) -> Any:
+    def call(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> Any:
         """Run the algorithm.
 
         Args:
@@ -110,7 +113,7 @@ class Function:
         Returns:
             what the algorithm returns.
         """
-        arguments = []
+        arguments: list[object] = []
         for word, _ in self.inputs:
             value = values.get(word, ())
             missing = isinstance(value, Sequence) and not len(value)
@@ -124,11 +127,11 @@ class Function:
         more = {"options": options} if self.takes_options else {}
         return self.algorithm(tree, *arguments, **more)
 
-    def run(self, tree: Any, options: Options, values: Mapping[str, Any]) -> list[list[Any]]:
+    def run(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> list[list[Scalar]]:
         """Run the algorithm; returns a flat list for each output."""
         result = self.call(tree, options, values)
         results = [result] if len(self.outputs) == 1 else result
-        return [_flat(x) for x in results]
+        return [flat(x) for x in results]
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -161,9 +164,9 @@ def function(
     return declare
 
 
-def _flat(value: Any) -> list[Any]:
-    if hasattr(value, "parts"):
-        return list(value.parts())
+def flat(value: object) -> list[Scalar]:
+    """The scalars of an algorithm's result, in order."""
     if isinstance(value, (list, tuple)):
-        return [x for item in value for x in _flat(item)]
-    return [value]
+        return [x for item in value for x in flat(item)]
+    parts = getattr(value, "parts", None)
+    return [cast("Scalar", value)] if parts is None else parts()

@@ -57,7 +57,7 @@ class JointWrenches:
         body, X_link_B = link_placement(self.tree, link)
         return to_link(X_link_B, self.carried(link, body) if self.links.fixed[link] else self.found.f[body])
 
-    def carried(self, link: int, body: Body[Any] | None) -> Force:
+    def carried(self, link: int, body: Body[S] | None) -> Force:
         """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""
         links, f, motion = self.links, self.found.f, self.found.motion
         if not links.fixed[link]:

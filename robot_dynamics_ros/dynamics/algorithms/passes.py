@@ -11,7 +11,7 @@ its own frame, so (..., 6) vectors [angular; linear].
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion, RigidInertia, Transform
@@ -58,7 +58,7 @@ class ForwardKinematics(Generic[S]):
         self.tree, self._q, self._v, self._a = tree, q, v, a
         self._poses, self._products = pose_of_root is not None, products
         self.X = tree.field(Transform)
-        self._known: set[Any] = set()
+        self._known: set[Body[S]] = set()
         if pose_of_root is not None:
             self.pose = tree.field(Transform)
             self.pose[tree.root] = pose_of_root

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice
-from robot_dynamics_ros.dynamics.algorithms.function import function
+from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import group_inertia, point_mass
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
@@ -36,7 +35,7 @@ def subtree_mass(model: RobotModel, link: int) -> float:
     },
 )
 def subtree_state(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], *, options: Mapping[str, Any]
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], *, options: Options
 ) -> tuple[Vec3, Vec3, Vec3, Mat3, Vec3, Vec3]:
     """Position, velocity, acceleration of the subtree's centre of mass; inertia about it; linear and angular momentum.
 
@@ -48,7 +47,7 @@ def subtree_state(
     total, momentum, rate = tree.field(RigidInertia), tree.field(Force), tree.field(Force)
     motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
 
-    def start(i: Any, inertia: RigidInertia) -> None:
+    def start(i: Hashable, inertia: RigidInertia) -> None:
         total[i], momentum[i] = inertia, inertia.mul(motion.v[i])
         rate[i] = net_force(inertia, motion.v[i], motion.a[i])
 
@@ -82,9 +81,7 @@ def _about_center(
 
 
 @function("link_inertia", "q axes about", {"inertia": (3, 3)})
-def _link_inertia(
-    tree: Tree[S], q: Vector[S], axes: Sequence[S], about: Sequence[S], *, options: Mapping[str, Any]
-) -> Mat3:
+def _link_inertia(tree: Tree[S], q: Vector[S], axes: Sequence[S], about: Sequence[S], *, options: Options) -> Mat3:
     """Rotational inertia of one link, about the point and in the axes that the options choose."""
     frames = FrameChoice(tree, options, q)
     link = options["link"]

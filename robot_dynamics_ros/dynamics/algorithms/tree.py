@@ -15,17 +15,18 @@ X = ⁱX_λ, ``X.motion(m)`` brings a motion of the parent's frame into the body
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, S, Scalar, Transform, Vec3
 
-__all__ = ["Body", "Field", "Kind", "Matrix", "S", "Tree", "Vector"]
+__all__ = ["Body", "Field", "Kind", "Matrix", "S", "SpatialVector", "T", "Tree", "Vector"]
 
 
 S_contra = TypeVar("S_contra", bound=Scalar, contravariant=True)
 T = TypeVar("T")
+SpatialVector = TypeVar("SpatialVector", Force, Motion)
 
 Vector = Sequence[S]
 """Coordinates, by the indices of :attr:`Body.columns`."""
@@ -58,13 +59,15 @@ class Body(Protocol[S_contra]):
     @property
     def columns(self) -> Sequence[tuple[int, Motion]]: ...
 
+    def __hash__(self) -> int: ...
+
     def transform(self, q: Sequence[S_contra]) -> Transform:
         """ⁱX_λ at configuration q."""
 
     def along(self, x: Sequence[S_contra]) -> Motion:
         """S x, for a vector x of velocities or accelerations."""
 
-    def to_link(self, f: Any) -> Any:
+    def to_link(self, f: SpatialVector) -> SpatialVector:
         """A force or motion of this body's frame, in the frame of its joint's child link."""
 
     def from_link(self, f: Force) -> Force:
@@ -74,15 +77,15 @@ class Body(Protocol[S_contra]):
 class Field(Protocol[T]):
     """One value for each body and the root."""
 
-    def __getitem__(self, body: Any) -> T: ...
-    def __setitem__(self, body: Any, value: T) -> None: ...
+    def __getitem__(self, body: Hashable) -> T: ...
+    def __setitem__(self, body: Hashable, value: T) -> None: ...
 
 
 class Matrix(Protocol):
     """A symmetric matrix over the coordinates, in the making; ``rows``: its lower triangle, where it is written out."""
 
     @property
-    def rows(self) -> list[list[Any]]: ...
+    def rows(self) -> list[list[Scalar]]: ...
 
     def add(self, i: int, j: int, value: Scalar) -> None:
         """Add to the entries (i, j) and (j, i), to (i, i) once."""
@@ -130,7 +133,7 @@ class Tree(Protocol[S]):
     def field(self, kind: type[T]) -> Field[T]: ...
     @overload
     def field(self, kind: list[type[T]]) -> Field[list[T]]: ...
-    def field(self, kind: Any) -> Field[Any]:
+    def field(self, kind: type[T] | list[type[T]]) -> Field[T] | Field[list[T]]:
         """Working memory for one value a body; ``[kind]`` for one value for each column of its joint."""
 
     def vector(self) -> list[S]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,7 +46,7 @@ def as_input(
     return np.ascontiguousarray(values) if values.ndim and contiguous else values
 
 
-def as_output(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def as_output(out: object, shape: tuple[int, ...], name: str) -> np.ndarray:
     """``out`` itself, if results can be written there.
 
     Raises:
@@ -88,7 +87,7 @@ def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
             )
 
 
-def check_finite(**arrays: Any) -> None:
+def check_finite(**arrays: ArrayLike) -> None:
     """Refuse NaN and infinities.
 
     Args:

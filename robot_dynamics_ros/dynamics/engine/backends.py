@@ -13,22 +13,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-import math
 import os
 import threading
-from typing import Any
 
-import numpy as np
-
-from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.dynamics.engine.compiler import OLDEST_LLVMLITE, compiler_missing, remedy
-from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, InterpretedEngine, SourceEngine
+from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, interpreted_engine, source_engine
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
-from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
-from robot_dynamics_ros.spatial import maximum, minimum
 
 __all__ = [
     "BackendStatus",
@@ -53,7 +46,7 @@ class _Made:
 
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
-        self.functions: dict[tuple[str, Options], tuple[Evaluator, Any]] = {}
+        self.functions: dict[tuple[str, Options], tuple[Evaluator, Kernel]] = {}
         self.lock = threading.RLock()
         name, where = model.backend, "backend"
         if name == "auto":
@@ -157,7 +150,7 @@ def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
     return cache.load(cache_key(made.twin, name, options, form)) is not None
 
 
-def kernel(model: RobotModel, name: str, **options: Any) -> Any:
+def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     """A callable ``kernel(*inputs, *outputs)`` for one function of one model, for control cycles.
 
     It takes the function's inputs in the order of its documentation, then the arrays to write to (or nothing, and
@@ -182,7 +175,7 @@ def kernel(model: RobotModel, name: str, **options: Any) -> Any:
     return _function(model, name, tuple(sorted(options.items())))[1]
 
 
-def public_wrapper(model: RobotModel, name: str, options: Options, only: int | None) -> Any:
+def public_wrapper(model: RobotModel, name: str, options: Options, only: int | None) -> Kernel:
     """As :func:`kernel`, with inputs that are not finite refused, and ``only`` one output where several are computed."""
     evaluate, _ = _function(model, name, options)
     return evaluate.engine.wrapper(evaluate, finite=True, only=only)
@@ -218,7 +211,7 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     return thread
 
 
-def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Any]:
+def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Kernel]:
     made = _of(model)
     key = (name, options)
     function = made.functions.get(key)
@@ -232,7 +225,7 @@ def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator
     return function
 
 
-def _native(made: _Made, name: str, options: Options, backend: str) -> Any:
+def _native(made: _Made, name: str, options: Options, backend: str) -> Engine | None:
     """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for.
 
     Raises:
@@ -265,20 +258,16 @@ def _warn_once(text: str) -> None:
     logging.getLogger(__name__).warning(text)
 
 
-def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Any]:
+def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Kernel]:
     model = of.twin
     backend = _suited(model, name, options, of.backend)
-    engine: Engine
-    if backend in ("native", "loops") and (native := _native(of, name, options, backend)) is not None:
-        made = Evaluator(model, name, options, native)
-        return made, native.wrapper(made)
-    if backend in ("native", "loops"):
-        backend = _without_compiler(estimated_operations(model, name))
-    engine = (
-        InterpretedEngine(model, name, options) if backend == "interpreted" else _source_engine(model, name, options)
-    )
+    engine = _native(of, name, options, backend) if backend in ("native", "loops") else None
+    if engine is None:
+        if backend in ("native", "loops"):
+            backend = _without_compiler(estimated_operations(model, name))
+        engine = (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
     made = Evaluator(model, name, options, engine)
-    return made, made
+    return made, engine.wrapper(made)
 
 
 UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
@@ -303,18 +292,3 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
 
 def _without_compiler(size: int) -> str:
     return "numpy" if size <= UNROLL_SOURCE else "interpreted"
-
-
-def _source_engine(model: RobotModel, name: str, options: Options) -> SourceEngine:
-    traced = trace(model, name, options)
-    words = [f"x{k}" for k in range(len(traced.signature.inputs))]
-    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
-    code = compile(source, f"<{name} of {model.name}>", "exec")
-
-    def bound(module: Any) -> Any:
-        space = {name: getattr(module, name) for name in ("sin", "cos", "sqrt", "exp", "tanh")}
-        space |= {"minimum": minimum, "maximum": maximum}
-        exec(code, space)
-        return space["evaluate"]
-
-    return SourceEngine(bound(math), bound(np))

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, SpatialVector, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
@@ -359,7 +360,7 @@ class Body:
         I = lay.inertia[number]  # noqa: E741 - the book's name
         self.inertia = RigidInertia(lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist()))
         k = lay.multiplier[number]
-        self.columns: list[Any] = [
+        self.columns = [
             (lay.v_index[number] + c, Motion.of([k * s for s in column]))
             for c, column in enumerate(SUBSPACE[self.kind])
         ]
@@ -418,16 +419,16 @@ class Body:
         N = Mat3.of(self.tree.layout.normal[self.number].tolist())
         return Force(N.mul(f.ang), N.mul(f.lin))
 
-    def to_link(self, f: Force | Motion) -> Any:
+    def to_link(self, f: SpatialVector) -> SpatialVector:
         """A force or motion of this body, in its child link's axes."""
         N = Mat3.of(self.tree.layout.normal[self.number].tolist())
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
 
 
-class _Forces(dict[Any, Force]):
+class _Forces(dict[Hashable, Force]):
     """Forces on bodies, zero where there is none."""
 
-    def __missing__(self, key: Any) -> Force:
+    def __missing__(self, key: Hashable) -> Force:
         return Force.zero()
 
 
@@ -488,15 +489,15 @@ class NumericTree:
         """The bodies from the root to ``body``, both ends included."""
         return [] if body is None else [*reversed(list(self.ancestors(body))), body]
 
-    def field(self, kind: Any = None) -> dict[Body | None, Any]:
+    def field(self, kind: object = None) -> dict[Hashable, Any]:
         """Working memory for one value a body."""
         return {}
 
-    def no_forces(self) -> dict[Any, Force]:
+    def no_forces(self) -> dict[Hashable, Force]:
         """Forces on bodies, to be added to; zero where none is added."""
         return _Forces()
 
-    def external_forces(self, rows: Sequence[Scalar]) -> dict[Any, Force]:
+    def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
         """Forces on bodies in body frames, from one wrench a body of the model.
 
         Args:
@@ -509,7 +510,7 @@ class NumericTree:
             forces[body] = body.from_link(Force.of(rows[6 * k : 6 * k + 6]))
         return forces
 
-    def per_joint(self, f: Any) -> list[Scalar]:
+    def per_joint(self, f: Field[Force]) -> list[Scalar]:
         """The forces of all joints that have coordinates, in joint order and link axes, flat."""
         model = self.model
         out: list[Scalar] = []
@@ -540,19 +541,14 @@ class NumericTree:
         return [0.0] * self.nv
 
     @staticmethod
-    def cheapest(forms: Sequence[Callable[[], Any]], loops: int = -1) -> Any:
+    def cheapest(forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The result of the form that takes the fewest operations; of the first one where it is not on symbols."""
 
-        def parts(result: Any) -> list[Scalar]:
-            return result if isinstance(result, list) else result.parts()
-
         first = forms[0]()
-        traced = next((x for x in parts(first) if isinstance(x, Expr)), None)
-        if traced is None:
+        if not any(isinstance(x, Expr) for x in flat(first)):
             return first
-        lift = traced.graph.lift
         results = (first, *(form() for form in forms[1:]))
-        return min(results, key=lambda r: count_operations([lift(x) for x in parts(r)])["total"])
+        return min(results, key=lambda result: count_operations(flat(result))["total"])
 
     def gravity(self) -> Vec3:
         """Acceleration of gravity in world axes."""

@@ -10,22 +10,31 @@ import copy
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
+from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
-from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
+from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.published import CONFIGURATIONS
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import Scalar, maximum, minimum
 
-__all__ = ["Engine", "Evaluator", "InterpretedEngine", "SourceEngine"]
+__all__ = ["Argument", "Engine", "Evaluator", "Kernel", "interpreted_engine", "source_engine"]
+
+Kernel: TypeAlias = Callable[..., Any]
+"""A function of a robot: inputs, then nothing or the outputs.  What it returns depends on its name and on the batch."""
+Argument: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | None
+"""Numbers, or a configuration's name, or positions by joint; ``None`` where an output is not given."""
+Flat: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
 class Engine(Protocol):
@@ -51,7 +60,7 @@ class Engine(Protocol):
             False if it stopped: outputs then hold some states' results.
         """
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
         """A callable equal to the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
 
 
@@ -78,7 +87,7 @@ class Evaluator:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
         return f"<{self.signature.name}({words}) on {self.backend}>"
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Argument) -> Any:
         """Evaluate; numbers that are not finite pass through.
 
         Args:
@@ -101,16 +110,16 @@ class Evaluator:
             if self._quaternions and word in ("q", "q0", "q1"):
                 check_quaternions(array, self._quaternions)
 
-    def _numbers(self, value: ArrayLike, word: str) -> ArrayLike:
+    def _numbers(self, value: Argument, word: str) -> ArrayLike:
         """An input; a configuration may be named, or given by joint."""
         named = isinstance(value, (str, Mapping)) and word in CONFIGURATIONS
-        return configuration_of(self._model, value, word) if named else value
+        return configuration_of(self._model, value, word) if named else cast("ArrayLike", value)
 
-    def bound(self, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def bound(self, *, finite: bool = False, only: int | None = None) -> Kernel:
         """:meth:`evaluate` with these choices made."""
         return self if not finite and only is None else functools.partial(self.evaluate, finite=finite, only=only)
 
-    def evaluate(self, *arguments: Any, finite: bool = False, only: int | None = None) -> Any:
+    def evaluate(self, *arguments: Argument, finite: bool = False, only: int | None = None) -> Any:
         """The same.
 
         Args:
@@ -202,15 +211,19 @@ CHUNK = 2048
 """States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache and memory."""
 
 
-class SourceEngine:
-    """Straight-line Python made from a trace; on batches, NumPy does the arithmetic."""
+class PythonEngine:
+    """Runs a function without a compiler.
 
-    backend = "numpy"
+    Args:
+        backend: its name.
+        scalar: takes a list of numbers for each input, and returns all outputs in one flat sequence.
+        vector: the same for lists of arrays, which hold a number of each state.
+    """
 
-    def __init__(self, scalar: Callable[..., tuple[Any, ...]], vector: Callable[..., tuple[Any, ...]]) -> None:
-        self._scalar, self._vector = scalar, vector
+    def __init__(self, backend: str, scalar: Flat, vector: Flat) -> None:
+        self.backend, self._scalar, self._vector = backend, scalar, vector
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
         return evaluator.bound(finite=finite, only=only)
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -228,7 +241,7 @@ class SourceEngine:
     ) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
-            results = self._vector(*[np.ascontiguousarray(x[start:stop].T) for x in inputs])
+            results = self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
             first = 0
             for out in outputs:
                 for k in range(out.shape[1]):
@@ -237,38 +250,30 @@ class SourceEngine:
         return True
 
 
-class InterpretedEngine:
+def interpreted_engine(model: RobotModel, name: str, options: Options) -> PythonEngine:
     """The algorithm as written, on floats or on arrays of states: no trace, no compiler, slow and plain."""
+    tree, words = NumericTree(model), [word for word, _ in signature(model, name, options).inputs]
 
-    backend = "interpreted"
+    def run(*inputs: Sequence[Scalar]) -> list[Scalar]:
+        own = copy.copy(tree)  # an algorithm may move its base or add to its rotors; others share the tree
+        outputs = TABLE[name].run(own, dict(options), dict(zip(words, inputs, strict=True)))
+        return [x for output in outputs for x in output]
 
-    def __init__(self, model: RobotModel, name: str, options: Options) -> None:
-        self._tree = NumericTree(model)
-        self._run = TABLE[name].run
-        self._options = dict(options)
-        self._words = [word for word, _ in signature(model, name, options).inputs]
+    return PythonEngine("interpreted", run, run)
 
-    def _evaluate(self, inputs: list[Any]) -> list[list[Any]]:
-        tree = copy.copy(self._tree)  # an algorithm may move its base or add to its rotors; others share the tree
-        return self._run(tree, self._options, dict(zip(self._words, inputs, strict=True)))
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
-        return evaluator.bound(finite=finite, only=only)
+def source_engine(model: RobotModel, name: str, options: Options) -> PythonEngine:
+    """Straight-line Python made from a trace; on batches, NumPy does the arithmetic."""
+    traced = trace(model, name, options)
+    words = [f"x{k}" for k in range(len(traced.signature.inputs))]
+    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    code = compile(source, f"<{name} of {model.name}>", "exec")
 
-    def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        for out, flat in zip(outputs, self._evaluate([x.ravel().tolist() for x in inputs]), strict=True):
-            out.reshape(-1)[:] = flat
+    def bound(module: ModuleType) -> Flat:
+        space = {name: getattr(module, name) for name in ("sin", "cos", "sqrt", "exp", "tanh")}
+        space |= {"minimum": minimum, "maximum": maximum}
+        exec(code, space)
+        evaluate: Flat = space["evaluate"]
+        return evaluate
 
-    def checks(self, count: int) -> bool:
-        return False
-
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
-        for start in range(0, len(outputs[0]), CHUNK):
-            stop = start + CHUNK
-            results = self._evaluate([list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
-            for out, flat in zip(outputs, results, strict=True):
-                for k, value in enumerate(flat):
-                    out[start:stop, k] = value
-        return True
+    return PythonEngine("numpy", bound(math), bound(np))

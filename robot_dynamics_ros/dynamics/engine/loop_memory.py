@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Store
-from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Transform
+from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Location, Section, Store
+from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Scalar, Transform
 
 __all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopVector"]
 
+T = TypeVar("T")
 _SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, ArticulatedInertia: 21, list: 6}
 
 
@@ -32,11 +34,11 @@ class LoopRecord:
         self.free = free
         self.graph = Graph()
         self.gathered, self.gathered_now = gathered, set[int]()
-        self.sections: list[Any] = [Block()]
-        self.block: Block = self.sections[0]
+        self.block = Block()
+        self.sections: list[Section] = [self.block]
         self.inner: AncestorLoop | None = None
         self.block_number = 0
-        self.values: dict[Any, Expr] = {}
+        self.values: dict[Location, Expr] = {}
         self.lengths: dict[tuple[int, int], list[Expr]] = {}
         self.record = self.column_count = 0
         self.current = -1
@@ -49,7 +51,7 @@ class LoopRecord:
             offset, self.record = self.record, self.record + size
         return offset
 
-    def open_block(self, section: Any, block: Block) -> None:
+    def open_block(self, section: Section | None, block: Block) -> None:
         """Record into another block from here on; nothing is known of the memory any more."""
         if section is not None:
             self.sections.append(section)
@@ -57,11 +59,11 @@ class LoopRecord:
         self.block_number += 1
         self.values = {}
 
-    def parameter(self, slot: int, value: float | None) -> Any:
+    def parameter(self, slot: int, value: float | None) -> Operand:
         """A constant of the body: its value, or a load where bodies of the class differ."""
         return value if value is not None else self.load(("param", slot))
 
-    def load(self, location: tuple[Any, ...]) -> Expr:
+    def load(self, location: Location) -> Expr:
         """The value that was stored there, or the symbol of it."""
         value = self.values.get(location)
         if value is None:
@@ -69,7 +71,7 @@ class LoopRecord:
             value = self.values[location] = self.graph.leaf((location, loaded_in))
         return value
 
-    def store(self, location: tuple[Any, ...], value: Expr) -> None:
+    def store(self, location: Location, value: Expr) -> None:
         """Record a store; within a block the last one to a location counts."""
         if self.inner is not None:
             self.inner.stores.append(Store(location, value))
@@ -82,7 +84,16 @@ class LoopRecord:
         self.block.stores.append(Store(location, value))
 
 
-class LoopField:
+class Place(Protocol):
+    """A body, or what stands for its parent or the root: ``who`` of a location."""
+
+    @property
+    def who(self) -> str: ...
+    @property
+    def degrees(self) -> int: ...
+
+
+class LoopField(Generic[T]):
     """Working memory for one value a body: loads and stores at ``i``, its parent and the root."""
 
     def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
@@ -92,15 +103,17 @@ class LoopField:
         self.offset = tree.allocate(size, self.by_column)
         self.known: dict[int, list[Expr]] = {}
 
-    def _location(self, k: int, who: str) -> tuple[Any, ...]:
+    def _location(self, k: int, who: str) -> Location:
         return ("column" if self.by_column else "record", self.offset + k, who)
 
-    def _build(self, parts: list[Expr]) -> Any:
+    def _build(self, parts: list[Expr]) -> T:
         if self.by_column:
-            return [self.kind[0].of(parts[6 * k : 6 * k + 6]) for k in range(len(parts) // 6)]
-        return list(parts) if self.kind is list else self.kind.of(parts)
+            value: Any = [self.kind[0].of(parts[6 * k : 6 * k + 6]) for k in range(len(parts) // 6)]
+        else:
+            value = list(parts) if self.kind is list else self.kind.of(parts)
+        return cast("T", value)
 
-    def __getitem__(self, body: Any) -> Any:
+    def __getitem__(self, body: Place) -> T:
         tree, who = self.tree, body.who
         if self.by_column:
             size = 6 * body.degrees
@@ -136,13 +149,9 @@ class LoopField:
                 return -tree.load(self._location(m, "i"))
         return None
 
-    def __setitem__(self, body: Any, value: Any) -> None:
+    def __setitem__(self, body: Place, value: T) -> None:
         tree, who = self.tree, body.who
-        if self.by_column:
-            parts = [x for m in value for x in m.parts()]
-        else:
-            parts = list(value) if self.kind is list else value.parts()
-        lifted = [tree.graph.lift(x) for x in parts]
+        lifted = [tree.graph.lift(x) for x in flat(value)]
         if self.kind is list and who == "i":
             tree.lengths[self.number, tree.current] = lifted
         if who == "p":
@@ -159,13 +168,13 @@ class LoopVector:
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
-    def _location(self, dof: Degree) -> tuple[Any, ...]:
+    def _location(self, dof: Degree) -> Location:
         return ("arg", self.number, "v", dof.c, dof.who)
 
     def __getitem__(self, dof: Degree) -> Expr:
         return self.tree.load(self._location(dof))
 
-    def __setitem__(self, dof: Degree, value: Any) -> None:
+    def __setitem__(self, dof: Degree, value: Scalar) -> None:
         self.tree.store(self._location(dof), self.tree.graph.lift(value))
 
 
@@ -175,10 +184,10 @@ class LoopMatrix:
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
-    def add(self, i: Degree, j: Degree, value: Any) -> None:
+    def add(self, i: Degree, j: Degree, value: Scalar) -> None:
         location = ("matrix", self.number, i, j)
         self.tree.store(location, self.tree.load(location) + value)
 
-    def add_pair(self, i: Degree, j: Degree, value: Any) -> None:
+    def add_pair(self, i: Degree, j: Degree, value: Scalar) -> None:
         # each pair of joints is met once: nothing to add to
         self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))

@@ -14,32 +14,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind
-from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, SpatialVector, T
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     AncestorLoop,
     Block,
     BodyLoop,
     DegreeLoop,
     LoopProgram,
+    Section,
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopRecord, LoopVector
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3, rotation_about_z
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3, rotation_about_z
 
 __all__ = ["record_loops"]
 
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
-
-
-class _Root:
-    """Key of the root in working memory."""
-
-    who = "root"
 
 
 class _Class(NamedTuple):
@@ -94,22 +89,21 @@ class LoopBody(Body):
         self.tree: Any = tree
         self.kind, self.who, self.degrees = cls.kind, "i", len(SUBSPACE[cls.kind])
         self.number = -1
-        self.parent: Any = _Parent()
+        self.parent: Any = _Key("p")
         values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
         self._turn(values[24:33])
-        self.columns: list[Any] = [
-            (Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])
-        ]
+        columns: Any = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
+        self.columns = columns
 
-    def _turn(self, values: list[Any]) -> None:
+    def _turn(self, values: list[Operand]) -> None:
         self.tree.normal = Mat3.of([values[0:3], values[3:6], values[6:9]])
 
-    def coordinates(self, q: Any) -> list[Any]:
+    def coordinates(self, q: LoopVector) -> list[Scalar]:  # type: ignore[override]
         return [self.tree.load(("arg", q.number, "q", c, "i")) for c in range(7 if self.kind is Kind.FREE else 1)]
 
-    def placed(self, p: Vec3, x: Any) -> Transform:
+    def placed(self, p: Vec3, x: Scalar) -> Transform:
         R0 = self.joint[0]
         return Transform((R0 if self.kind is Kind.PRISMATIC else R0.matmul(rotation_about_z(x))).T, p)
 
@@ -117,7 +111,7 @@ class LoopBody(Body):
         N = self.tree.normal
         return Force(N.mul(f.ang), N.mul(f.lin))
 
-    def to_link(self, f: Any) -> Any:
+    def to_link(self, f: SpatialVector) -> SpatialVector:
         N = self.tree.normal
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
 
@@ -129,10 +123,11 @@ class _Zeros:
         return 0.0
 
 
-class _Parent:
-    """Key of the parent in working memory."""
+class _Key(NamedTuple):
+    """What stands for the root or for a body's parent in working memory."""
 
-    who = "p"
+    who: str
+    degrees: int = 0
 
 
 class _Ancestor:
@@ -164,13 +159,13 @@ class LoopTree(LoopRecord):
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
         super().__init__(Kind.FREE in lay.kind, gathered)
-        self.root = _Root()
+        self.root = _Key("root")
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
         self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows], alike)
-        self.fields: list[LoopField] = []
+        self.field_count = 0
         self.normal = Mat3.identity()
         self.cleared: list[tuple[int, int]] = []
         self.symmetric: list[int] = []
@@ -215,9 +210,10 @@ class LoopTree(LoopRecord):
         yield Degree("dof", 0)
         self._close()
 
-    def field(self, kind: Any = None) -> LoopField:
-        self.fields.append(LoopField(self, len(self.fields), kind))
-        return self.fields[-1]
+    def field(self, kind: type[T] | list[type[T]]) -> LoopField[T]:
+        field: LoopField[T] = LoopField(self, self.field_count, kind)
+        self.field_count += 1
+        return field
 
     def vector(self) -> LoopVector:
         number = next(self.outputs)
@@ -227,7 +223,7 @@ class LoopTree(LoopRecord):
     def zeros(self) -> _Zeros:
         return _Zeros()
 
-    def cheapest(self, forms: Sequence[Callable[[], Any]], loops: int = -1) -> Any:
+    def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The form that suits large trees."""
         return forms[loops]()
 
@@ -237,7 +233,7 @@ class LoopTree(LoopRecord):
         self.symmetric.append(number)
         return LoopMatrix(self, number)
 
-    def armature(self, dof: Degree) -> Any:
+    def armature(self, dof: Degree) -> Operand:
         return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
 
     def base_velocity(self) -> Motion:
@@ -250,7 +246,7 @@ class LoopTree(LoopRecord):
         """External forces by body, loaded where they are used from the argument with a row for each body."""
         return _RowForces(self, rows.number)
 
-    def per_joint(self, f: LoopField) -> None:
+    def per_joint(self, f: LoopField[Force]) -> None:
         """Write the forces of all joints that have coordinates to the next output."""
         number = next(self.outputs)
         for i in self.outward():
@@ -285,8 +281,9 @@ def record_loops(
     for _ in range(2):
         tree = LoopTree(model, gathered, alike)
         tree.outputs = iter(range(len(shapes.inputs), len(shapes.inputs) + len(shapes.outputs)))
-        arguments = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
-        TABLE[name].call(tree, dict(options), arguments)
+        arguments: Any = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
+        vocabulary: Any = tree  # of bodies that are classes, and of coordinates that are degrees
+        TABLE[name].call(vocabulary, dict(options), arguments)
         gathered = tree.gathered_now
     return shapes, _program(tree)
 
@@ -326,7 +323,7 @@ def _program(tree: LoopTree) -> LoopProgram:
     )
 
 
-def _drop_unread(sections: list[Any]) -> None:
+def _drop_unread(sections: list[Section]) -> None:
     """Remove stores to records that nothing loads."""
     while True:
         read: set[tuple[str, int]] = set()
@@ -344,7 +341,7 @@ def _drop_unread(sections: list[Any]) -> None:
             return
 
 
-def _blocks(sections: list[Any]) -> Iterator[Block]:
+def _blocks(sections: list[Section]) -> Iterator[Block]:
     for s in sections:
         if isinstance(s, BodyLoop):
             yield from s.blocks.values()

@@ -6,9 +6,8 @@ import dataclasses
 import functools
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     vector_width,
     wrappers_supported,
 )
-from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
@@ -134,7 +133,7 @@ class NativeEngine:
         """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
         return self._library.address("batch"), self._further()
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Callable[..., Any]:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
         """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
         objects are laid out otherwise.
 
@@ -186,7 +185,7 @@ def _digest(model: RobotModel) -> str:
 _NO_INFLUENCE = {"source", "findings", "initial_positions", "configurations", "inertia_check", "backend"}
 
 
-def _absorb(h: Any, value: Any) -> None:
+def _absorb(h: hashlib._Hash, value: object) -> None:
     """Feed a value into a digest, whole: a field forgotten here would let one robot run another's code."""
     if isinstance(value, np.ndarray):
         h.update(repr((value.dtype.str, value.shape)).encode())

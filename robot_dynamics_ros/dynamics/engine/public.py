@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import types
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.dynamics.engine.backends import public_wrapper
+from robot_dynamics_ros.dynamics.engine.evaluate import Argument, Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.dynamics.engine.codegen.native import Router
 
 __all__ = ["Public", "PublicOfLink"]
 
@@ -41,20 +44,20 @@ class Public:
 
     def __init__(self, name: str, options: Options = (), only: int | None = None) -> None:
         self._name, self._options, self._only = name, options, only
-        self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[Any, tuple[Any, Callable[..., Any]]]]] = {}
+        self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]] = {}
         self._lock = threading.RLock()
-        self._router: Any = None
-        self.run: Callable[..., Any] = self._first
+        self._router: Router | None = None
+        self.run: Kernel = self._first
 
-    def _first(self, model: RobotModel, *arguments: Any) -> Any:
+    def _first(self, model: RobotModel, *arguments: Argument) -> Any:
         """Calls for which the router has no call wrapper."""
         return self._wrapper(model)(*arguments)
 
-    def options_of(self, model: RobotModel, chosen: Any) -> Options:
+    def options_of(self, model: RobotModel, chosen: str) -> Options:
         """Options of the function for what the second key chose."""
         return self._options
 
-    def _wrapper(self, model: RobotModel, chosen: Any = None) -> Callable[..., Any]:
+    def _wrapper(self, model: RobotModel, chosen: str = "") -> Kernel:
         of_model = self._wrappers.get(id(model))
         if of_model is None:
             check_model(model)
@@ -78,7 +81,7 @@ class Public:
             self._router.add((id(model), id(chosen))[: self.keys], wrapper)
         return wrapper
 
-    def _keep(self, model: RobotModel, chosen: Any, wrapper: Any) -> Any:
+    def _keep(self, model: RobotModel, chosen: str, wrapper: Kernel) -> Kernel:
         key = id(model)
         of_model = self._wrappers.get(key)
         if of_model is None:
@@ -103,8 +106,8 @@ class PublicOfLink(Public):
     __slots__ = ()
     keys = 2
 
-    def _first(self, model: RobotModel, link: str, *arguments: Any) -> Any:
+    def _first(self, model: RobotModel, link: str, *arguments: Argument) -> Any:  # type: ignore[override]
         return self._wrapper(model, link)(*arguments)
 
-    def options_of(self, model: RobotModel, chosen: Any) -> Options:
+    def options_of(self, model: RobotModel, chosen: str) -> Options:
         return tuple(sorted((*self._options, ("link", model.link_index(chosen)))))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics_ros.dynamics import algorithms
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.algorithms.function import FUNCTIONS as TABLE
 from robot_dynamics_ros.dynamics.algorithms.function import SHAPES, Function
+from robot_dynamics_ros.dynamics.algorithms.function import Options as NamedOptions
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
@@ -41,7 +41,7 @@ def estimated_operations(model: RobotModel, name: str) -> int:
     return function.per_body * model.nb + function.per_pair * pairs + function.per_cube * model.nv**3
 
 
-def sizes(model: RobotModel, options: Mapping[str, Any]) -> dict[str, int]:
+def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
     """The numbers that the size words stand for, for a model and the options of a call.
 
     ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``n2`` numbers of a

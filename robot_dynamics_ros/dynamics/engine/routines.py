@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.codegen.declared import (
     Constant,
@@ -70,7 +71,13 @@ class Callee(Protocol):
 
 Function: TypeAlias = Evaluator | Callee | Callable[..., object]
 """What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs first, where nothing is compiled."""
-D = TypeVar("D", bound=Declared)
+Routine: TypeAlias = Callable[..., Any]
+"""A function that works on a memory; what it returns is a number or nothing."""
+Entry: TypeAlias = Callable[[ArrayLike, Array], object]
+"""Runs a routine on a vector and the block of its memory."""
+Prototype: TypeAlias = "Callable[..., type[ctypes._CFunctionType]]"
+Given: TypeAlias = Array | memoryview | bytes | int | float
+D = TypeVar("D", bound=Declared, covariant=True)
 _ALIGNMENT = 8  # numbers: 64 bytes
 _LONG = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
@@ -229,7 +236,7 @@ class Routines:
     """
 
     def __init__(
-        self, layout: MemoryLayout, functions: Sequence[Callable[..., Any]], entry: str = "", entry_size: int = 0
+        self, layout: MemoryLayout, functions: Sequence[Routine], entry: str = "", entry_size: int = 0
     ) -> None:
         from robot_dynamics_ros.dynamics.engine.codegen import cache
         from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
@@ -256,24 +263,24 @@ class Routines:
         self._library = NativeLibrary(code)
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
-        self.entry: Any = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
+        self.entry: Entry = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
         """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
 
-    def _bound(self, function: Callable[..., Any], prototype: Any = ctypes.CFUNCTYPE) -> Any:
+    def _bound(self, function: Routine, prototype: Prototype = ctypes.CFUNCTYPE) -> Routine:
         words = {name: annotation_name(x) for name, x in inspect.get_annotations(function).items()}
         returns = _C_TYPES.get(words.pop("return", "None"))
         kinds = [_C_TYPES[word] for word in list(words.values())[1:]]
         return prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
 
-    def held(self, name: str) -> Any:
+    def held(self, name: str) -> Routine:
         """One compiled function for calls that take microseconds: the interpreter's lock is kept, and arguments are addresses, of the
         memory's block first, or bytes."""
         return self._bound(self._originals[name], ctypes.PYFUNCTYPE)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Routine:
         function = self._functions[name]
 
-        def run(memory: Memory[Any], *arguments: Any) -> Any:
+        def run(memory: Memory[Declared], *arguments: Given) -> Any:
             handed = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
             return function(memory.block.ctypes.data, *handed)
 
@@ -283,14 +290,14 @@ class Routines:
 class InterpretedRoutines:
     """The same functions as Python runs them."""
 
-    def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
+    def __init__(self, functions: Sequence[Routine]) -> None:
         self._functions = {function.__name__: function for function in functions}
-        self.entry: Any = _unusual
+        self.entry: Entry = _unusual
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Routine:
         function = self._functions[name]
 
-        def run(memory: Memory[Any], *arguments: Any) -> Any:
+        def run(memory: Memory[Declared], *arguments: Given) -> Any:
             return function(memory.python, *(x.data if isinstance(x, np.ndarray) else x for x in arguments))
 
         return run
@@ -307,11 +314,11 @@ _C_TYPES: dict[str, Any] = {
 }
 
 
-def _unusual(*_: Any) -> None:
+def _unusual(*_: object) -> None:
     """Whom compiled entries ask when an argument is not a plain array: the caller handles it."""
 
 
-def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Any], name: str, vector: Array) -> Any:
+def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Declared], name: str, vector: Array) -> Entry:
     """``entry(vector, memory.block)`` for the routine of that name, as fast as this Python allows.
 
     Runs it once: where there is no compiler, or Python's objects are laid out otherwise, the routine is called the long way.
@@ -323,8 +330,8 @@ def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Any], name
 
 
 def make_routines(
-    memory: Memory[Any],
-    functions: tuple[Callable[..., Any], ...],
+    memory: Memory[Declared],
+    functions: tuple[Routine, ...],
     *,
     compiled: bool,
     entry: str = "",
@@ -338,5 +345,5 @@ def make_routines(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(layout: MemoryLayout, functions: tuple[Callable[..., Any], ...], entry: str, entry_size: int) -> Routines:
+def _compiled(layout: MemoryLayout, functions: tuple[Routine, ...], entry: str, entry_size: int) -> Routines:
     return Routines(layout, functions, entry, entry_size)

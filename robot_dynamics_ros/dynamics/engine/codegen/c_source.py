@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
 __all__ = ["REALS", "c_comment", "c_function_body", "c_number"]
 
@@ -42,7 +41,7 @@ def c_comment(text: str) -> str:
 
 
 def c_function_body(
-    outputs: Sequence[tuple[str, Sequence[Expr]]], leaf: Callable[[Any], str], real: str, returns: bool = False
+    outputs: Sequence[tuple[str, Sequence[Expr]]], leaf: Callable[[Key], str], real: str, returns: bool = False
 ) -> list[str]:
     """Statements that compute flat output arrays.  All inputs are read before the first output is written.
 

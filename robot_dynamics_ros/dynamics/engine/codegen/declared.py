@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def annotation_name(annotation: object) -> str:
     return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
 
 
-def _field(value: Any, annotation: str) -> Field | None:
+def _field(value: object, annotation: str) -> Field | None:
     if annotation in _CONSTANTS:
         field = Field("constant") if value is None else value
         return field if isinstance(field, Field) and field.kind == "constant" else None

@@ -8,18 +8,27 @@ are one node, so what remains is what the robot needs.  The emitters in this pac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, cast, final
 
-__all__ = ["Expr", "Graph", "count_operations", "reachable"]
+from robot_dynamics_ros.spatial import Scalar
+
+__all__ = ["Expr", "Graph", "Key", "Operand", "count_operations", "reachable"]
+
+Key: TypeAlias = tuple[Any, ...]
+"""Where the emitter reads an input."""
+Operand: TypeAlias = "Expr | float"
 
 
+@final
 class Expr:
     """One node.  ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes."""
 
     __slots__ = ("a", "b", "graph", "id", "op")
+    a: Any
+    b: Any
 
-    def __init__(self, graph: Graph, op: str, a: Any, b: Any, number: int) -> None:
+    def __init__(self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int) -> None:
         self.graph, self.op, self.a, self.b, self.id = graph, op, a, b, number
 
     def __repr__(self) -> str:
@@ -35,30 +44,30 @@ class Expr:
     def __bool__(self) -> bool:
         raise TypeError("a traced value has no truth: an algorithm may not branch on numbers")
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: Operand) -> Expr:
         g = self.graph
         return g.add(self, other if type(other) is Expr else g.const(other))
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: Operand) -> Expr:
         g = self.graph
         return g.add(self, g.neg(other if type(other) is Expr else g.const(other)))
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: Operand) -> Expr:
         g = self.graph
         return g.add(g.lift(other), g.neg(self))
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: Operand) -> Expr:
         g = self.graph
         return g.mul(self, other if type(other) is Expr else g.const(other))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: Operand) -> Expr:
         return self.graph.div(self, self.graph.lift(other))
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: Operand) -> Expr:
         return self.graph.div(self.graph.lift(other), self)
 
     def __pow__(self, power: float) -> Expr:
@@ -87,10 +96,10 @@ class Expr:
     def tanh(self) -> Expr:
         return self.graph.odd("tanh", self)
 
-    def minimum(self, other: Any) -> Expr:
+    def minimum(self, other: Operand) -> Expr:
         return self.graph.extremum("min", self, self.graph.lift(other))
 
-    def maximum(self, other: Any) -> Expr:
+    def maximum(self, other: Operand) -> Expr:
         return self.graph.extremum("max", self, self.graph.lift(other))
 
 
@@ -104,7 +113,7 @@ class Graph:
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
-    def _new(self, op: str, a: Any, b: Any) -> Expr:
+    def _new(self, op: str, a: Operand | Key, b: Expr | None) -> Expr:
         node = Expr(self, op, a, b, len(self.nodes))
         self.nodes.append(node)
         return node
@@ -130,15 +139,15 @@ class Graph:
             node = self._constants[value] = self._new("const", value, None)
         return node
 
-    def leaf(self, key: Any) -> Expr:
+    def leaf(self, key: Key) -> Expr:
         """An input; ``key`` tells the emitter where to read it."""
         node = self._index.get(("leaf", key))
         if node is None:
             node = self._index["leaf", key] = self._new("leaf", key, None)
         return node
 
-    def lift(self, x: Any) -> Expr:
-        return x if isinstance(x, Expr) else self.const(x)
+    def lift(self, x: Scalar) -> Expr:
+        return x if isinstance(x, Expr) else self.const(cast("float", x))
 
     def neg(self, x: Expr) -> Expr:
         op = x.op
@@ -219,7 +228,7 @@ class Graph:
             return self.neg(self.div(x, y.a))
         return self._binary("div", x, y)
 
-    def unary(self, op: str, x: Expr, function: Any) -> Expr:
+    def unary(self, op: str, x: Expr, function: Callable[[float], float]) -> Expr:
         if x.op == "const":
             return self.const(function(x.a))
         return self._unary(op, x)
@@ -254,7 +263,7 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-def count_operations(outputs: Sequence[Any]) -> dict[str, int]:
+def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:
     """How many operations of each kind the outputs take, and their ``"total"`` (negations and leaves are free).
 
     Plain numbers among the outputs take none.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
@@ -16,6 +15,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Block,
     BodyLoop,
     DegreeLoop,
+    Location,
     LoopProgram,
     Store,
 )
@@ -162,7 +162,7 @@ class _Writer:
             context[key] = self.integer(context[who], "v_index")
         return context[key], c
 
-    def address(self, location: tuple[Any, ...], context: dict[str, str]) -> str:
+    def address(self, location: Location, context: dict[str, str]) -> str:
         what = location[0]
         if what == "record":
             _, k, who = location

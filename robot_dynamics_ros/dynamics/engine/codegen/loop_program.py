@@ -20,15 +20,15 @@ Locations say where a value lives:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 
-__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "LoopProgram", "Store"]
+__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Location", "LoopProgram", "Section", "Store"]
 
-Location = tuple[Any, ...]
+Location: TypeAlias = tuple[Any, ...]
 INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
 
 
@@ -71,6 +71,9 @@ class DegreeLoop:
     block: Block = field(default_factory=Block)
 
 
+Section: TypeAlias = Block | BodyLoop | DegreeLoop
+
+
 @dataclass(eq=False)
 class LoopProgram:
     """A recorded algorithm.
@@ -89,7 +92,7 @@ class LoopProgram:
 
     n: int
     nv: int
-    sections: list[Block | BodyLoop | DegreeLoop]
+    sections: list[Section]
     cleared: list[tuple[int, int]]
     symmetric: list[int]
     record: int

@@ -15,7 +15,8 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from types import BuiltinFunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
 from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 from robot_dynamics_ros.errors import BackendError
 
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, TargetMachine
+
 __all__ = ["NativeLibrary", "Router", "compile_module", "target_key", "vector_width", "wrappers_supported"]
 
 _lock = threading.Lock()
@@ -52,7 +56,7 @@ NEW_FROM_DESCR = 94
 
 
 @functools.cache
-def _llvm() -> Any:
+def _llvm() -> ModuleType:
     import llvmlite.binding as llvm
 
     with _lock:
@@ -109,7 +113,7 @@ def target_key() -> str:
     )
 
 
-def _machine(level: int) -> Any:
+def _machine(level: int) -> TargetMachine:
     llvm = _llvm()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=_features(), opt=level, jit=True
@@ -155,7 +159,7 @@ def _as_written() -> Iterator[None]:
             llvm.set_option("", "-enable-misched=true")
 
 
-def _optimize(module: Any, machine: Any, vectorize: bool) -> None:
+def _optimize(module: ModuleRef, machine: TargetMachine, vectorize: bool) -> None:
     """LLVM's loop and vector passes, by its new pass manager or, before llvmlite 0.44, by the old one."""
     llvm = _llvm()
     if hasattr(llvm, "create_pass_builder"):
@@ -185,7 +189,7 @@ def wrappers_supported() -> bool:
     probe = np.arange(6.0).reshape(2, 3)
     address = id(probe)
 
-    def word(offset: int, kind: Any = ctypes.c_uint64) -> int:
+    def word(offset: int, kind: type[ctypes.c_uint64 | ctypes.c_int32] = ctypes.c_uint64) -> int:
         return kind.from_address(address + offset).value
 
     if word(OB_TYPE) != id(np.ndarray) or word(ARRAY_DATA) != probe.ctypes.data:
@@ -202,7 +206,7 @@ def wrappers_supported() -> bool:
     return type(made) is np.ndarray and made.dtype is np.dtype(np.float64) and made.shape == (2, 3)
 
 
-def _new_array(dims: Any) -> Any:
+def _new_array(dims: ctypes.Array[ctypes.c_int64]) -> np.ndarray:
     """An array made as compiled code makes it."""
     descr = np.dtype(np.float64)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))
@@ -259,12 +263,12 @@ class NativeLibrary:
     def python_wrapper(
         self,
         name: str,
-        slow: Callable[..., Any],
+        slow: Callable[..., object],
         extra: Sequence[np.ndarray] = (),
         *,
         finite: bool = False,
         only: int | None = None,
-    ) -> Any:
+    ) -> BuiltinFunctionType:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
         The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
@@ -281,7 +285,7 @@ class NativeLibrary:
         return _builtin(name, self.address(PYTHON_WRAPPER), table, (self, slow, extra))
 
 
-def _builtin(name: str, code: int, words: Sequence[int], kept: Any) -> Any:
+def _builtin(name: str, code: int, words: Sequence[int], kept: object) -> BuiltinFunctionType:
     """A builtin function that runs compiled code with a table of words, and keeps objects alive."""
     method = _MethodDef(name.encode(), code, _METH_FASTCALL, None)
     table = np.asarray(_Table(np.array(words, dtype=np.int64), code, (method, kept)))
@@ -294,7 +298,7 @@ def _builtin(name: str, code: int, words: Sequence[int], kept: Any) -> Any:
 class _Table:
     """Words that compiled code reads, and the objects that they point to; an array made of it keeps both."""
 
-    def __init__(self, words: np.ndarray, code: int, kept: Any) -> None:
+    def __init__(self, words: np.ndarray, code: int, kept: object) -> None:
         self.words, self.code, self.kept = words, code, kept
         self.__array_interface__ = words.__array_interface__
 
@@ -315,15 +319,17 @@ class Router:
         call: the builtin.
     """
 
-    def __init__(self, name: str, keys: int, slow: Callable[..., Any]) -> None:
+    def __init__(self, name: str, keys: int, slow: Callable[..., object]) -> None:
         library = _router_library()
         words = [id(slow), *[0] * (4 * ROUTER_SLOTS)]
         self.call = _builtin(name, library.address(f"route{keys}"), words, (library, slow))
-        self._words = memoryview(self.call.__self__)
+        table: Any = self.call.__self__
+        self._words = memoryview(table)
 
-    def add(self, keys: Sequence[int], wrapper: Any) -> None:
+    def add(self, keys: Sequence[int], wrapper: BuiltinFunctionType) -> None:
         """Lead calls with arguments of these identities to a wrapper; both must stay alive until :meth:`remove`."""
-        table, words = wrapper.__self__, self._words
+        table: Any = wrapper.__self__
+        words = self._words
         at = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
         words[at] = 0  # nobody may find a slot half written
         words[at + 1] = keys[1] if len(keys) > 1 else 0

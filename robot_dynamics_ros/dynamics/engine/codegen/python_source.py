@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
 __all__ = ["python_source"]
 
@@ -46,7 +45,7 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
     return named
 
 
-def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Any], str]) -> str:
+def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Key], str]) -> str:
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 
     A value that is used once stands where it is used; the others have local names, which are used again as soon as a value

@@ -513,7 +513,7 @@ class _FunctionReader:
     def of_Constant(self, node: ast.Constant) -> Expression:
         return self.constant(node.value, node)
 
-    def constant(self, value: Any, node: ast.AST) -> Number:
+    def constant(self, value: object, node: ast.AST) -> Number:
         for kind, word in ((bool, "b"), (int, "i"), (float, "f")):
             if isinstance(value, kind):
                 return Number(word, kind(value))

@@ -26,12 +26,12 @@ MovingBase = tuple[ArrayLike, ArrayLike]
 def call(
     model: RobotModel,
     name: str,
-    inputs: tuple[Any, ...],
+    inputs: tuple[ArrayLike, ...],
     external: Wrenches = None,
-    out: Any = None,
+    out: np.ndarray | None = None,
     base: MovingBase | None = None,
     options: Options = (),
-    more: tuple[Any, ...] = (),
+    more: tuple[ArrayLike, ...] = (),
 ) -> Any:
     """Evaluate a function of the registry.
 

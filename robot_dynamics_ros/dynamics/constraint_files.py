@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +86,7 @@ def _text(source: str | Path) -> tuple[str, str]:
 
 # -- YAML ----------------------------------------------------------------------------------------------------------
 
-_MAKERS: dict[Any, Any] = {
+_MAKERS: dict[str, Callable[..., Constraint]] = {
     "point": point_constraint,
     "hinge": hinge_constraint,
     "weld": weld_constraint,
@@ -97,7 +96,7 @@ _MAKERS: dict[Any, Any] = {
 }
 
 
-def _constraint(k: int, entry: Any) -> Constraint:
+def _constraint(k: int, entry: object) -> Constraint:
     where = f"constraint {k + 1}"
     if not isinstance(entry, Mapping):
         raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
@@ -107,7 +106,7 @@ def _constraint(k: int, entry: Any) -> Constraint:
         raise UnknownNameError("type of constraint", kind, tuple(_MAKERS), where=where)
     words.setdefault("name", f"{kind}_{k + 1}")
     try:
-        made: Constraint = _MAKERS[kind](**words)
+        return _MAKERS[kind](**words)
     except TypeError as error:
         raise ArgumentError(
             str(error).split("() ")[-1],
@@ -115,10 +114,9 @@ def _constraint(k: int, entry: Any) -> Constraint:
             got=entry,
             remedy="See docs/reference for the fields of each type.",
         ) from None
-    return made
 
 
-def _entries(text: str, where: str) -> tuple[list[Any], Mapping[str, Any]]:
+def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLike]]:
     try:
         import yaml
     except ImportError:

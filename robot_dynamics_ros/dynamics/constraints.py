@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,8 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
 from robot_dynamics_ros.dynamics.engine.backends import evaluator, kernel
+from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
+from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
 from robot_dynamics_ros.dynamics.inverse import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
@@ -47,6 +49,9 @@ __all__ = [
     "rolling_constraint",
     "weld_constraint",
 ]
+
+Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]
+"""Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
 RANK_TOLERANCE = 1e-8
 """Singular values below this part of the largest count as zero."""
@@ -70,7 +75,7 @@ class Constraint:
     numbers: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
-def _made(kind: str, name: str, a: str, b: str, **given: Any) -> Constraint:
+def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Constraint:
     if not isinstance(name, str) or not name:
         raise ArgumentError(
             "every constraint needs a name", where=f"{kind} constraint", got=name, remedy="Give it a name."
@@ -309,12 +314,12 @@ class Constraints:
     def __repr__(self) -> str:
         return f"<Constraints {', '.join(f'{c.name} ({c.kind})' for c in self.constraints)} of {self.model.name}>"
 
-    def kernel(self, name: str, **options: Any) -> Any:
+    def kernel(self, name: str, **options: object) -> Kernel:
         """The compiled function: ``"constrained_forward_dynamics"``, ``"constraint_terms"``, ``"constraint_projections"``
         or ``"constraint_wrenches"``; see :func:`robot_dynamics_ros.kernel`."""
         return kernel(self.model, name, constraints=self.specs, **options)
 
-    def _run(self, name: str, *inputs: Any, more: tuple[Any, ...] = ()) -> Any:
+    def _run(self, name: str, *inputs: ArrayLike, more: Options = ()) -> Any:
         return evaluator(self.model, name, tuple(sorted((*self._options, *more))))(*inputs)
 
     def terms(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
@@ -347,8 +352,8 @@ class Constraints:
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
         gains = self._none if stabilization is None else np.asarray(as_input(stabilization, (2,), "stabilization"))
-        inputs: tuple[Any, ...] = (q, v, tau, gains)
-        more: tuple[Any, ...] = ()
+        inputs: tuple[ArrayLike, ...] = (q, v, tau, gains)
+        more: Options = ()
         if external:
             inputs, more = (*inputs, body_wrenches(self.model, external, q)), (("external", True),)
         return ConstrainedMotion(*self._run("constrained_forward_dynamics", *inputs, more=more))
@@ -626,7 +631,7 @@ def _clean(*vectors: ArrayLike) -> tuple[float, ...]:
     return tuple(float(x) for x in flat + 0.0)
 
 
-def _spec(model: RobotModel, c: Constraint, q: Array) -> Any:
+def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind not in ROWS:
         raise UnknownNameError("kind of constraint", c.kind, tuple(ROWS), where=f"constraint {c.name!r}")
     given = dict(c.numbers)
@@ -674,7 +679,7 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Any:
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), given["radius"], axis)
 
 
-def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str) -> Any:
+def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str) -> Spec:
     numbers: list[float] = []
     indices = []
     for name in (c.a, c.b):

@@ -9,7 +9,7 @@ of one body (the wrench of a fixed joint depends on which of them is loaded).  T
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,8 @@ from robot_dynamics_ros.wrench import Wrench
 
 __all__ = ["WrenchGatherer", "Wrenches", "body_wrenches", "link_wrenches"]
 
-Wrenches = Mapping[str, Any] | None
+OnLink: TypeAlias = ArrayLike | Wrench | Sequence[Wrench]
+Wrenches: TypeAlias = Mapping[str, OnLink] | None
 """Link name → (..., 6) wrench [moment; force] about the link's origin in its axes, or :class:`Wrench` values."""
 
 
@@ -105,7 +106,7 @@ class WrenchGatherer:
             raise UnknownNameError("link", link, self.model.link_names) from None
 
 
-def body_wrenches(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> Array:
+def body_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> Array:
     """(..., nb, 6) sums of wrenches on links by body, for batches and :class:`Wrench` values too.
 
     Args:
@@ -125,7 +126,7 @@ def body_wrenches(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) 
     return out
 
 
-def link_wrenches(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> Array:
+def link_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> Array:
     """(..., nl, 6) wrenches in the order of ``model.link_names``; arguments as for :func:`body_wrenches`."""
     values = _checked(model, external, q)
     out = np.zeros((*_lead(values), len(model.link_names), 6))
@@ -147,7 +148,7 @@ def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
         ) from None
 
 
-def _checked(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> dict[str, Array]:
+def _checked(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> dict[str, Array]:
     if not isinstance(external, Mapping):
         raise ArgumentError(
             f"expected a mapping from link names to wrenches, got {type(external).__name__}",
@@ -161,19 +162,19 @@ def _checked(model: RobotModel, external: Mapping[str, Any], q: ArrayLike) -> di
     return {link: as_input(_numbers(model, q, link, w), (6,), f"external[{link!r}]") for link, w in external.items()}
 
 
-def _numbers(model: RobotModel, q: ArrayLike, link: str, value: Any) -> Any:
+def _numbers(model: RobotModel, q: ArrayLike, link: str, value: OnLink) -> ArrayLike:
     if isinstance(value, Wrench):
         return _sum_on_link(model, q, link, [value])
     if isinstance(value, list | tuple) and any(isinstance(w, Wrench) for w in value):
         return _sum_on_link(model, q, link, value)
-    return value
+    return cast("ArrayLike", value)
 
 
-def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Any]) -> Array:
+def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[object]) -> Array:
     """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
     where = f"external[{link!r}]"
     poses: Array | None = None
-    total: Any = 0.0
+    total: Array | float = 0.0
     for w in values:
         if not isinstance(w, Wrench):
             raise ArgumentError(

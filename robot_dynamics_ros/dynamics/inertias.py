@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +33,8 @@ def inertia_about(
     Raises:
         UnknownNameError: no such link or frame.
     """
-    options: list[tuple[str, Any]] = [("link", model.link_index(link))]
-    more: list[Any] = []
+    options: list[tuple[str, str | int | bool]] = [("link", model.link_index(link))]
+    more: list[Array] = []
     axes, placed = frame_of(model, link if frame is None else frame, "frame")
     options.append(("axes", axes))
     if placed is not None:

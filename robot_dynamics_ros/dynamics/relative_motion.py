@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, frame_of
 from robot_dynamics_ros.model.description import Array
@@ -107,13 +107,13 @@ def motion(
     number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
     own_point = _PointOnLink(carried, offset, offset_velocity, offset_acceleration)
     link_number, frame = frame_of(model, relative_to, "relative_to")
-    options: tuple[tuple[str, Any], ...] = (("link", number), ("observer", link_number))
-    more: list[Any] = []
+    options: Options = (("link", number), ("observer", link_number))
+    more: list[Array] = []
     if frame is not None:
         options, more = (*options, ("own_observer", True)), [frame.rows()]
-    axes: list[Any] = []
+    axes: list[Array] = []
     if expressed_in is None:
-        chosen: tuple[tuple[str, Any], ...] = (("axes", "observer"),)
+        chosen: Options = (("axes", "observer"),)
     else:
         to, placed = frame_of(model, expressed_in, "expressed_in")
         chosen = (("axes", to),)
@@ -122,10 +122,11 @@ def motion(
     r = own_point.position
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    p, R, dp, ddp, w, dw, rotation = _with_point(model, (q, v, a), r, base, (*options, *chosen), (*more, *axes))
+    chosen = (*options, *chosen)
+    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", (q, v, a, r), None, None, base, chosen, (*more, *axes))
     start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
     own = (*options, ("axes", "observer"))
-    before = _with_point(model, (start, zero, zero), r, None, own, tuple(more))[0]
+    before = call(model, "point_motion", (start, zero, zero, r), options=own, more=tuple(more))[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
     return own_point.added(PointMotion(p, displacement, R, dp, ddp, w, dw), rotation)
 
@@ -166,14 +167,3 @@ class _PointOnLink:
             seen.angular_velocity + w,
             seen.angular_acceleration + dw + np.cross(seen.angular_velocity, w),
         )
-
-
-def _with_point(
-    model: RobotModel,
-    state: tuple[Any, ...],
-    r: Any,
-    base: MovingBase | None,
-    options: tuple[Any, ...],
-    more: tuple[Any, ...],
-) -> Any:
-    return call(model, "point_motion", (*state, r), None, None, base, options, more)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,10 +87,10 @@ def joint_wrenches(
 
 def _wrenches_of_joints(
     model: RobotModel,
-    state: tuple[Any, Any, Any],
+    state: tuple[ArrayLike, ...],
     external: Wrenches,
     base: MovingBase | None,
-    joints: Any,
+    joints: str | Sequence[str] | None,
     expressed_in: FrameLike,
     reduced_at: PointLike,
 ) -> np.ndarray:
@@ -130,10 +129,10 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
 
 def axes_and_point(
     model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
-) -> tuple[Options, tuple[Any, ...]]:
+) -> tuple[Options, tuple[Array, ...]]:
     """Options and inputs of a compiled function for the axes and the point wanted."""
-    options: list[tuple[str, Any]] = []
-    more: list[Any] = []
+    options: list[tuple[str, str | int | bool]] = []
+    more: list[Array] = []
     if isinstance(expressed_in, str) and expressed_in in words and expressed_in not in model.link_names:
         options.append(("axes", expressed_in))
     else:
@@ -187,7 +186,7 @@ def joint_wrench(
 
 def _one_state(
     model: RobotModel,
-    state: tuple[Any, Any, Any],
+    state: tuple[ArrayLike, ...],
     external: Wrenches,
     base: MovingBase | None,
     joint: str,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.algorithms.function import Options
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
-from robot_dynamics_ros.equations.formulas import Formulas, frozen
+from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step, frozen
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
@@ -22,7 +25,10 @@ from robot_dynamics_ros.equations.symbol_tree import Lift, SymbolTree, exact_lea
 from robot_dynamics_ros.equations.trig_ring import TrigRing
 from robot_dynamics_ros.equations.unexpanded import write_steps
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.spatial import Vec3
+from robot_dynamics_ros.spatial import Scalar, Vec3
+
+if TYPE_CHECKING:
+    import sympy
 
 __all__ = ["Derivation", "Given"]
 
@@ -54,15 +60,15 @@ class Derivation:
     def formulas(
         self,
         entry: str,
-        options: Mapping[str, Any],
+        options: Options,
         inputs: Mapping[str, Given],
         outputs: Mapping[str, tuple[int, int]],
         *,
         title: str,
         about: str,
-        pick: Any = None,
+        pick: Callable[[list[list[Scalar]]], list[list[Scalar]]] | None = None,
         variables: tuple[Definition, ...] = (),
-        rows: Any = None,
+        rows: Rows | None = None,
     ) -> Formulas:
         """A function of the table in symbols.
 
@@ -73,7 +79,7 @@ class Derivation:
             pick: from the flat outputs to one flat list a matrix; the outputs in order if not given.
             variables: definitions of the names among the inputs.
         """
-        import sympy as S
+        import sympy
 
         geometry = self.geometry
         if variables:
@@ -85,19 +91,19 @@ class Derivation:
         graph = Graph()
         flat = self._run(graph, exact_leaves(graph), geometry, entry, options, inputs)
         flat = flat if pick is None else pick(flat)
-        names = {d.symbol: S.Symbol(d.symbol, real=True) for d in geometry.definitions}
-        words = [S.Symbol(d.symbol, real=True) for d in self.letters]
+        names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
+        words = [sympy.Symbol(d.symbol, real=True) for d in self.letters]
         q, v, a = (tuple(words[k * n : (k + 1) * n]) for k in range(3))
         lifted = [[graph.lift(x) for x in part] for part in flat]
-        steps: list[Any] = []
+        steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
             write = Writer(ring, names, q, v, a, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
-            steps, value = write_steps(S, [x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
+            steps, value = write_steps([x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
             done = [[value[x.id] for x in part] for part in lifted]
-        matrices = {name: S.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
+        matrices = {name: sympy.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
         number_graph = Graph()
         numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)
         numbers = numbers if pick is None else pick(numbers)
@@ -118,13 +124,13 @@ class Derivation:
 
     def written(
         self,
-        matrices: Mapping[str, Any],
+        matrices: Mapping[str, sympy.Matrix],
         definitions: Sequence[Definition],
         *,
         title: str,
         about: str,
-        steps: tuple[Any, ...] = (),
-        rows: Any = None,
+        steps: tuple[Step, ...] = (),
+        rows: Rows | None = None,
     ) -> Formulas:
         """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols beside the robot's own."""
         n = self.geometry.model.nv
@@ -150,12 +156,12 @@ class Derivation:
         lift: Lift,
         geometry: Geometry,
         entry: str,
-        options: Mapping[str, Any],
+        options: Options,
         inputs: Mapping[str, Given],
-    ) -> list[list[Any]]:
+    ) -> list[list[Scalar]]:
         tree = SymbolTree(geometry, lift)
         n = geometry.model.nv
-        arguments: dict[str, list[Any]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
+        arguments: dict[str, list[Expr]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
         for word, constant in inputs.items():
             arguments[word] = [
                 graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries
@@ -164,15 +170,17 @@ class Derivation:
         return function.run(tree, dict(options), arguments)
 
 
-def _jacobian_and_rate(tree: Any, q: Any, v: Any, point: Any, *, options: Any) -> Any:
+def _jacobian_and_rate(
+    tree: Tree[S], q: Vector[S], v: Vector[S], point: Vector[S], *, options: Options
+) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
 
 
-def _tip_efforts(tree: Any, q: Any, point: Any, wrench: Any, *, options: Any) -> list[Any]:
+def _tip_efforts(tree: Tree[S], q: Vector[S], point: Vector[S], wrench: Vector[S], *, options: Options) -> list[Scalar]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
     efforts = []
     for column in zip(*J, strict=True):
-        total: Any = 0.0
+        total: Scalar = 0.0
         for x, f in zip(column, wrench, strict=True):
             total = total + x * f
         efforts.append(total)
@@ -194,7 +202,7 @@ _OWN = {
 """Functions that only formulas need."""
 
 
-def numbers(values: Any, where: str) -> Given:
+def numbers(values: ArrayLike, where: str) -> Given:
     """Numbers as the decimals they are written as.
 
     Raises:
@@ -206,13 +214,13 @@ def numbers(values: Any, where: str) -> Given:
     return Given(tuple(fraction_of(x) for x in array.ravel()))
 
 
-def rotation(R: Any, where: str) -> Given:
+def rotation(R: ArrayLike, where: str) -> Given:
     """A rotation matrix, exactly orthogonal.
 
     Raises:
         ArgumentError: a batch of them.
     """
-    R = np.asarray(R, dtype=float)
-    if R.shape != (3, 3):
-        raise ArgumentError(f"expected one rotation, got shape {R.shape}", where=where, got=R.shape)
-    return Given(tuple(x for row in exact_rotation(R) for x in row))
+    array = np.asarray(R, dtype=float)
+    if array.shape != (3, 3):
+        raise ArgumentError(f"expected one rotation, got shape {array.shape}", where=where, got=array.shape)
+    return Given(tuple(x for row in exact_rotation(array) for x in row))

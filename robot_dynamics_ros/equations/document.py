@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.equations.parameters import Definition
+
+if TYPE_CHECKING:
+    import sympy
 
 __all__ = ["PARTS", "Document", "Line", "Section", "rounded"]
 
@@ -19,7 +22,7 @@ class Line:
 
     name: str
     index: tuple[str, ...]
-    value: Any
+    value: sympy.Expr
     dots: int = 0
 
 
@@ -45,7 +48,7 @@ class Document:
     coordinates: str
 
 
-def rounded(expression: Any, digits: int | None) -> Any:
+def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
     """Fractions turned into decimals, but for halves of small numbers.
 
     Args:
@@ -53,7 +56,7 @@ def rounded(expression: Any, digits: int | None) -> Any:
     """
     import sympy
 
-    def decimal(x: Any) -> Any:
+    def decimal(x: sympy.Rational) -> sympy.Number:
         if x.q == 1 and abs(x.p) < 10 ** (digits or 15):
             return x
         if x.q == 2 and abs(x.p) < 10:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.geometry import Geometry
@@ -25,6 +29,8 @@ from robot_dynamics_ros.model.motors import check_motors, without_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
+    import sympy
+
     from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["Equations", "symbolic"]
@@ -77,19 +83,19 @@ class Equations(SymbolicQuantities):
 
         return render_html(document_of(self, parts, digits))
 
-    def inverse_dynamics(self) -> Any:
+    def inverse_dynamics(self) -> sympy.Matrix:
         """(nv, 1) τ = M q̈ + D + G."""
         import sympy
 
         return self.M * sympy.Matrix(self.a) + self.D + self.G
 
-    def forward_dynamics(self) -> Any:
+    def forward_dynamics(self) -> sympy.Matrix:
         """(nv, 1) q̈ = M⁻¹ (τ − D − G), solved in symbols; meant for small robots."""
         import sympy
 
         return self.M.LUsolve(sympy.Matrix(self.tau) - self.D - self.G)
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> Callable[..., np.ndarray | float]:
         """A NumPy function ``f(q, v=None, a=None) -> array`` of one of :meth:`named`, with this robot's values put in.
 
         It takes batches (..., nq), (..., nv) and returns (..., nv, nv) for matrices, (..., nv) for D and G, and numbers
@@ -98,10 +104,7 @@ class Equations(SymbolicQuantities):
         Raises:
             ArgumentError: there is no such name.
         """
-        import numpy as np
         import sympy
-
-        from robot_dynamics_ros.dynamics.engine.arguments import as_input
 
         if name not in self.named():
             raise ArgumentError(
@@ -113,22 +116,14 @@ class Equations(SymbolicQuantities):
         entries = list(what) if shape else [what]
         constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
         steps = [(s, e.xreplace(constants)) for s, e in self.steps]
-        if steps:
-            run = sympy.lambdify(
-                [self.q, self.v, self.a],
-                [sympy.sympify(e).xreplace(constants) for e in entries],
-                modules="numpy",
-                cse=lambda given: (steps, given),
-            )
-        else:
-            run = sympy.lambdify(
-                [self.q, self.v, self.a],
-                [sympy.sympify(e).xreplace(constants) for e in entries],
-                modules="numpy",
-                cse=True,
-            )
+        run = sympy.lambdify(
+            [self.q, self.v, self.a],
+            [sympy.sympify(e).xreplace(constants) for e in entries],
+            modules="numpy",
+            cse=(lambda given: (steps, given)) if steps else True,
+        )
 
-        def call(q: Any, v: Any = None, a: Any = None) -> Any:
+        def call(q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> np.ndarray | float:
             n = len(self.v)
             arguments = [
                 np.zeros(n) if x is None else as_input(x, (n,), word) for x, word in ((q, "q"), (v, "v"), (a, "a"))
@@ -194,7 +189,7 @@ def symbolic(
     names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
     recursive = trace_recursions(geometry)
     if expand:
-        terms = _expanded(geometry, recursive, Writer, (names, q, v, a, simplify), max_terms)
+        terms = _expanded(geometry, recursive, lambda ring: Writer(ring, names, q, v, a, simplify), max_terms)
     else:
         terms = unexpanded_terms(geometry, recursive, names, q, v, a)
     own = tuple(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True))
@@ -216,7 +211,7 @@ def symbolic(
 
 
 def _expanded(
-    geometry: Geometry, recursive: RecursiveTerms, writer: type[Writer], names: tuple[Any, ...], max_terms: int
+    geometry: Geometry, recursive: RecursiveTerms, writer: Callable[[TrigRing], Writer], max_terms: int
 ) -> dict[str, Any]:
     import sympy
 
@@ -240,7 +235,7 @@ def _expanded(
             remedy="Ask for the unexpanded form (expand=False, --unexpanded), leave numbers instead of symbols, or raise "
             "max_terms.",
         ) from None
-    write = writer(ring, *names)
+    write = writer(ring)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     upper = {(i, j): write(lagrange.M[i][j]) for i in range(n) for j in range(i, n)}
     return {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.equations.document import PARTS, Document, Line, Section, rounded
 from robot_dynamics_ros.equations.formulas import Formulas, section_of
 from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import sympy
 
 __all__ = ["document_of"]
 
@@ -129,14 +132,14 @@ def _motors(equations: EquationTerms) -> Iterator[_Part]:
     )
 
 
-def _entries(name: str, matrix: Any, printed: Callable[[int, int], bool] = lambda i, j: True) -> list[Line]:
+def _entries(name: str, matrix: sympy.Matrix, printed: Callable[[int, int], bool] = lambda i, j: True) -> list[Line]:
     rows, columns = matrix.shape
     return [
         Line(name, (str(i + 1), str(j + 1)), matrix[i, j]) for i in range(rows) for j in range(columns) if printed(i, j)
     ]
 
 
-def _column(name: str, vector: Any) -> list[Line]:
+def _column(name: str, vector: sympy.Matrix) -> list[Line]:
     return [Line(name, (str(i + 1),), x) for i, x in enumerate(vector)]
 
 

@@ -6,21 +6,33 @@ form; so whatever holds for the numbers holds for the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+from numpy.typing import ArrayLike
+
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key
 from robot_dynamics_ros.equations.document import Document, Line, Section, rounded
 from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
-__all__ = ["Formulas", "document_of_formulas"]
+if TYPE_CHECKING:
+    import sympy
+
+__all__ = ["External", "Formulas", "Rows", "Step", "document_of_formulas"]
+
+Step: TypeAlias = "tuple[sympy.Symbol, sympy.Expr]"
+Rows: TypeAlias = Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]]
+External: TypeAlias = Mapping[str, Sequence[str | float]] | Sequence[str] | str
+"""Links, or for each link six names or numbers: moment, then force."""
+NumpyFunction: TypeAlias = Callable[..., Any]
+"""Takes q, v, a and values by name; returns an array, or a dict of arrays where there are several matrices."""
 
 
 @dataclass(frozen=True, eq=False)
-class Formulas(Mapping[str, Any]):
+class Formulas(Mapping[str, "sympy.Matrix"]):
     """Named SymPy matrices, with what is needed to print them and to make code of them.
 
     Attributes:
@@ -33,10 +45,10 @@ class Formulas(Mapping[str, Any]):
 
     title: str
     about: str
-    matrices: Mapping[str, Any]
+    matrices: Mapping[str, sympy.Matrix]
     definitions: tuple[Definition, ...]
-    steps: tuple[tuple[Any, Any], ...] = ()
-    rows: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = field(default_factory=dict, repr=False)
+    steps: tuple[Step, ...] = ()
+    rows: Rows = field(default_factory=dict, repr=False)
     """Name → (letter, index of every entry), for print."""
     coordinates: str = field(default="q", repr=False)
     model_name: str = field(default="", repr=False)
@@ -44,7 +56,7 @@ class Formulas(Mapping[str, Any]):
     """The matrices' entries as a graph in floating-point constants, for code."""
     sizes: tuple[int, int] = field(default=(0, 0), repr=False)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> sympy.Matrix:
         """A matrix by name.
 
         Raises:
@@ -54,14 +66,14 @@ class Formulas(Mapping[str, Any]):
             raise UnknownNameError("matrix", name, tuple(self.matrices), where=self.title)
         return self.matrices[name]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.matrices)
 
     def __len__(self) -> int:
         return len(self.matrices)
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> sympy.Matrix:
         """The matrix, where there is just one.
 
         Raises:
@@ -76,7 +88,9 @@ class Formulas(Mapping[str, Any]):
             )
         return next(iter(self.matrices.values()))
 
-    def along(self, motion: Mapping[Any, Any], *, values: bool = True) -> dict[str, Any]:
+    def along(
+        self, motion: Mapping[str | sympy.Symbol, sympy.Expr | float], *, values: bool = True
+    ) -> dict[str, sympy.Matrix]:
         """The matrices along a motion given in symbols, products of sines and cosines written as sums.
 
         >>> import sympy, robot_dynamics_ros as rd
@@ -94,14 +108,14 @@ class Formulas(Mapping[str, Any]):
         Raises:
             ArgumentError: no such coordinate, or more than one time.
         """
-        import sympy as S
+        import sympy
         from sympy.simplify.fu import TR8
 
         from robot_dynamics_ros.equations.numbers import fraction_of
 
         letter, (n, _) = self.coordinates, self.sizes
         words = [f"{letter}{k + 1}" for k in range(n)]
-        expressions = {str(k): S.sympify(x) for k, x in motion.items()}
+        expressions = {str(k): sympy.sympify(x) for k, x in motion.items()}
         for word in expressions:
             if word not in words:
                 raise ArgumentError(
@@ -115,26 +129,26 @@ class Formulas(Mapping[str, Any]):
                 got=tuple(map(str, times)),
                 remedy="Put numbers in for all others first.",
             )
-        t = times[0] if times else S.Symbol("t", real=True)
-        put: dict[Any, Any] = {}
+        t = times[0] if times else sympy.Symbol("t", real=True)
+        put: dict[sympy.Symbol, sympy.Expr] = {}
         for word in words:
-            x = expressions.get(word, S.Integer(0))
+            x = expressions.get(word, sympy.Integer(0))
             for dots in ("", "d", "dd"):
-                put[S.Symbol(f"{dots}{word}", real=True)] = x
+                put[sympy.Symbol(f"{dots}{word}", real=True)] = x
                 x = x.diff(t)
         if values:
             for d in self.definitions:
                 if d.value is not None:
                     number = fraction_of(d.value)
-                    put[S.Symbol(d.symbol, real=True)] = S.Rational(number.numerator, number.denominator)
-        steps: dict[Any, Any] = {}
+                    put[sympy.Symbol(d.symbol, real=True)] = sympy.Rational(number.numerator, number.denominator)
+        steps: dict[sympy.Symbol, sympy.Expr] = {}
         for symbol, value in self.steps:
             steps[symbol] = value.xreplace(put | steps)
         put |= steps
 
-        def done(x: Any) -> Any:
-            x = S.expand(S.sympify(x).xreplace(put))
-            return S.expand(TR8(x)) if x.has(S.sin, S.cos) else x
+        def done(x: sympy.Expr) -> sympy.Expr:
+            x = sympy.expand(sympy.sympify(x).xreplace(put))
+            return sympy.expand(TR8(x)) if x.has(sympy.sin, sympy.cos) else x
 
         return {name: matrix.applyfunc(done) for name, matrix in self.matrices.items()}
 
@@ -201,11 +215,11 @@ class Formulas(Mapping[str, Any]):
             + f"    return {returned}\n"
         )
 
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> NumpyFunction:
         """The NumPy function that :meth:`python` writes."""
         space: dict[str, Any] = {}
         exec(compile(self.python("f"), f"<{self.title}>", "exec"), space)
-        made: Callable[..., Any] = space["f"]
+        made: NumpyFunction = space["f"]
         return made
 
     def c(self, name: str = "f") -> str:
@@ -217,7 +231,7 @@ class Formulas(Mapping[str, Any]):
         check_identifier(name, "name")
         number = {d.symbol: k for k, d in enumerate(self.parameters)}
 
-        def leaf(key: Any) -> str:
+        def leaf(key: Key) -> str:
             kind, what = key
             return f"p[{number[what]}]" if kind == "parameter" else f"{kind}[{what}]"
 
@@ -244,7 +258,7 @@ class Formulas(Mapping[str, Any]):
         return f"{head}\n#include <math.h>\n\n{declared};\n\n{declared}\n{{\n{lines}\n}}\n"
 
 
-def _python_leaf(key: Any) -> str:
+def _python_leaf(key: Key) -> str:
     kind, what = key
     return f"p[{what!r}]" if kind == "parameter" else f"{kind}[{what}]"
 
@@ -253,7 +267,7 @@ def _plain(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
 
 
-def frozen(matrices: Mapping[str, Any]) -> Mapping[str, Any]:
+def frozen(matrices: Mapping[str, sympy.Matrix]) -> Mapping[str, sympy.Matrix]:
     """A read-only copy."""
     return MappingProxyType(dict(matrices))
 
@@ -264,7 +278,7 @@ def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
     return "", tuple((letter, *of, axis) for letter in "nf" for axis in "xyz")
 
 
-def check_offset(values: Any, where: str) -> list[float]:
+def check_offset(values: ArrayLike, where: str) -> list[float]:
     """Three finite numbers.
 
     Raises:
@@ -282,8 +296,8 @@ def check_offset(values: Any, where: str) -> list[float]:
 
 
 def names_of_wrench(
-    external: Mapping[str, Sequence[Any]] | Sequence[str] | str,
-) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    external: External,
+) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
     """(link, six names or numbers) of the wrenches on links, [moment; force].
 
     Raises:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 from robot_dynamics_ros.equations.geometry import GeometryBody
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
@@ -19,6 +19,9 @@ from robot_dynamics_ros.model.description import JointType
 __all__ = ["LagrangeTerms", "christoffel", "euler_lagrange"]
 
 _HALF = Fraction(1, 2)
+
+
+Pose: TypeAlias = tuple[list[list[Poly]], list[Poly]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +42,11 @@ def euler_lagrange(ring: TrigRing) -> LagrangeTerms:
     gravity = [lift(g) for g in geometry.gravity]
     base_R = [[lift(x) for x in row] for row in geometry.base_rotation]
     base_r = [lift(x) for x in geometry.base_position]
-    poses: list[tuple[Any, Any]] = []
+    poses: list[Pose] = []
     twice_K, U = ring.zero, ring.zero
     half = ring.number(_HALF)
 
-    def at(pose: tuple[Any, Any], point: list[Poly]) -> list[Poly]:
+    def at(pose: Pose, point: list[Poly]) -> list[Poly]:
         R, r = pose
         return [r[k] + ring.dot(R[k], point) for k in range(3)]
 
@@ -88,7 +91,7 @@ def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list
     identity = [[ring.one if i == j else ring.zero for j in range(3)] for i in range(3)]
     still = [ring.zero] * 3
     if body.kind is JointType.PRISMATIC:
-        slide = ring.q[body.q] * ring._fraction(body.multiplier) + ring.number(body.offset)
+        slide = ring.q[body.q] * ring.fraction(body.multiplier) + ring.number(body.offset)
         return identity, [ring.mul(x, slide) for x in axis]
     angle_number = ring.angle_of[number]
     assert angle_number is not None

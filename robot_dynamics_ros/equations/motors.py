@@ -18,6 +18,8 @@ from robot_dynamics_ros.model.motors import check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
+    import sympy
+
     from robot_dynamics_ros.model.motors import DCMotor
 
 __all__ = ["MotorEquations", "motor_equations", "motor_names"]
@@ -48,21 +50,21 @@ class MotorEquations:
     """
 
     joints: tuple[str, ...]
-    voltages: tuple[Any, ...]
-    currents: tuple[Any, ...]
-    M: Any
-    effort: Any
-    current_rates: Any
-    state: Any
-    rates: Any
+    voltages: tuple[sympy.Symbol, ...]
+    currents: tuple[sympy.Symbol, ...]
+    M: sympy.Matrix
+    effort: sympy.Matrix
+    current_rates: sympy.Matrix
+    state: sympy.Matrix
+    rates: sympy.Matrix
     definitions: tuple[Definition, ...]
-    _bias: Any
+    _bias: sympy.Matrix
 
-    def accelerations(self) -> Any:
+    def accelerations(self) -> sympy.Matrix:
         """(nv, 1) q̈ = (M + N² J)⁻¹ (effort − D − G), solved in symbols; meant for small robots."""
         return self.M.LUsolve(self.effort - self._bias)
 
-    def state_space(self) -> Any:
+    def state_space(self) -> sympy.Matrix:
         """ẋ = f(x, V), solved in symbols; meant for small robots."""
         import sympy
 
@@ -99,10 +101,9 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
     effort = S.Matrix(equations.tau)
     voltages, currents, current_rates = [], [], []
 
-    def constant(name: str, meaning: str, unit: str, value: float) -> Any:
+    def constant(name: str, meaning: str, unit: str, value: float) -> sympy.Expr:
         if not symbols:
-            x = fraction_of(value)
-            return S.Rational(x.numerator, x.denominator)
+            return S.Rational(fraction_of(value))
         definitions.append(Definition(name, meaning, unit, value))
         return S.Symbol(name, real=True)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["Entry", "Parameter", "Root", "exact_rotation", "fraction_of", "value_of"]
 
@@ -90,7 +90,7 @@ def _simple_fraction(x: float) -> Fraction:
     return fraction
 
 
-def exact_rotation(R: Any) -> list[list[Entry]]:
+def exact_rotation(R: ArrayLike) -> list[list[Entry]]:
     """An exactly orthogonal matrix that is a rotation matrix within 1e-15.
 
     Where all entries are 0, ±1, ±1/2, ±√2/2 or ±√3/2 within 1e-14, they are these numbers: products that sum to less than

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,15 +13,17 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
-from robot_dynamics_ros.equations.formulas import Formulas, check_offset, names_of_wrench, wrench_rows
-from robot_dynamics_ros.equations.numbers import fraction_of
+from robot_dynamics_ros.equations.formulas import External, Formulas, check_offset, names_of_wrench, wrench_rows
+from robot_dynamics_ros.equations.numbers import Entry, fraction_of
 from robot_dynamics_ros.equations.parameters import AXES, Definition
 from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import ArgumentError
 
 __all__ = ["SymbolicQuantities"]
 
-External = Mapping[str, Sequence[Any]] | Sequence[str] | str
+Inputs: TypeAlias = dict[str, Given]
+Choices: TypeAlias = dict[str, Any]
+"""Options of a function of the table."""
 Observer = FrameLike | tuple[str, str]
 
 
@@ -130,7 +132,9 @@ class SymbolicQuantities(EquationTerms):
             rows={part: wrench_rows(part) for part in PARTS},
         )
 
-    def jacobian(self, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world") -> Formulas:
+    def jacobian(
+        self, link: str, *, offset: Sequence[float] = (0.0, 0.0, 0.0), expressed_in: str = "world"
+    ) -> Formulas:
         """Jacobian of a point of a link, and its rate: J v = [angular velocity; velocity of the point].
 
         Args:
@@ -154,7 +158,12 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def external_efforts(
-        self, link: str, *, offset: Any = (0.0, 0.0, 0.0), expressed_in: str = "world", names: Sequence[Any] = ()
+        self,
+        link: str,
+        *,
+        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        expressed_in: str = "world",
+        names: Sequence[str | float] = (),
     ) -> Formulas:
         """Jᵀ F: what a wrench on a point of a link adds to the efforts; τ = M q̈ + D + G − Jᵀ F.
 
@@ -186,7 +195,7 @@ class SymbolicQuantities(EquationTerms):
         self,
         point_on: str,
         *,
-        offset: Any = (0.0, 0.0, 0.0),
+        offset: Sequence[float] = (0.0, 0.0, 0.0),
         relative_to: Observer = WORLD,
         expressed_in: FrameLike | None = None,
     ) -> Formulas:
@@ -196,8 +205,8 @@ class SymbolicQuantities(EquationTerms):
             ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``, ``"angular_acceleration"``, all
             (3, 1), and ``"rotation"`` (3, 3) from the link's axes to those of ``relative_to``.
         """
-        inputs: dict[str, Given] = {"point": numbers(check_offset(offset, "offset"), "offset")}
-        options: dict[str, Any] = {"link": self.model.link_index(point_on), "axes": "observer"}
+        inputs: Inputs = {"point": numbers(check_offset(offset, "offset"), "offset")}
+        options: Choices = {"link": self.model.link_index(point_on), "axes": "observer"}
         if expressed_in is not None:
             to, frame = frame_of(self.model, expressed_in, "expressed_in")
             options["axes"] = to
@@ -263,7 +272,7 @@ class SymbolicQuantities(EquationTerms):
         v = [S.Symbol(d.symbol, real=True) for d in base.letters[model.nv : 2 * model.nv]]
         definitions, rows = [], []
         for k in range(model.nv):
-            total: Any = S.Integer(0)
+            total = S.Integer(0)
             for letter, word, values, factor in (
                 ("d", "viscous friction", model.damping, v[k]),
                 ("Fc", "dry friction", model.friction, S.sign(v[k])),
@@ -303,10 +312,10 @@ class SymbolicQuantities(EquationTerms):
 
     def _axes_and_point(
         self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str]
-    ) -> tuple[dict[str, Any], dict[str, Given], str]:
+    ) -> tuple[Choices, Inputs, str]:
         chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words)
         options, rest = dict(chosen), list(more)
-        inputs: dict[str, Given] = {}
+        inputs: Inputs = {}
         if options.get("own_axes"):
             inputs["axes"] = rotation(rest.pop(0), "expressed_in")
         if options.get("own_point"):
@@ -319,7 +328,7 @@ class SymbolicQuantities(EquationTerms):
         where = "the joint's origin" if at == "joint" else at
         return options, inputs, f", about {where}, in {axes} axes"
 
-    def _observer(self, observer: Observer, inputs: dict[str, Given]) -> dict[str, Any]:
+    def _observer(self, observer: Observer, inputs: Inputs) -> Choices:
         if isinstance(observer, tuple):
             return self._observer_at_joint(observer, inputs)
         link_number, frame = frame_of(self.model, observer, "observer")
@@ -334,7 +343,7 @@ class SymbolicQuantities(EquationTerms):
             return {"observer": link_number, "own_observer": True}
         return {"observer": link_number}
 
-    def _observer_at_joint(self, observer: tuple[str, str], inputs: dict[str, Given]) -> dict[str, Any]:
+    def _observer_at_joint(self, observer: tuple[str, str], inputs: Inputs) -> Choices:
         if len(observer) != 2 or not all(isinstance(x, str) for x in observer):
             raise ArgumentError(
                 "expected a pair (link, joint) of names", where="observer", got=observer, remedy="Or a Frame."
@@ -362,13 +371,11 @@ class SymbolicQuantities(EquationTerms):
         inputs["observer"] = Given((*unit, *position, *(fraction_of(0.0) for _ in range(12))))
         return {"observer": link_number, "own_observer": True}
 
-    def _external(
-        self, external: External, options: dict[str, Any], inputs: dict[str, Given]
-    ) -> tuple[str, tuple[Definition, ...]]:
+    def _external(self, external: External, options: Choices, inputs: Inputs) -> tuple[str, tuple[Definition, ...]]:
         loads = names_of_wrench(external)
         if not loads:
             return "", ()
-        flat: list[Any] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
+        flat: list[Entry | str] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
         for link, six in loads:
             first = 6 * self.model.link_index(link)
             flat[first : first + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
@@ -378,7 +385,7 @@ class SymbolicQuantities(EquationTerms):
         return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
 
 
-def _variables(loads: Sequence[tuple[str, tuple[Any, ...]]], how: str) -> tuple[Definition, ...]:
+def _variables(loads: Sequence[tuple[str, tuple[str | float, ...]]], how: str) -> tuple[Definition, ...]:
     definitions = {}
     for link, six in loads:
         for k, x in enumerate(six):
@@ -394,5 +401,5 @@ def _axes_word(frame: object) -> str:
     return str(frame)
 
 
-def _point(offset: Any) -> str:
+def _point(offset: Sequence[float]) -> str:
     return "(" + ", ".join(f"{float(x):g}" for x in offset) + ")"

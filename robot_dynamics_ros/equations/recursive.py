@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
@@ -12,6 +12,7 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_b
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
+from robot_dynamics_ros.spatial import Scalar
 
 __all__ = ["RecursiveTerms", "trace_recursions"]
 
@@ -60,9 +61,9 @@ def trace_recursions(geometry: Geometry) -> RecursiveTerms:
     tree = SymbolTree(geometry, exact_leaves(graph))
     n = geometry.model.nv
     q, v, a = ([graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a"))
-    none: list[Any] = [0.0] * n
+    none: list[Scalar] = [0.0] * n
 
-    def lifted(flat: Any) -> list[Expr]:
+    def lifted(flat: Sequence[Scalar]) -> list[Expr]:
         return [graph.lift(x) for x in flat]
 
     return RecursiveTerms(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from robot_dynamics_ros.equations.document import Document, Line, Section
 
 __all__ = ["render_data"]
 
 
-def render_data(document: Document) -> dict[str, Any]:
+def render_data(document: Document) -> dict[str, object]:
     """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python read them.
 
     ``sections`` hold ``equations`` (name, index, value, and time derivatives of the name), ``symbols`` (name, value, unit,
@@ -23,8 +21,8 @@ def render_data(document: Document) -> dict[str, Any]:
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
-    data: dict[str, Any] = {"title": section.title, "about": section.about}
+def _section(section: Section) -> dict[str, object]:
+    data: dict[str, object] = {"title": section.title, "about": section.about}
     if section.lines:
         data["equations"] = [_equation(line) for line in section.lines]
     if section.definitions:
@@ -37,7 +35,7 @@ def _section(section: Section) -> dict[str, Any]:
     return data
 
 
-def _equation(line: Line) -> dict[str, Any]:
+def _equation(line: Line) -> dict[str, object]:
     from sympy import sstr
 
     return {

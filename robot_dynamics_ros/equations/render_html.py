@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from robot_dynamics_ros.equations.document import Document, Line
 from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
 from robot_dynamics_ros.equations.render_text import number_text
+
+if TYPE_CHECKING:
+    from xml.dom.minidom import Element
+
+    import sympy
 
 __all__ = ["render_html"]
 
@@ -19,6 +24,7 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 1.8em; border-botto
 table { border-collapse: collapse; } td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; }
 @media print { body { max-width: none; margin: 0; font-size: 9.5pt; } .equation { overflow: visible; } }
 """
+Write: TypeAlias = "Callable[[sympy.Expr], str]"
 _DOT = {1: "˙", 2: "¨"}
 WIDTH = 90
 """Characters of a sum's terms that go on one line, about."""
@@ -35,26 +41,26 @@ def symbol_mathml(notation: Notation) -> str:
     return f"<msub>{base}<{kind}>{escape(notation.index)}</{kind}></msub>"
 
 
-def _expression_writer(coordinates: str) -> Callable[[Any], str]:
+def _expression_writer(coordinates: str) -> Write:
     """SymPy's writer of presentation MathML, with the symbols of this document."""
     from xml.dom.minidom import parseString
 
     from sympy.printing.mathml import MathMLPresentationPrinter
 
     class Printer(MathMLPresentationPrinter):  # type: ignore[misc]
-        def _print_Symbol(self, symbol: Any, style: str = "plain") -> Any:
+        def _print_Symbol(self, symbol: sympy.Symbol, style: str = "plain") -> Element | None:
             return parseString(symbol_mathml(notation_of(symbol.name, coordinates))).documentElement
 
     printer = Printer()
 
-    def write(expression: Any) -> str:
+    def write(expression: sympy.Expr) -> str:
         text: str = printer._print(expression).toxml()
         return text.replace("&InvisibleTimes;", "&#x2062;").replace("<mo>-</mo>", "<mo>−</mo>")
 
     return write
 
 
-def _terms(terms: list[Any], write: Callable[[Any], str], first: bool) -> str:
+def _terms(terms: list[sympy.Expr], write: Write, first: bool) -> str:
     """Terms with their signs between them."""
     out = []
     for k, term in enumerate(terms):
@@ -71,11 +77,11 @@ def _left(line: Line, coordinates: str) -> str:
     return symbol_mathml(Notation(line.name, line.dots, ("" if short else ",").join(line.index)))
 
 
-def _equation(line: Line, coordinates: str, write: Callable[[Any], str]) -> str:
+def _equation(line: Line, coordinates: str, write: Write) -> str:
     from sympy import Add, sstr
 
     terms = line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]
-    rows: list[list[Any]] = [[]]
+    rows: list[list[sympy.Expr]] = [[]]
     used = 0
     for term in terms:
         length = len(sstr(term, full_prec=False))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.equations.document import Document, Line, Section
 from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
 from robot_dynamics_ros.equations.render_text import number_text
+
+if TYPE_CHECKING:
+    import sympy
 
 __all__ = ["render_latex", "render_tex"]
 
@@ -58,7 +62,7 @@ def symbol_latex(notation: Notation) -> str:
     return f"{text}_{{{escape(index) if not head.isalpha() else index}}}"
 
 
-def _names(document: Document, section: Section) -> dict[Any, str]:
+def _names(document: Document, section: Section) -> dict[sympy.Symbol, str]:
     symbols = {s for line in section.lines for s in getattr(line.value, "free_symbols", ())}
     return {s: symbol_latex(notation_of(str(s), document.coordinates)) for s in symbols}
 
@@ -76,14 +80,10 @@ def _left(line: Line, coordinates: str) -> str:
     return f"{base}_{{{index}}}"
 
 
-def _line(line: Line, names: dict[Any, str], coordinates: str) -> str:
+def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
     from sympy import Add, latex
 
-    settings: dict[str, Any] = {"symbol_names": names, "full_prec": False, "mul_symbol": " "}
-
-    def written(x: Any) -> str:
-        return latex(x, **{k: v for k, v in settings.items() if k != "full_prec"}, full_prec=False)
-
+    written = functools.partial(latex, symbol_names=names, mul_symbol=" ", full_prec=False)
     whole = written(line.value)
     head = f"{_left(line, coordinates)} &= "
     if len(whole) <= WIDTH or not isinstance(line.value, Add):

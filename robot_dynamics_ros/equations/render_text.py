@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from robot_dynamics_ros.equations.document import Document
 
@@ -37,6 +37,6 @@ def render_text(document: Document) -> str:
     return "\n".join(line.rstrip() for line in out) + "\n"
 
 
-def _columns(rows: Any) -> list[str]:
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

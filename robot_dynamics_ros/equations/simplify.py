@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
-from robot_dynamics_ros.equations.trig_forms import MANY, TrigForms, parallel_parents
+from robot_dynamics_ros.equations.trig_forms import MANY, Polynomial, TrigForms, parallel_parents
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 
-__all__ = ["Writer"]
+if TYPE_CHECKING:
+    import sympy
+
+__all__ = ["Symbols", "Writer"]
+
+Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
 FACTOR_TERMS, FACTOR_DIGITS = 24, 1_000_000
 """Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
@@ -25,7 +31,13 @@ class Writer:
     """
 
     def __init__(
-        self, ring: TrigRing, symbols: Mapping[str, Any], q: Any, v: Any, a: Any, simplify: bool = True
+        self,
+        ring: TrigRing,
+        symbols: Mapping[str, sympy.Symbol],
+        q: Symbols,
+        v: Symbols,
+        a: Symbols,
+        simplify: bool = True,
     ) -> None:
         import sympy
 
@@ -44,13 +56,13 @@ class Writer:
         ]
         self.forms = TrigForms(angles, parallel_parents(ring) if simplify else {}, self._number)
 
-    def _number(self, x: Any) -> Any:
+    def _number(self, x: Fraction) -> sympy.Rational:
         return self.S.Rational(int(x.numerator), int(x.denominator))
 
-    def __call__(self, x: Poly) -> Any:
+    def __call__(self, x: Poly) -> sympy.Expr:
         """One expression."""
         S = self.S
-        groups: dict[tuple[int, ...], dict[Any, Any]] = {}
+        groups: dict[tuple[int, ...], Polynomial] = {}
         first = self.ring.first_angle
         for monomial, coefficient in x.items():
             trig = tuple(zip(monomial[first::2], monomial[first + 1 :: 2], strict=True))
@@ -65,7 +77,7 @@ class Writer:
         plain = S.Add(*forms)
         return self._settled(self._shortest(plain)) if self.simplify else plain
 
-    def _settled(self, x: Any) -> Any:
+    def _settled(self, x: sympy.Expr) -> sympy.Expr:
         """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000.
 
         Fractions of hundreds of digits, which factoring leaves in front of sums of equally long integers, overflow in
@@ -95,7 +107,7 @@ class Writer:
                 return S.Mul(*others[:k], terms, *others[k:])
         return S.Mul(coefficient, *map(self._settled, factors))
 
-    def _shortest(self, plain: Any) -> Any:
+    def _shortest(self, plain: sympy.Expr) -> sympy.Expr:
         """The shortest of several groupings; the plain sum wins a tie."""
         S = self.S
         if not isinstance(plain, S.Add) or len(plain.args) > MANY:
@@ -106,7 +118,7 @@ class Writer:
             forms += [S.factor_terms(forms[-1])]
         rates = [x for x in self._rates if plain.has(x)]
         if rates:
-            forms.append(S.collect(S.expand_mul(plain), _products(S, plain, rates), S.factor_terms))
+            forms.append(S.collect(S.expand_mul(plain), _products(plain, rates), S.factor_terms))
         numbers = plain.atoms(S.Rational)
         if len(plain.args) <= FACTOR_TERMS and all(max(abs(x.p), x.q) < FACTOR_DIGITS for x in numbers):
             whole = S.factor(plain)
@@ -116,14 +128,16 @@ class Writer:
         return min(forms, key=S.count_ops)
 
 
-def _plain(x: Any) -> bool:
+def _plain(x: sympy.Expr) -> bool:
     """A small integer, or a half: it may stand in front of a sum."""
     return bool(x.is_Rational and abs(x.p) < 10**6 and (x.q == 1 or (x.q == 2 and abs(x.p) == 1)))
 
 
-def _products(S: Any, plain: Any, rates: list[Any]) -> list[Any]:
+def _products(plain: sympy.Expr, rates: Symbols) -> list[sympy.Expr]:
     """Products of rates that occur in a sum, so that it can be collected by them."""
-    candidates: dict[Any, None] = {}
+    import sympy as S
+
+    candidates: dict[sympy.Expr, None] = {}
     for term in S.Add.make_args(S.expand_mul(plain)):
         product = S.Mul(
             *(

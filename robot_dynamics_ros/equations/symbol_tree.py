@@ -6,9 +6,9 @@ the graph has a leaf for every parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
 from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
-from robot_dynamics_ros.spatial import Mat3, Transform, Vec3
+from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
 __all__ = ["SymbolTree", "exact_leaves", "float_leaves"]
 
-Lift = Callable[[Entry], Any]
+Lift = Callable[[Entry], Expr]
+Nested: TypeAlias = "Entry | Sequence[Nested]"
 
 
 def exact_leaves(graph: Graph) -> Lift:
@@ -56,7 +57,7 @@ def float_leaves(graph: Graph) -> Lift:
 def _layout(geometry: Geometry, lift: Lift) -> Layout:
     """The elementary tree with symbols for numbers."""
 
-    def array(entries: Any) -> np.ndarray:
+    def array(entries: Nested) -> np.ndarray:
         return _lifted(entries, lift)
 
     bodies = [
@@ -89,7 +90,7 @@ def _layout(geometry: Geometry, lift: Lift) -> Layout:
     return Layout(bodies, root)
 
 
-def _lifted(entries: Any, lift: Lift) -> np.ndarray:
+def _lifted(entries: Nested, lift: Lift) -> np.ndarray:
     out = np.empty(np.shape(np.array(entries, dtype=object)), dtype=object)
     for index in np.ndindex(out.shape):
         entry: Any = entries
@@ -125,7 +126,7 @@ class SymbolTree(NumericTree):
             R, p = N @ R, N @ p
         return Transform(Mat3.of(R.T.tolist()), Vec3.of(p.tolist()))
 
-    def link_inertia(self, link: int) -> tuple[Any, Vec3, Mat3]:
+    def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
         """In the body's symbols where the link is all that the body consists of.
 
         Raises:
@@ -160,6 +161,6 @@ class SymbolTree(NumericTree):
         I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
         return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
 
-    def lifted(self, entries: Any) -> np.ndarray:
+    def lifted(self, entries: Nested) -> np.ndarray:
         """Nested lists of constants as an array of symbols."""
         return _lifted(entries, self.lift)

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sympy
+
+    from robot_dynamics_ros.equations.trig_ring import TrigRing
 
 __all__ = ["TrigForms", "parallel_parents"]
 
 Monomial = tuple[tuple[int, int], ...]
 """(power of sine, power of cosine) of every angle."""
-Polynomial = dict[Monomial, Any]
+Polynomial = dict[Monomial, Fraction]
 
 MANY = 300
 """Polynomials of more terms are left as they are: nobody reads them."""
 
 
-def parallel_parents(ring: Any) -> dict[int, tuple[int, int]]:
+def parallel_parents(ring: TrigRing) -> dict[int, tuple[int, int]]:
     """Angle → (angle of the body before it, ±1) where the two axes are parallel (or opposed)."""
     import numpy as np
 
@@ -51,7 +56,10 @@ class TrigForms:
     """
 
     def __init__(
-        self, angles: list[Any], parallel: Mapping[int, tuple[int, int]], number: Callable[[Any], Any]
+        self,
+        angles: list[sympy.Expr],
+        parallel: Mapping[int, tuple[int, int]],
+        number: Callable[[Fraction], sympy.Rational],
     ) -> None:
         import sympy
 
@@ -61,9 +69,9 @@ class TrigForms:
             before, sign = self.parallel[k]
             self._cumulative[k] = angles[k] + sign * self._cumulative[before]
         self._sums: dict[Monomial, dict[tuple[int, ...], tuple[Fraction, Fraction]]] = {}
-        self._links: dict[Monomial, dict[Monomial, Fraction]] = {}
+        self._links: dict[Monomial, Polynomial] = {}
 
-    def shortest(self, polynomial: Polynomial) -> Any:
+    def shortest(self, polynomial: Polynomial) -> sympy.Expr:
         """The shortest of all forms, as a SymPy expression."""
         forms = [self.powers(polynomial, self.angles)]
         if len(polynomial) <= MANY and any(sum(s + c for s, c in monomial) > 1 for monomial in polynomial):
@@ -73,13 +81,13 @@ class TrigForms:
                 forms.append(self.powers(links, self._cumulative))
                 forms.append(self.powers(self._other_squares(links), self._cumulative))
 
-        def length(e: Any) -> tuple[int, int]:
+        def length(e: sympy.Expr) -> tuple[int, int]:
             terms = len(self.sympy.Add.make_args(e))  # each of which will be multiplied by what stands in front
             return int(self.sympy.count_ops(e)) + terms - 1, terms
 
         return min(forms, key=length)
 
-    def powers(self, polynomial: Polynomial, angles: list[Any]) -> Any:
+    def powers(self, polynomial: Polynomial, angles: list[sympy.Expr]) -> sympy.Expr:
         """Σ coefficient · Π sinᵃ cosᵇ."""
         S = self.sympy
         terms = []
@@ -106,15 +114,15 @@ class TrigForms:
             todo.append(((*monomial[:k], (s + 2, c - 2), *monomial[k + 1 :]), -coefficient))
         return out
 
-    def angle_sums(self, polynomial: Polynomial) -> Any:
+    def angle_sums(self, polynomial: Polynomial) -> sympy.Expr:
         """Σ coefficient · sin or cos of sums of angles."""
         S = self.sympy
-        total: dict[tuple[int, ...], tuple[Any, Any]] = {}
+        total: dict[tuple[int, ...], tuple[sympy.Expr, sympy.Expr]] = {}
         for monomial, coefficient in polynomial.items():
             for frequency, (real, imaginary) in self._fourier(monomial).items():
                 x, y = total.get(frequency, (S.Integer(0), S.Integer(0)))
                 value = self.number(coefficient)
-                total[frequency] = x + value * _rational(S, real), y + value * _rational(S, imaginary)
+                total[frequency] = x + value * S.Rational(real), y + value * S.Rational(imaginary)
         terms = []
         for frequency, (real, imaginary) in total.items():
             leading = next((n for n in frequency if n), 0)
@@ -143,7 +151,7 @@ class TrigForms:
                             add = (x * half, y * half) if kind == "c" else (step * y * half, -step * x * half)
                             old = out.get(key, (Fraction(0), Fraction(0)))
                             out[key] = (old[0] + add[0], old[1] + add[1])
-                    sums = {key: value for key, value in out.items() if value != (0, 0)}
+                    sums = {key: value for key, value in out.items() if any(value)}
             self._sums[monomial] = sums
         return sums
 
@@ -155,7 +163,7 @@ class TrigForms:
                 _accumulate(out, other, coefficient * factor.numerator / factor.denominator)
         return out
 
-    def _link_monomial(self, monomial: Monomial) -> dict[Monomial, Fraction]:
+    def _link_monomial(self, monomial: Monomial) -> Polynomial:
         products = self._links.get(monomial)
         if products is not None:
             return products
@@ -171,7 +179,7 @@ class TrigForms:
                     sc, cs = _raise(_raise(empty, k, "s"), before, "c"), _raise(_raise(empty, k, "c"), before, "s")
                     one = Fraction(sign)
                     factor = {cc: Fraction(1), ss: one} if kind == "c" else {sc: Fraction(1), cs: -one}
-                product: dict[Monomial, Fraction] = {}
+                product: Polynomial = {}
                 for a, x in products.items():
                     for b, y in factor.items():
                         _accumulate(
@@ -182,8 +190,8 @@ class TrigForms:
         return products
 
 
-def _accumulate(polynomial: dict[Monomial, Any], monomial: Monomial, value: Any) -> None:
-    total = polynomial.get(monomial, 0) + value
+def _accumulate(polynomial: Polynomial, monomial: Monomial, value: Fraction) -> None:
+    total = value + polynomial.get(monomial, 0)
     if total:
         polynomial[monomial] = total
     else:
@@ -195,9 +203,9 @@ def _raise(monomial: Monomial, k: int, kind: str) -> Monomial:
     return (*monomial[:k], (s + 1, c) if kind == "s" else (s, c + 1), *monomial[k + 1 :])
 
 
-def _reduced(polynomial: dict[Monomial, Fraction]) -> dict[Monomial, Fraction]:
+def _reduced(polynomial: Polynomial) -> Polynomial:
     """With sin² replaced by 1 − cos²."""
-    out: dict[Monomial, Fraction] = {}
+    out: Polynomial = {}
     todo = list(polynomial.items())
     while todo:
         monomial, value = todo.pop()
@@ -209,7 +217,3 @@ def _reduced(polynomial: dict[Monomial, Fraction]) -> dict[Monomial, Fraction]:
         todo.append(((*monomial[:k], (s - 2, c), *monomial[k + 1 :]), value))
         todo.append(((*monomial[:k], (s - 2, c + 2), *monomial[k + 1 :]), -value))
     return out
-
-
-def _rational(S: Any, x: Fraction) -> Any:
-    return S.Rational(x.numerator, x.denominator)

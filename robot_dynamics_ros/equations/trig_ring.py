@@ -8,7 +8,7 @@ equal if and only if they reduce to the same one.  So equality is decided, not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -52,7 +52,7 @@ class TrigRing:
 
         self.geometry, self.max_terms = geometry, max_terms
         n = geometry.model.nv
-        self._fraction = lambda x: QQ(x.numerator, x.denominator)
+        self.fraction: Callable[[Fraction], Poly] = lambda x: QQ(x.numerator, x.denominator)
         keys: list[tuple[int, Fraction, Fraction]] = []
         self.angle_of: list[int | None] = []
         for b in geometry.bodies:
@@ -87,14 +87,14 @@ class TrigRing:
 
     def number(self, x: Fraction) -> Poly:
         """A constant of the ring."""
-        return self.one * self._fraction(x)
+        return self.one * self.fraction(x)
 
     def lift(self, entry: Entry) -> Poly:
         """A constant or parameter of the robot."""
         if isinstance(entry, Parameter):
             return self.parameters[entry.symbol] * entry.sign
         if isinstance(entry, Root):
-            return self.roots[entry.radicand] * self._fraction(entry.factor)
+            return self.roots[entry.radicand] * self.fraction(entry.factor)
         return self.number(entry)
 
     def mul(self, x: Poly, y: Poly) -> Poly:
@@ -164,7 +164,7 @@ class TrigRing:
         for angle in self.angles:
             if angle.q == j:
                 rate = x.diff(angle.s) * angle.c - x.diff(angle.c) * angle.s
-                total = total + rate * self._fraction(angle.multiplier)
+                total = total + rate * self.fraction(angle.multiplier)
         return self.reduce(total)
 
     def by_time(self, x: Poly) -> Poly:
@@ -178,12 +178,12 @@ class TrigRing:
 
     # -- from traces ---------------------------------------------------------------------------------------------
 
-    def evaluate(self, outputs: Iterable[Any]) -> list[Poly]:
+    def evaluate(self, outputs: Iterable[Expr | float]) -> list[Poly]:
         """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
         wanted = list(outputs)
         sincos = {}
         for angle in self.angles:
-            argument = self.q[angle.q] * self._fraction(angle.multiplier) + self.number(angle.offset)
+            argument = self.q[angle.q] * self.fraction(angle.multiplier) + self.number(angle.offset)
             sincos[argument] = (angle.s, angle.c)
         value: dict[int, Poly] = {}
         for node in reachable(x for x in wanted if isinstance(x, Expr)):

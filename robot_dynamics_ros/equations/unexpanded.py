@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.recursive import RecursiveTerms
+from robot_dynamics_ros.equations.simplify import Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
+from robot_dynamics_ros.spatial import Scalar
+
+if TYPE_CHECKING:
+    import sympy
 
 __all__ = ["unexpanded_terms", "write_steps"]
 
+Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 
-def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: Any, v: Any, a: Any) -> dict[str, Any]:
+
+def unexpanded_terms(
+    geometry: Geometry, traced: RecursiveTerms, names: Names, q: Symbols, v: Symbols, a: Symbols
+) -> dict[str, Any]:
     """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice become steps."""
-    import sympy as S
+    import sympy
 
     n, graph = geometry.model.nv, traced.graph
     tree = SymbolTree(geometry, exact_leaves(graph))
     leaves = [graph.leaf(("q", k)) for k in range(n)]
     gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
     for k in range(n):
-        unit: list[Any] = [1.0 if j == k else 0.0 for j in range(n)]
+        unit: list[Scalar] = [1.0 if j == k else 0.0 for j in range(n)]
         gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit)])
     D = [b - g for b, g in zip(traced.bias, traced.G, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
@@ -39,16 +50,20 @@ def unexpanded_terms(geometry: Geometry, traced: RecursiveTerms, names: Any, q: 
     }
     shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
     outputs = [x for values in flat.values() for x in values]
-    steps, value = write_steps(S, outputs, {"q": q, "v": v, "a": a}, names)
+    steps, value = write_steps(outputs, {"q": q, "v": v, "a": a}, names)
     terms: dict[str, Any] = {"steps": tuple(steps)}
     for name, values in flat.items():
         entries = [value[x.id] for x in values]
-        terms[name] = S.Matrix(*shapes[name], entries) if name in shapes else entries[0]
+        terms[name] = sympy.Matrix(*shapes[name], entries) if name in shapes else entries[0]
     return terms
 
 
-def write_steps(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any) -> tuple[list[Any], dict[int, Any]]:
+def write_steps(
+    outputs: list[Expr], letters: Mapping[str, Symbols], names: Names
+) -> tuple[list[Step], dict[int, sympy.Expr]]:
     """Traced expressions as steps (symbol, expression), for values used twice, and the outputs' values by node."""
+    import sympy
+
     order = reachable(outputs)
     uses: dict[int, int] = {}
     for node in order:
@@ -56,40 +71,38 @@ def write_steps(S: Any, outputs: list[Expr], letters: dict[str, Any], names: Any
             uses[operand.id] = uses.get(operand.id, 0) + 1
     for node in outputs:
         uses[node.id] = uses.get(node.id, 0) + 1
-    steps: list[tuple[Any, Any]] = []
-    value: dict[int, Any] = {}
+    steps: list[Step] = []
+    value: dict[int, sympy.Expr] = {}
     taken = {str(x) for row in letters.values() for x in row} | set(names)
     letter = next(
         x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
     )
     for node in order:
-        expression = _one(S, node, value, letters, names)
+        expression = _one(node, value, letters, names)
         if uses[node.id] > 1 and node.op not in ("leaf", "const", "neg"):
-            symbol = S.Symbol(f"{letter}{len(steps) + 1}", real=True)
+            symbol = sympy.Symbol(f"{letter}{len(steps) + 1}", real=True)
             steps.append((symbol, expression))
             expression = symbol
         value[node.id] = expression
     return steps, value
 
 
-def _one(S: Any, node: Expr, value: dict[int, Any], letters: dict[str, Any], names: Any) -> Any:
+def _one(node: Expr, value: Mapping[int, sympy.Expr], letters: Mapping[str, Symbols], names: Names) -> sympy.Expr:
+    import sympy
+
     if node.op == "const":
-        return _rational(S, Fraction(node.a))
+        return sympy.Rational(Fraction(node.a))
     if node.op == "leaf":
         kind, what = node.a
         if kind == "parameter":
             return names[what]
         if kind == "exact":
-            return _rational(S, what)
-        return S.sqrt(what) if kind == "root" else letters[kind][what]
+            return sympy.Rational(what)
+        return sympy.sqrt(what) if kind == "root" else letters[kind][what]
     x = value[node.a.id]
     if node.op == "neg":
         return -x
     if node.op in ("sin", "cos"):
-        return getattr(S, node.op)(x)
+        return getattr(sympy, node.op)(x)
     y = value[node.b.id]
     return x * y if node.op == "mul" else x + y if node.op == "add" else x - y
-
-
-def _rational(S: Any, x: Fraction) -> Any:
-    return S.Rational(x.numerator, x.denominator)

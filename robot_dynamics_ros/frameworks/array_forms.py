@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import CodeType, ModuleType
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
@@ -14,20 +15,42 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["make_function"]
 
 
-def make_function(model: RobotModel, request: Request) -> Callable[..., Any]:
+@runtime_checkable
+class Shaped(Protocol):
+    """What arrays of all libraries have and numbers have not."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+class Tensor(Shaped, Protocol):
+    """An array of any library."""
+
+    @property
+    def dtype(self) -> object: ...
+    @property
+    def device(self) -> object: ...
+
+
+Value: TypeAlias = Tensor | float
+Results: TypeAlias = Tensor | tuple[Tensor, ...]
+Evaluate: TypeAlias = Callable[..., tuple[Value, ...]]
+
+
+def make_function(model: RobotModel, request: Request) -> Callable[..., Results]:
     """A function of arrays of one library, with batch dimensions in front."""
     trace = traced(model, request, where="array")
     words = [f"x{k}" for k in range(len(request.inputs))]
     source = python_source("evaluate", words, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
     code = compile(source, f"<{request.name} of {model.name}>", "exec")
-    bound: dict[Any, Callable[..., tuple[Any, ...]]] = {}
+    bound: dict[ModuleType, Evaluate] = {}
 
-    def function(*arguments: Any) -> Any:
+    def function(*arguments: Tensor | float) -> Results:
         xp = _namespace(arguments, request.name)
         if xp not in bound:
             bound[xp] = _bind(code, xp)
-        like = next(x for x in arguments if hasattr(x, "shape"))
-        arrays = [x if hasattr(x, "shape") else _full(xp, x, like) for x in arguments]
+        like = next(x for x in arguments if isinstance(x, Shaped))
+        arrays = [x if isinstance(x, Shaped) else _full(xp, x, like) for x in arguments]
         shapes = [shape for _, shape in request.inputs]
         leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
         batch = _broadcast(leads, request.name)
@@ -48,13 +71,13 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Any]:
     return function
 
 
-def _namespace(arguments: Sequence[Any], name: str) -> Any:
+def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
     """The library whose arrays these are.
 
     Raises:
         ArgumentError: none of them is an array, or they are of different libraries.
     """
-    found: list[Any] = []
+    found: list[ModuleType] = []
     for x in arguments:
         if type(x).__module__.split(".")[0] == "torch":
             xp = required("torch", "torch")
@@ -75,40 +98,38 @@ def _namespace(arguments: Sequence[Any], name: str) -> Any:
     return found[0]
 
 
-def _bind(code: Any, xp: Any) -> Callable[..., tuple[Any, ...]]:
+def _bind(code: CodeType, xp: ModuleType) -> Evaluate:
     """The traced function on one library's operations; constants stay Python numbers."""
 
-    def on_arrays(array: Callable[..., Any], number: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda x: array(x) if hasattr(x, "shape") else number(x)
+    def on_arrays(word: str) -> Callable[[Value], Value]:
+        array, number = getattr(xp, word), getattr(math, word)
+        return lambda x: array(x) if isinstance(x, Shaped) else number(x)
 
-    def extremum(name: str) -> Callable[..., Any]:
-        run = getattr(xp, name)
+    def extremum(word: str) -> Callable[[Value, Value], Value]:
+        run = getattr(xp, word)
 
-        def of(x: Any, y: Any) -> Any:
-            like = x if hasattr(x, "shape") else y
-            return run(*(v if hasattr(v, "shape") else _full(xp, v, like) for v in (x, y)))
+        def of(x: Value, y: Value) -> Value:
+            like = next(v for v in (x, y) if isinstance(v, Shaped))
+            return run(*(v if isinstance(v, Shaped) else _full(xp, v, like) for v in (x, y)))
 
         return of
 
-    space: dict[str, Any] = {
-        **{word: on_arrays(getattr(xp, word), getattr(math, word)) for word in ("sin", "cos", "sqrt")},
-        "minimum": extremum("minimum"),
-        "maximum": extremum("maximum"),
-    }
+    space: dict[str, Any] = {word: on_arrays(word) for word in ("sin", "cos", "sqrt")}
+    space |= {word: extremum(word) for word in ("minimum", "maximum")}
     exec(code, space)
-    evaluate: Callable[..., tuple[Any, ...]] = space["evaluate"]
+    evaluate: Evaluate = space["evaluate"]
     return evaluate
 
 
-def _full(xp: Any, values: Any, like: Any) -> Any:
+def _full(xp: ModuleType, values: float | list[float], like: Tensor) -> Tensor:
     return xp.asarray(values, dtype=like.dtype, device=like.device)
 
 
-def _wide(xp: Any, x: Any, batch: tuple[int, ...], like: Any) -> Any:
-    return xp.broadcast_to(x if hasattr(x, "shape") else _full(xp, x, like), batch)
+def _wide(xp: ModuleType, x: Value, batch: tuple[int, ...], like: Tensor) -> Tensor:
+    return xp.broadcast_to(x if isinstance(x, Shaped) else _full(xp, x, like), batch)
 
 
-def _stack(xp: Any, parts: list[Any]) -> Any:
+def _stack(xp: ModuleType, parts: list[Tensor]) -> Tensor:
     return xp.stack(parts, -1) if xp.__name__ == "torch" else xp.stack(parts, axis=-1)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.frameworks.traced import Operations, Request, evaluate, flat_size, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+if TYPE_CHECKING:
+    import casadi
+
 __all__ = ["make_function"]
 
 
-def make_function(model: RobotModel, request: Request) -> Any:
+def make_function(model: RobotModel, request: Request) -> casadi.Function:
     """A ``casadi.Function`` of column vectors and matrices, on SX."""
     ca = required("casadi", "casadi")
     trace = traced(model, request, where="casadi")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
@@ -16,8 +16,11 @@ __all__ = ["FrameworkFunctions"]
 
 DEFAULTS = {"point": (0.0, 0.0, 0.0)}
 
+FrameworkFunction: TypeAlias = Callable[..., Any]
+"""Takes and returns arrays of its framework; several outputs as a tuple."""
 
-class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
+
+class FrameworkFunctions(Mapping[str, FrameworkFunction]):
     """All functions of one robot in one framework: ``f.forward_dynamics(q, v, tau)`` or ``f["forward_dynamics"]``.
 
     A function takes its inputs in the order of the registry, or by name, then options by keyword
@@ -28,11 +31,13 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
     Everything is made on first use and kept; it may be used from several threads.
     """
 
-    def __init__(self, model: RobotModel, framework: str, make: Callable[[RobotModel, Request], Any]) -> None:
+    def __init__(
+        self, model: RobotModel, framework: str, make: Callable[[RobotModel, Request], FrameworkFunction]
+    ) -> None:
         self.model = model
         self._framework, self._make = framework, make
-        self._made: dict[Request, Callable[..., Any]] = {}
-        self._bound: dict[str, Callable[..., Any]] = {}
+        self._made: dict[Request, FrameworkFunction] = {}
+        self._bound: dict[str, FrameworkFunction] = {}
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -44,7 +49,7 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
     def __len__(self) -> int:
         return len(TABLE)
 
-    def __getitem__(self, name: str) -> Callable[..., Any]:
+    def __getitem__(self, name: str) -> FrameworkFunction:
         bound = self._bound.get(name)
         if bound is None:
             if name not in TABLE:
@@ -52,7 +57,7 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
             bound = self._bound[name] = _Named(self, name)
         return bound
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> FrameworkFunction:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -63,7 +68,7 @@ class FrameworkFunctions(Mapping[str, Callable[..., Any]]):
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *TABLE})
 
-    def made(self, request: Request) -> Callable[..., Any]:
+    def made(self, request: Request) -> FrameworkFunction:
         """The function for one request, of arrays alone."""
         with self._lock:
             function = self._made.get(request)
@@ -82,7 +87,7 @@ class _Named:
     def __repr__(self) -> str:
         return f"<{self.__name__} of {self._of!r}>"
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: object, **keywords: object) -> Any:
         name, framework = self.__name__, self._of._framework
         words = [word for word, _ in TABLE[name].inputs]
         where = f"{framework}: {name}"

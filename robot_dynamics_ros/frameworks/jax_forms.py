@@ -87,7 +87,7 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
     return function
 
 
-def _float_type(arguments: Sequence[Array]) -> Any:
+def _float_type(arguments: Sequence[Array]) -> np.dtype[np.floating]:
     """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
     dtype = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
     return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
@@ -123,8 +123,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
 
     run = jax.custom_jvp(both)
 
-    @run.defjvp
-    def _(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    def derivative(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
         a = run(*rows)
@@ -143,6 +142,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
         )
         return a, solve(rows[q], tangents[tau] - moved)
 
+    run.defjvp(derivative)
     return lambda *rows: (run(*rows),)
 
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Block, BodyLoop, DegreeLoop, LoopProgram, Store
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Key, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
+    Block,
+    BodyLoop,
+    DegreeLoop,
+    Location,
+    LoopProgram,
+    Store,
+)
 from robot_dynamics_ros.dynamics.engine.loops import record_loops
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.frameworks.jax_scalars import join, operations
@@ -25,7 +31,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["levels_function"]
 
-Location = tuple[Any, ...]
 PARENT, Q, V, CLASS, ROW = 0, 1, 2, 3, 5
 
 
@@ -105,9 +110,9 @@ class _Run:
         self.do = operations(self.dtype)
         self.n, self.first_output = program.n, len(self.inputs)
         self.arguments = [*self.inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
-        self.banks: list[Any] = []
+        self.banks: list[Array] = []
         self.bank_of: dict[int, tuple[int, int]] = {}
-        self.root: dict[int, Any] = {}
+        self.root: dict[int, Array] = {}
 
     def outputs(self) -> list[Array]:
         return self.arguments[self.first_output :]
@@ -122,11 +127,11 @@ class _Run:
                 raise NotImplementedError(store.location)
             self.root[k] = jnp.broadcast_to(jnp.asarray(value, self.dtype), self.batch)
 
-    def _leaf_of_root(self, key: Any) -> Any:
+    def _leaf_of_root(self, key: Key) -> Array:
         return self.root[key[0][1]]
 
     def degrees(self, section: DegreeLoop) -> None:
-        def leaf(key: Any) -> Any:
+        def leaf(key: Key) -> Array:
             location = key[0]
             return (
                 jnp.asarray(self.program.armature, self.dtype)
@@ -145,7 +150,7 @@ class _Run:
         if section.inward:
             stretches.reverse()
         carry = loop.start()
-        written: dict[int, Any] = {}
+        written: dict[int, Array] = {}
         for kinds, numbers in stretches:
             at = np.array(numbers)
             given = loop.gather(at)
@@ -222,13 +227,13 @@ class _Loop:
             return join([zero] * len(self.carried), wide, run.dtype)
         return join([zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
 
-    def gather(self, at: np.ndarray) -> dict[str, Any]:
+    def gather(self, at: np.ndarray) -> dict[str, Array]:
         """All that some levels read: arrays (levels, ...)."""
         run, levels = self.run, self.run.levels
         ints, program = run.program.ints, run.program
         body = levels.body[at]
         above = ints[body, PARENT]
-        found: dict[str, Any] = {
+        found: dict[str, Array] = {
             "parameters": jnp.asarray(program.params[body], run.dtype),
             "class": ints[body, CLASS],
         }
@@ -272,7 +277,7 @@ class _Loop:
                 self.places[location] = (word, k)
         return found
 
-    def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Any]) -> tuple[Array, Array]:
+    def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]) -> tuple[Array, Array]:
         """One level: the next carry, and what is written, (\\*batch, width, entries)."""
         run = self.run
         wide = (*run.batch, run.levels.width)
@@ -284,7 +289,7 @@ class _Loop:
             place = self.places.get(location)
             return np.zeros((), run.dtype) if place is None else here[place[0]][..., place[1]]
 
-        def leaf(key: Any) -> Any:
+        def leaf(key: Key) -> Array:
             location = key[0]
             if location[0] == "param":
                 return here["parameters"][..., location[1]]
@@ -297,7 +302,7 @@ class _Loop:
                 return in_memory(location) + carry[..., number[k]]
             return in_memory(location)
 
-        results: dict[Location, Any] = {}
+        results: dict[Location, Array] = {}
         for c in kinds:
             stores = self.stores[c]
             values = evaluate([s.value for s in stores], leaf, run.do)

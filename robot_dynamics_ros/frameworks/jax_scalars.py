@@ -7,11 +7,11 @@ loop of the former; it evaluates the operands of the latter apart from each othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
+from numpy.typing import DTypeLike
 
 from robot_dynamics_ros.frameworks.traced import Operations
 
@@ -21,7 +21,7 @@ GROUP = 16
 """Results that are joined by one selection: each operand costs one more comparison for each result."""
 
 
-def operations(dtype: Any) -> Operations:
+def operations(dtype: DTypeLike) -> Operations[Array]:
     """Operations on arrays of one type, broadcast against constants."""
     return Operations(
         const=lambda value: np.asarray(value, dtype)[()],
@@ -33,7 +33,7 @@ def operations(dtype: Any) -> Operations:
     )  # fmt: skip
 
 
-def join(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> Any:
+def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> Array:
     """Arrays of shape ``batch`` side by side: shape (\\*batch, number of values)."""
     if not values:
         return jnp.zeros((*batch, 0), dtype)

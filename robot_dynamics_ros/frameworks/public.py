@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.frameworks import array_forms as arrays
 from robot_dynamics_ros.frameworks import casadi_forms as casadi
 from robot_dynamics_ros.frameworks.functions import FrameworkFunctions
 from robot_dynamics_ros.frameworks.traced import make_request, required
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    import casadi as casadi_library
 
 __all__ = ["array_functions", "casadi_function", "jax_functions"]
 
@@ -42,7 +45,9 @@ def array_functions(model: RobotModel) -> FrameworkFunctions:
     return FrameworkFunctions(model, "array", arrays.make_function)
 
 
-def casadi_function(model: RobotModel, name: str, *, external: bool = False, base: bool = False, **options: Any) -> Any:
+def casadi_function(
+    model: RobotModel, name: str, *, external: bool = False, base: bool = False, **options: object
+) -> casadi_library.Function:
     """A function of the registry as a ``casadi.Function`` of SX, with inputs and outputs named as there.
 
     Vectors are columns; ``external`` is (nb, 6), ``base`` (2, 6).  CasADi differentiates it, generates C of it, and takes

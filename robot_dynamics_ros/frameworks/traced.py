@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
-from typing import Any
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
@@ -17,6 +18,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["LARGEST", "Operations", "Request", "evaluate", "make_request", "required", "traced"]
 
+V = TypeVar("V")
 LARGEST = 400_000
 """Estimated operations beyond which a function is not written out."""
 
@@ -25,7 +27,7 @@ SWITCHES = {"external": "external", "link_external": "external", "base": "moving
 FRAMES = ("world", "link")
 
 
-def required(package: str, extra: str) -> Any:
+def required(package: str, extra: str) -> ModuleType:
     """An optional package.
 
     Raises:
@@ -59,7 +61,7 @@ class Request:
 
 
 def make_request(
-    model: RobotModel, name: str, options: Mapping[str, Any], present: Sequence[str] = (), *, where: str
+    model: RobotModel, name: str, options: Mapping[str, object], present: Sequence[str] = (), *, where: str
 ) -> Request:
     """Check a function's name and options.
 
@@ -75,7 +77,7 @@ def make_request(
     if name not in TABLE:
         raise UnknownNameError("function", name, TABLE, where=where)
     entry = TABLE[name]
-    chosen = dict(options)
+    chosen: dict[str, Any] = dict(options)
     if name == "joint_wrenches" and "joints_of" not in chosen:  # as the public function takes them
         links = chosen_links(model, chosen.pop("joints", None))
         axes = chosen.pop("expressed_in", "child"), chosen.pop("reduced_at", "joint")
@@ -154,21 +156,21 @@ def _trace(model: RobotModel, request: Request, where: str) -> Trace:
 
 
 @dataclass(frozen=True)
-class Operations:
+class Operations(Generic[V]):
     """A framework's functions for each kind of operation."""
 
-    const: Callable[[float], Any]
-    unary: Mapping[str, Callable[[Any], Any]]
-    binary: Mapping[str, Callable[[Any, Any], Any]]
+    const: Callable[[float], V]
+    unary: Mapping[str, Callable[[V], V]]
+    binary: Mapping[str, Callable[[V, V], V]]
 
 
-def evaluate(outputs: Sequence[Expr], leaf: Callable[[Any], Any], do: Operations) -> list[Any]:
+def evaluate(outputs: Sequence[Expr], leaf: Callable[[Key], V], do: Operations[V]) -> list[V]:
     """Run traced expressions on a framework's values.
 
     Args:
         leaf: the value of a leaf's key.
     """
-    values: dict[int, Any] = {}
+    values: dict[int, V] = {}
     for node in reachable(outputs):
         if node.op == "const":
             value = do.const(node.a)

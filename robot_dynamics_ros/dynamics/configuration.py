@@ -6,14 +6,18 @@ For most joints these are plain arithmetic.  A floating joint's configuration is
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
+from robot_dynamics_ros.dynamics.engine.codegen.declared import Vector
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.spatial import cos, maximum, minimum, sin, sqrt
 
 __all__ = ["clamp_to_limits", "difference", "integrate", "neutral", "random_configuration"]
 
@@ -80,7 +84,8 @@ def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | 
     result = np.empty((*lead, model.nq))
     for qs, vs, kind in _blocks(model):
         if kind is JointType.FLOATING:
-            result[..., qs] = _step(np.broadcast_to(q[..., qs], (*lead, 7)), np.broadcast_to(dv[..., vs], (*lead, 6)))
+            columns: Any = np.moveaxis(q, -1, 0), np.moveaxis(dv, -1, 0), np.moveaxis(result, -1, 0)
+            move_free_joint(columns[0], columns[1], 1.0, columns[2], qs.start, vs.start)
         else:
             result[..., qs] = q[..., qs] + dv[..., vs]
     if out is None:
@@ -145,27 +150,58 @@ def rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
     return x + s * t + np.cross(u, t)
 
 
-def _step(q: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    phi, rho = twist[..., :3], twist[..., 3:]
-    angle = np.linalg.norm(phi, axis=-1, keepdims=True)
-    half = np.sinc(angle / (2.0 * np.pi)) / 2.0  # sin(θ/2) / θ
-    step = np.concatenate([half * phi, np.cos(angle / 2.0)], axis=-1)
-    # V(φ) ρ = ρ + (1 − cos θ)/θ² φ × ρ + (θ − sin θ)/θ³ φ × (φ × ρ)
-    b = 2.0 * half * half
-    c = _third(angle)
-    shift = rho + b * np.cross(phi, rho) + c * np.cross(phi, np.cross(phi, rho))
-    quaternion = quaternion_product(q[..., 3:], step)
-    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    return np.concatenate([q[..., :3] + rotate(q[..., 3:], shift), quaternion], axis=-1)
+def move_free_joint(q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
+    """q ⊕ h v of a free joint, whose q begins at ``k`` and whose v at ``i``: the exponential of a rigid motion.
 
-
-def _third(angle: np.ndarray) -> np.ndarray:
-    """(θ − sin θ)/θ³, by its series where the difference would cancel."""
-    small = angle < 0.1
-    safe = np.where(small, 1.0, angle)
-    x = angle * angle
-    series = (1.0 - x / 20.0 * (1.0 - x / 42.0 * (1.0 - x / 72.0 * (1.0 - x / 110.0)))) / 6.0
-    return np.where(small, series, (safe - np.sin(safe)) / safe**3)
+    A routine without branches: its numbers may be arrays.
+    """
+    a = h * v[i]
+    b = h * v[i + 1]
+    c = h * v[i + 2]
+    x = h * v[i + 3]
+    y = h * v[i + 4]
+    z = h * v[i + 5]
+    square = a * a + b * b + c * c
+    # half = sin(θ/2)/θ and third = (θ − sin θ)/θ³, by their series below 0.1 rad, where differences would cancel
+    s = minimum(square, 0.01)
+    half = 0.5 - s * (1.0 - s * (1.0 - s / 168.0) / 80.0) / 48.0
+    third = (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0 * (1.0 - s / 110.0)))) / 6.0
+    angle = sqrt(maximum(square, 0.01))
+    beyond = minimum(maximum((square - 0.01) * 1e300, 0.0), 1.0)
+    half = half + beyond * (sin(0.5 * angle) / angle - half)
+    third = third + beyond * ((angle - sin(angle)) / (angle * angle * angle) - third)
+    w = cos(0.5 * sqrt(square))
+    # shift = ρ + (1 − cos θ)/θ² φ × ρ + (θ − sin θ)/θ³ φ × (φ × ρ)
+    first = 2.0 * half * half
+    lx = b * z - c * y
+    ly = c * x - a * z
+    lz = a * y - b * x
+    sx = x + first * lx + third * (b * lz - c * ly)
+    sy = y + first * ly + third * (c * lx - a * lz)
+    sz = z + first * lz + third * (a * ly - b * lx)
+    qx = q[k + 3]
+    qy = q[k + 4]
+    qz = q[k + 5]
+    qw = q[k + 6]
+    # rotated by the quaternion: s + 2 w (u × s) + 2 u × (u × s)
+    rx = 2.0 * (qy * sz - qz * sy)
+    ry = 2.0 * (qz * sx - qx * sz)
+    rz = 2.0 * (qx * sy - qy * sx)
+    out[k] = q[k] + sx + qw * rx + qy * rz - qz * ry
+    out[k + 1] = q[k + 1] + sy + qw * ry + qz * rx - qx * rz
+    out[k + 2] = q[k + 2] + sz + qw * rz + qx * ry - qy * rx
+    a = half * a
+    b = half * b
+    c = half * c
+    nx = qx * w + qw * a + qy * c - qz * b
+    ny = qy * w + qw * b + qz * a - qx * c
+    nz = qz * w + qw * c + qx * b - qy * a
+    nw = qw * w - qx * a - qy * b - qz * c
+    scale = 1.0 / sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
+    out[k + 3] = nx * scale
+    out[k + 4] = ny * scale
+    out[k + 5] = nz * scale
+    out[k + 6] = nw * scale
 
 
 def _twist(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:

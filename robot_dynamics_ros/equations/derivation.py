@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.function import Options
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
@@ -178,13 +179,7 @@ def _jacobian_and_rate(
 
 def _tip_efforts(tree: Tree[S], q: Vector[S], point: Vector[S], wrench: Vector[S], *, options: Options) -> list[Scalar]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
-    efforts = []
-    for column in zip(*J, strict=True):
-        total: Scalar = 0.0
-        for x, f in zip(column, wrench, strict=True):
-            total = total + x * f
-        efforts.append(total)
-    return efforts
+    return [dot(column, wrench) for column in zip(*J, strict=True)]
 
 
 _OWN = {

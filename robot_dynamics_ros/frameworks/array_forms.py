@@ -17,7 +17,7 @@ __all__ = ["make_function"]
 
 @runtime_checkable
 class Shaped(Protocol):
-    """What arrays of all libraries have and numbers have not."""
+    """Arrays of all libraries have a shape, numbers have none."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...

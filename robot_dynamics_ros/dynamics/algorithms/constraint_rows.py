@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, motion_of_point, placements
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Vec3, sqrt
 
@@ -42,10 +43,7 @@ class Row:
 
     def speed(self, v: Sequence[Scalar]) -> Scalar:
         """K v."""
-        total: Any = 0.0
-        for x, w in zip(self.jacobian, v, strict=True):
-            total = total + x * w
-        return total
+        return dot(self.jacobian, v)
 
 
 class _End(NamedTuple):

@@ -9,13 +9,14 @@ closed by a hinge in space, singular configurations) that gives the solution of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import Row, constraint_rows, end_wrenches
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
     back_substitute,
+    dot,
     factorize,
     is_zero,
     solve_lower,
@@ -52,17 +53,20 @@ class ReactionSolver(Generic[S]):
         self.Y = [solve_upper(self.L, K[k]) for k in self.rows]
         # 3. A = Yᵀ D⁻¹ Y, factored with μ on its diagonal
         n = len(self.rows)
-        self.A: list[list[S]] = []
+        self.A: list[list[Scalar]] = []
         for i, y in enumerate(self.Y):
-            self.A.append([self.A[j][i] for j in range(i)] + [self._product(y, z) for z in self.Y[i:]])
-        trace: Any = 0.0
+            weighted = self._weighted(y)
+            self.A.append([self.A[j][i] for j in range(i)] + [dot(weighted, z) for z in self.Y[i:]])
+        trace: Scalar = 0.0
         for i in range(n):
             trace = trace + self.A[i][i]
         mu = trace * (DAMPING / max(1, n))
         damped = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)]
         self.factors = factorize(damped) if damped else ([], [])
 
-    def solve(self, acceleration: Sequence[S], effort: Sequence[S] | None) -> tuple[list[S], list[S]]:
+    def solve(
+        self, acceleration: Sequence[Scalar], effort: Sequence[Scalar] | None
+    ) -> tuple[list[Scalar], list[Scalar]]:
         """λ and a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``.
 
         Args:
@@ -73,39 +77,26 @@ class ReactionSolver(Generic[S]):
             (nc,) λ and (nv,) a.
         """
         # 4. z = L⁻ᵀ f,  b = acceleration − Yᵀ D⁻¹ z: what the reactions have to add
-        zero: Any = 0.0
-        z = [zero] * len(self.D_inverse) if effort is None else solve_upper(self.L, effort)
-        b = [acceleration[k] - self._product(y, z) for k, y in zip(self.rows, self.Y, strict=True)]
+        z = [0.0] * len(self.D_inverse) if effort is None else solve_upper(self.L, effort)
+        weighted = self._weighted(z)
+        b = [acceleration[k] - dot(y, weighted) for k, y in zip(self.rows, self.Y, strict=True)]
         # 5. A λ = b, refined: what μ took away is solved for again
         x = back_substitute(*self.factors, b)
         for _ in range(REFINEMENTS):
-            x = [u + w for u, w in zip(x, back_substitute(*self.factors, self._remainder(b, x)), strict=True)]
+            remainder = [total - dot(row, x) for total, row in zip(b, self.A, strict=True)]
+            x = [u + w for u, w in zip(x, back_substitute(*self.factors, remainder), strict=True)]
         # 6. a = L⁻¹ D⁻¹ (z + Y λ)
         for y, reaction in zip(self.Y, x, strict=True):
             z = [u + w * reaction for u, w in zip(z, y, strict=True)]
-        a = solve_lower(self.L, [u * d for u, d in zip(z, self.D_inverse, strict=True)])
-        reactions = [zero] * self.count
+        a = solve_lower(self.L, self._weighted(z))
+        reactions: list[Scalar] = [0.0] * self.count
         for k, reaction in zip(self.rows, x, strict=True):
             reactions[k] = reaction
         return reactions, a
 
-    def _product(self, x: Sequence[S], y: Sequence[S]) -> S:
-        """xᵀ D⁻¹ y."""
-        total: Any = 0.0
-        for a, d, b in zip(x, self.D_inverse, y, strict=True):
-            if not (is_zero(a) or is_zero(b)):
-                total = total + a * d * b
-        return total
-
-    def _remainder(self, b: Sequence[S], x: Sequence[S]) -> list[S]:
-        """b − A x."""
-        remainder = []
-        for total, row in zip(b, self.A, strict=True):
-            for value, reaction in zip(row, x, strict=True):
-                if not is_zero(value):
-                    total = total - value * reaction
-            remainder.append(total)
-        return remainder
+    def _weighted(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """D⁻¹ x."""
+        return [a * d for a, d in zip(x, self.D_inverse, strict=True)]
 
 
 @function(
@@ -140,7 +131,7 @@ def constrained_acceleration(
     external: Forces = None,
     *,
     options: Options,
-) -> tuple[list[S], list[S]]:
+) -> tuple[list[Scalar], list[Scalar]]:
     """q̈ and λ under efforts τ and wrenches from the surroundings.
 
     Args:
@@ -169,7 +160,9 @@ def constrained_acceleration(
     options=("constraints",),
     per_body=1200,
 )
-def projections(tree: Tree[S], q: Vector[S], v: Vector[S], options: Options) -> tuple[list[S], list[S], list[S]]:
+def projections(
+    tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """One step of Newton back to φ = 0, and the velocity that the constraints allow nearest to ``v`` (metric M).
 
     Returns:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, placements
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import is_zero, solve_symmetric
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -72,25 +71,25 @@ def inverse_kinematics_step(
     coordinate_of = coordinates_of_rates(tree.model)
     moving = [j for j in coordinate_of if not all(is_zero(row[j]) for row in J)]
     columns = {j: [J[i][j] * scale[i] for i in range(6)] for j in moving}
-    size = {j: _sum(x * x for x in columns[j]) for j in moving}
-    largest: Any = 1e-30
+    size = {j: dot(columns[j], columns[j]) for j in moving}
+    largest: Scalar = 1e-30
     for j in moving:
         largest = maximum(size[j], largest)
     share = {}  # D⁻¹, without the joints that their limits hold
     for j in moving:
-        uphill = _sum(x * e for x, e in zip(columns[j], error, strict=True))
+        uphill = dot(columns[j], error)
         held = _is_positive(uphill) * (1.0 - _is_positive(upper[coordinate_of[j]] - q[coordinate_of[j]]))
         held = held + _is_positive(-uphill) * (1.0 - _is_positive(q[coordinate_of[j]] - lower[coordinate_of[j]]))
         share[j] = (1.0 - held) / maximum(size[j], largest * _LEAST)
-    A: list[list[Any]] = [[0.0] * 6 for _ in range(6)]
+    A: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
     for i in range(6):
         for k in range(i + 1):
-            A[i][k] = A[k][i] = _sum(columns[j][i] * share[j] * columns[j][k] for j in moving)
+            A[i][k] = A[k][i] = dot([columns[j][i] * share[j] for j in moving], [columns[j][k] for j in moving])
         A[i][i] = A[i][i] + damping
     y = solve_symmetric(A, error)
     q_next = [q[i] for i in range(tree.model.nq)]
     for j in moving:
-        step = share[j] * _sum(x * z for x, z in zip(columns[j], y, strict=True))
+        step = share[j] * dot(columns[j], y)
         step = minimum(maximum(step, -LONGEST_STEP), LONGEST_STEP)
         i = coordinate_of[j]
         q_next[i] = minimum(maximum(q[i] + step, lower[i]), upper[i])
@@ -109,13 +108,6 @@ def coordinates_of_rates(model: RobotModel) -> dict[int, int]:
 def _split(rows: Sequence[S]) -> tuple[Mat3, Vec3]:
     """Rotation and position of a flat (3, 4) matrix."""
     return Mat3.of([rows[0:3], rows[4:7], rows[8:11]]), Vec3(rows[3], rows[7], rows[11])
-
-
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Any = 0.0
-    for term in terms:
-        total = total + term
-    return total
 
 
 def _is_positive(x: Scalar) -> Scalar:

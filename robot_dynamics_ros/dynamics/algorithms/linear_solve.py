@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
+
+from robot_dynamics_ros.spatial import S, Scalar
 
 __all__ = [
     "back_substitute",
+    "dot",
     "factorize",
     "inverse_of_factors",
     "is_zero",
@@ -15,14 +18,21 @@ __all__ = [
     "solve_upper",
 ]
 
-Scalar = Any
-
 
 def is_zero(x: Scalar) -> bool:
     """Zero for certain: a float, or a symbol that is a constant; never a batch."""
     if isinstance(x, float):
         return x == 0.0
-    return getattr(x, "op", None) == "const" and x.a == 0.0
+    return getattr(x, "op", None) == "const" and getattr(x, "a", None) == 0.0
+
+
+def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+    """Σ xᵢ yᵢ without the terms that are zero for certain."""
+    total: Scalar = 0.0
+    for a, b in zip(x, y, strict=True):
+        if not (is_zero(a) or is_zero(b)):
+            total = total + a * b
+    return total
 
 
 def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
@@ -77,10 +87,9 @@ def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b:
     return solve_lower(L, [y * d for y, d in zip(solve_upper(L, b), inverse, strict=True)])
 
 
-def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[S]) -> list[S]:
     """x with A x = b, A symmetric and positive definite."""
-    L, inverse = factorize(A)
-    return back_substitute(L, inverse, b)
+    return cast("list[S]", back_substitute(*factorize(A), b))
 
 
 def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -90,17 +99,10 @@ def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar])
     for j in range(n):
         K[j][j] = 1.0
         for i in range(j + 1, n):
-            total: Scalar = 0.0
-            for k in range(j, i):
-                if not is_zero(L[i][k]) and not is_zero(K[k][j]):
-                    total = total - L[i][k] * K[k][j]
-            K[i][j] = total
+            K[i][j] = -dot(L[i][j:i], [K[k][j] for k in range(j, i)])
     result: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
+        scaled = [x * d for x, d in zip(K[i], inverse, strict=True)]
         for j in range(i + 1):
-            total = 0.0
-            for k in range(j + 1):
-                if not is_zero(K[i][k]) and not is_zero(K[j][k]):
-                    total = total + K[i][k] * inverse[k] * K[j][k]
-            result[i][j] = result[j][i] = total
+            result[i][j] = result[j][i] = dot(scaled[: j + 1], K[j][: j + 1])
     return result

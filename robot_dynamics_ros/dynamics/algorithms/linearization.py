@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix_inverse
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
@@ -58,23 +58,20 @@ def linearization(
     Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
     """
     n = tree.nv
-    damping: list[Any] = [tree.damping(k) if options["viscous"] else 0.0 for k in range(n)]
+    damping: list[Scalar] = [tree.damping(k) if options["viscous"] else 0.0 for k in range(n)]
     free = [t - x * d for t, x, d in zip(tau, v, damping, strict=True)] if options["viscous"] else tau
     a = forward_dynamics(tree, q, v, free, external)
     inverse = mass_matrix_inverse(tree, q)
     by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, external)
     for k in range(n):
         by_v[k][k] = by_v[k][k] + damping[k]
-    A: list[list[Any]] = [[0.0] * (2 * n) for _ in range(2 * n)]
-    B: list[list[Any]] = [[0.0] * n for _ in range(2 * n)]
+    A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(2 * n)]
+    B: list[list[Scalar]] = [[0.0] * n for _ in range(2 * n)]
     for i in range(n):
         A[i][n + i] = 1.0
         for j in range(n):
-            for block, first in ((by_q, 0), (by_v, n)):
-                total: Any = 0.0
-                for k in range(n):
-                    total = total - inverse[i][k] * block[k][j]
-                A[n + i][first + j] = total
+            A[n + i][j] = -dot(inverse[i], [row[j] for row in by_q])
+            A[n + i][n + j] = -dot(inverse[i], [row[j] for row in by_v])
             B[n + i][j] = inverse[i][j]
     for kind, _, first in tree.position_indices():
         if kind is Kind.FREE:

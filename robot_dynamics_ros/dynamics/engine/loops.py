@@ -124,7 +124,7 @@ class _Zeros:
 
 
 class _Key(NamedTuple):
-    """What stands for the root or for a body's parent in working memory."""
+    """Stands for the root or for a body's parent in working memory."""
 
     who: str
     degrees: int = 0

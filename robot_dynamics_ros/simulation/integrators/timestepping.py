@@ -25,8 +25,9 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 
 from __future__ import annotations
 
-from math import cos, inf, sin, sqrt
+from math import inf
 
+from robot_dynamics_ros.dynamics.configuration import move_free_joint
 from robot_dynamics_ros.dynamics.engine.routines import (
     Integers,
     Kernel,
@@ -711,56 +712,7 @@ def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
             out[k] = q[k] + h * v[i]
     if p.has_floating:
         for f in range(p.floating):
-            _move_floating(p, q, v, h, out, p.floating_q[f], p.floating_v[f])
-
-
-def _move_floating(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
-    a = h * v[i]
-    b = h * v[i + 1]
-    c = h * v[i + 2]
-    x = h * v[i + 3]
-    y = h * v[i + 4]
-    z = h * v[i + 5]
-    square = a * a + b * b + c * c
-    angle = sqrt(square)
-    # half = sin(θ/2)/θ and third = (θ − sin θ)/θ³, by their series where a difference would cancel
-    half = 0.5 - square * (1.0 - square * (1.0 - square / 168.0) / 80.0) / 48.0
-    third = (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0)))) / 6.0
-    if angle > 0.1:
-        half = sin(0.5 * angle) / angle
-        third = (angle - sin(angle)) / (angle * square)
-    w = cos(0.5 * angle)
-    # shift = ρ + (1 − cos θ)/θ² φ × ρ + (θ − sin θ)/θ³ φ × (φ × ρ)
-    first = 2.0 * half * half
-    lx = b * z - c * y
-    ly = c * x - a * z
-    lz = a * y - b * x
-    sx = x + first * lx + third * (b * lz - c * ly)
-    sy = y + first * ly + third * (c * lx - a * lz)
-    sz = z + first * lz + third * (a * ly - b * lx)
-    qx = q[k + 3]
-    qy = q[k + 4]
-    qz = q[k + 5]
-    qw = q[k + 6]
-    # rotated by the quaternion: s + 2 w (u × s) + 2 u × (u × s)
-    rx = 2.0 * (qy * sz - qz * sy)
-    ry = 2.0 * (qz * sx - qx * sz)
-    rz = 2.0 * (qx * sy - qy * sx)
-    out[k] = q[k] + sx + qw * rx + qy * rz - qz * ry
-    out[k + 1] = q[k + 1] + sy + qw * ry + qz * rx - qx * rz
-    out[k + 2] = q[k + 2] + sz + qw * rz + qx * ry - qy * rx
-    a = half * a
-    b = half * b
-    c = half * c
-    nx = qx * w + qw * a + qy * c - qz * b
-    ny = qy * w + qw * b + qz * a - qx * c
-    nz = qz * w + qw * c + qx * b - qy * a
-    nw = qw * w - qx * a - qy * b - qz * c
-    scale = 1.0 / sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-    out[k + 3] = nx * scale
-    out[k + 4] = ny * scale
-    out[k + 5] = nz * scale
-    out[k + 6] = nw * scale
+            move_free_joint(q, v, h, out, p.floating_q[f], p.floating_v[f])
 
 
 def _fly(p: PlantMemory, h: float) -> None:

@@ -295,13 +295,7 @@ class SymbolicQuantities(EquationTerms):
     def configuration_space_form(self) -> Formulas:
         """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products that B multiplies."""
         return self.derivation.written(
-            {
-                "M": self.M,
-                "B": self.B,
-                "C": self.C,
-                "G": self.G,
-                "products": self.velocity_products(),
-            },
+            {"M": self.M, "B": self.B, "C": self.C, "G": self.G, "products": self.velocity_products()},
             [],
             title="Configuration-space form",
             about="tau = M a + B [products of two velocities] + C [squares of the velocities] + G.",

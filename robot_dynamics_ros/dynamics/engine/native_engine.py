@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
@@ -19,6 +18,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_modu
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
     NativeLibrary,
+    cached_library,
     compile_module,
     target_key,
     vector_width,
@@ -49,48 +49,40 @@ class NativeEngine:
         self._name = name
         self._tables: list[np.ndarray] = []
         self._workspace = 0
-        key = cache_key(model, name, options, self.backend)
-        code = cache.load(key)
         if loops:
             from robot_dynamics_ros.dynamics.engine.loops import free_classes, record_loops
 
             _, program = record_loops(model, name, options)
             self._tables = [program.ints, program.params, program.armature]
             self._workspace = program.workspace
-            if code is None:
-                code = compile_module(loop_module(self._arguments, program, free_classes(model)), optimize=True)
-                cache.store(key, code)
-        elif code is None:
-            traced = trace(model, name, options)
+
+        def make() -> bytes:
+            if loops:
+                return compile_module(loop_module(self._arguments, program, free_classes(model)), optimize=True)
+            outputs = trace(model, name, options).outputs
             if name == "motion_rate":
-                source = rollout_module(self._arguments, traced.outputs, quaternion_starts(model))
-            else:
-                source = kernel_module(self._arguments, traced.outputs)
-            code = compile_module(source)
-            cache.store(key, code)
-        self._library = NativeLibrary(code)
+                return compile_module(rollout_module(self._arguments, outputs, quaternion_starts(model)))
+            return compile_module(kernel_module(self._arguments, outputs))
+
+        self._library = cached_library(cache_key(model, name, options, self.backend), make)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
         self._loops = loops
         self._one_by_one = 0 if loops else self._library.address("batch")
         self._wide: NativeLibrary | None = None
         self._wide_lock = threading.Lock()
-        self._traced_from = None if loops else (model, name, options)
+        self._traced_from = model, name, options
 
     def _wide_piece(self) -> int:
         """Address of the function for many states side by side, compiled when the first large batch comes."""
+
+        def make() -> bytes:
+            outputs = trace(*self._traced_from).outputs
+            return compile_module(wide_module(self._arguments, outputs, vector_width()), schedule=True)
+
         with self._wide_lock:
             if self._wide is None:
-                assert self._traced_from is not None
-                key = cache_key(*self._traced_from, "wide")
-                code = cache.load(key)
-                if code is None:
-                    code = compile_module(
-                        wide_module(self._arguments, trace(*self._traced_from).outputs, vector_width()),
-                        schedule=True,
-                    )
-                    cache.store(key, code)
-                self._wide = NativeLibrary(code)
+                self._wide = cached_library(cache_key(*self._traced_from, "wide"), make)
             return self._wide.address("piece")
 
     def _further(self) -> list[np.ndarray]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -238,14 +237,8 @@ class Routines:
     def __init__(
         self, layout: MemoryLayout, functions: Sequence[Routine], entry: str = "", entry_size: int = 0
     ) -> None:
-        from robot_dynamics_ros.dynamics.engine.codegen import cache
         from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
-        from robot_dynamics_ros.dynamics.engine.codegen.native import (
-            NativeLibrary,
-            compile_module,
-            target_key,
-            wrappers_supported,
-        )
+        from robot_dynamics_ros.dynamics.engine.codegen.native import library_of, wrappers_supported
 
         source = routine_module(read_routines(layout.declared, dict(layout.constants), functions), layout)
         with_entry = bool(entry) and wrappers_supported()
@@ -255,12 +248,7 @@ class Routines:
                 "\ndefine internal void @single(ptr %x, ptr %p) nounwind {\n"
                 f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n" + python_wrapper(arguments)
             )
-        key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
-        code = cache.load(key)
-        if code is None:
-            code = compile_module(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
-            cache.store(key, code)
-        self._library = NativeLibrary(code)
+        self._library = library_of(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
         self.entry: Entry = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import ctypes.util
 import functools
+import hashlib
 import operator
 import sys
 import sysconfig
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.engine.codegen import cache
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
     ARRAY_DATA,
     ARRAY_DESCR,
@@ -40,7 +42,16 @@ from robot_dynamics_ros.errors import BackendError
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = ["NativeLibrary", "Router", "compile_module", "target_key", "vector_width", "wrappers_supported"]
+__all__ = [
+    "NativeLibrary",
+    "Router",
+    "cached_library",
+    "compile_module",
+    "library_of",
+    "target_key",
+    "vector_width",
+    "wrappers_supported",
+]
 
 _lock = threading.Lock()
 MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
@@ -285,6 +296,21 @@ class NativeLibrary:
         return _builtin(name, self.address(PYTHON_WRAPPER), table, (self, slow, extra))
 
 
+def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
+    """Object code from the cache on disk; where it has none, made, and kept there."""
+    code = cache.load(key)
+    if code is None:
+        code = make()
+        cache.store(key, code)
+    return NativeLibrary(code)
+
+
+def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
+    """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
+    key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
+    return cached_library(key, lambda: compile_module(source, optimize=optimize, vectorize=vectorize))
+
+
 def _builtin(name: str, code: int, words: Sequence[int], kept: object) -> BuiltinFunctionType:
     """A builtin function that runs compiled code with a table of words, and keeps objects alive."""
     method = _MethodDef(name.encode(), code, _METH_FASTCALL, None)
@@ -305,7 +331,7 @@ class _Table:
 
 @functools.cache
 def _router_library() -> NativeLibrary:
-    return NativeLibrary(compile_module(router_module()))
+    return library_of(router_module())
 
 
 class Router:

@@ -276,8 +276,9 @@ def test_works_without_a_compiler():
 @needs_compiler
 def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
     from robot_dynamics_ros.dynamics.engine import native_engine
+    from robot_dynamics_ros.dynamics.engine.codegen import cache
 
-    monkeypatch.setattr(native_engine.cache, "load", lambda key: None)
+    monkeypatch.setattr(cache, "load", lambda key: None)
 
     def broken(source, **options):
         raise RuntimeError("no target for this machine")

@@ -305,6 +305,7 @@ def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
     return NativeLibrary(code)
 
 
+@functools.lru_cache(maxsize=64)
 def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
     """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
     key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
@@ -331,7 +332,7 @@ class _Table:
 
 @functools.cache
 def _router_library() -> NativeLibrary:
-    return library_of(router_module())
+    return NativeLibrary(compile_module(router_module()))
 
 
 class Router:

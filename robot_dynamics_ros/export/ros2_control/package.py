@@ -114,9 +114,9 @@ def export_controller(
         ),
         f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
         f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, compensated),
-        f"include/{package}/parameters.hpp": settings_header(package),
+        f"include/{package}/parameters.hpp": settings_header(package, plan.prefix),
         f"include/{package}/words.hpp": words_header(package),
-        f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
+        f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
         "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
     }
     for path in sorted(TEMPLATES.rglob("*")):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.limits import LAST
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
@@ -50,14 +50,14 @@ class GuardSettings:
         max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity limit in 0.25 s.
     """
 
-    effort_limit: Any = None
+    effort_limit: ArrayLike | None = None
     effort_scale: float = 1.0
-    effort_rate: Any = None
+    effort_rate: ArrayLike | None = None
     position_margin: float = 0.05
     zone_rate: float = 10.0
     velocity_scale: float = 1.0
     braking_rate: float = 50.0
-    max_deceleration: Any = None
+    max_deceleration: ArrayLike | None = None
 
 
 class Guards:

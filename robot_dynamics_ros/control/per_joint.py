@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ __all__ = ["non_negative", "per_joint", "vector"]
 
 
 def non_negative(
-    value: Any,
+    value: ArrayLike,
     where: str,
     *,
     size: int | None = None,
@@ -53,13 +52,17 @@ def non_negative(
     return array
 
 
-def per_joint(value: Any, n: int, where: str, **rules: Any) -> Array:
-    """(n,) read-only array from one non-negative number or n of them; ``rules`` as for :func:`non_negative`.
+def per_joint(
+    value: ArrayLike, n: int, where: str, *, positive: bool = False, infinite: bool = False, remedy: str = ""
+) -> Array:
+    """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`.
 
     Raises:
         ArgumentError: as :func:`non_negative`.
     """
-    array = np.array(np.broadcast_to(non_negative(value, where, size=n, **rules), (n,)))
+    array = np.array(
+        np.broadcast_to(non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy), (n,))
+    )
     array.setflags(write=False)
     return array
 

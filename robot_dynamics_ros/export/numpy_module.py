@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pprint import pformat
-from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99_test import TOLERANCE
@@ -75,7 +74,7 @@ def numpy_module(plan: Plan) -> str:
 def _raw(traced: Traced) -> str:
     """The straight-line function."""
 
-    def leaf(key: Any) -> str:
+    def leaf(key: tuple[str, object]) -> str:
         name, what = key
         return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"
 

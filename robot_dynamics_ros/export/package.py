@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
-from robot_dynamics_ros.equations.parameters import Symbols
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_cmake, c_test
 from robot_dynamics_ros.export.eigen_header import eigen_cmake, eigen_header, eigen_test
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
-from robot_dynamics_ros.export.plan import Plan, make_plan
+from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan
 from robot_dynamics_ros.export.report import OperationCount, count_all, report_text
-from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
 
 LANGUAGES = ("c99", "cpp", "python")
-MAX_OPERATIONS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +65,7 @@ def export_code(
     *,
     language: str = "c99",
     real: str = "double",
-    prefix: str | None = None,
-    links: Iterable[str] | None = None,
-    symbols: Symbols = None,
-    external: Iterable[str] = (),
-    motors: Mapping[str, DCMotor] | None = None,
-    integrator: str = "rk4",
-    friction: str = "viscous",
-    smooth_velocity: float = 1e-3,
-    rename: Mapping[str, str] | None = None,
-    max_operations: int = MAX_OPERATIONS,
+    **options: Unpack[ExportOptions],
 ) -> ExportedCode:
     """Source code of a robot's dynamics that does not need this package at run time.
 
@@ -113,20 +105,7 @@ def export_code(
         raise UnknownNameError("language", language, LANGUAGES)
     if real not in REALS:
         raise UnknownNameError("real type", real, REALS)
-    plan = make_plan(
-        model,
-        functions,
-        prefix=prefix,
-        links=links,
-        symbols=symbols,
-        external=external,
-        motors=motors,
-        integrator=integrator,
-        friction=friction,
-        smooth_velocity=smooth_velocity,
-        rename=rename,
-        max_operations=max_operations,
-    )
+    plan = make_plan(model, functions, options)
     if language == "python":
         return ExportedCode({f"{plan.prefix}.py": numpy_module(plan)}, plan)
     files = {

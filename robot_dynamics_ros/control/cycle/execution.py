@@ -36,9 +36,7 @@ class Execution:
 
     def __init__(self, memory: Memory[CycleMemory], compiled: bool) -> None:
         self._memory, self.compiled = memory, compiled
-        self._routines = make_routines(
-            memory, (control_cycle, read_state, find_safe_command), compiled=compiled
-        )
+        self._routines = make_routines(memory, (control_cycle, read_state, find_safe_command), compiled=compiled)
         self.read = reading(memory, self._routines)
         self.answer_into(None)
 

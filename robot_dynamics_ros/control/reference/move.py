@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +26,7 @@ PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
 def plan_move(
     model: RobotModel,
     q0: ArrayLike,
-    q1: Any,
+    q1: ArrayLike,
     *,
     scale: float = 0.5,
     acceleration: float | Sequence[float] | None = None,

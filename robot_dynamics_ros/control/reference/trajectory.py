@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -194,7 +193,7 @@ class Trajectory:
         cls,
         joint_names: Sequence[str],
         times: Sequence[float],
-        positions: Any,
+        positions: ArrayLike,
         velocities: ArrayLike | None = None,
         accelerations: ArrayLike | None = None,
         *,
@@ -208,17 +207,15 @@ class Trajectory:
             TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
         """
 
-        def row(array: Any, name: str, i: int) -> Sequence[float]:
+        def row(array: ArrayLike | None, name: str, i: int) -> Sequence[float]:
             if array is None:
                 return ()
-            if len(array) != len(times):
+            rows = np.asarray(array, dtype=np.float64)
+            if len(rows) != len(times):
                 raise TrajectoryRejected(
-                    f"{len(array)} rows for {len(times)} times",
-                    where=name,
-                    got=len(array),
-                    remedy="Give one row a time.",
+                    f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
                 )
-            return tuple(np.atleast_1d(np.asarray(array[i], dtype=np.float64)).tolist())
+            return tuple(np.atleast_1d(rows[i]).tolist())
 
         for i, time in enumerate(times):
             if not math.isfinite(time):
@@ -284,7 +281,7 @@ FEW = 16
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _check_stamp(stamp: Any) -> None:
+def _check_stamp(stamp: object) -> None:
     if not isinstance(stamp, (int, np.integer)) or stamp < 0:
         raise TrajectoryRejected(
             f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
@@ -373,7 +370,7 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _checked_time(time: Any, where: str, previous: int | None) -> int:
+def _checked_time(time: object, where: str, previous: int | None) -> int:
     where = f"{where}.time_from_start"
     if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
         raise TrajectoryRejected(

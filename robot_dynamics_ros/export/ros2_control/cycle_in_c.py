@@ -31,7 +31,6 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
-from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
@@ -126,7 +125,7 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
     ]
 
 
-def _initial(prefix: str, memory: Memory[Declared]) -> list[str]:
+def _initial(prefix: str, memory: Memory[CycleMemory] | Memory[ObserverMemory] | Memory[TracksMemory]) -> list[str]:
     """Whatever is not zero, and does not depend on how Python runs the cycle."""
     lines = [f"const {prefix}_memory {prefix}_initial = {{"]
     for name, _ in memory.layout.slots:

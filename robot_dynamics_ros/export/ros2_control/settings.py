@@ -194,7 +194,11 @@ def settings_header(package: str, prefix: str) -> str:
             "",
             *_reader(),
             "",
-            *(line for memory in ("cycle", "tracks", "collision") for line in _use(f"{prefix}_{memory}_memory", memory)),
+            *(
+                line
+                for memory in ("cycle", "tracks", "collision")
+                for line in _use(f"{prefix}_{memory}_memory", memory)
+            ),
             f"}}  // namespace {package}",
             "",
         ]
@@ -209,7 +213,9 @@ def _reader() -> list[str]:
     lines += ['  s.payload.body[0] = number(get, "payload.mass");']
     for word, first, count in (("com", 1, 3), ("inertia", 4, 6)):
         lines += [f'  const auto {word} = get("payload.{word}").as_double_array();']
-        lines += [f"  std::copy_n({word}.begin(), std::min<std::size_t>({word}.size(), {count}), &s.payload.body[{first}]);"]
+        lines += [
+            f"  std::copy_n({word}.begin(), std::min<std::size_t>({word}.size(), {count}), &s.payload.body[{first}]);"
+        ]
     lines += ['  const auto joints = get("joints").as_string_array();', "  for (std::size_t j = 0; j < N; ++j) {"]
     lines += ["    const std::string name = joint_names[j];"]
     lines += ["    s.commanded[j] = std::find(joints.begin(), joints.end(), name) != joints.end();"]
@@ -222,7 +228,11 @@ def _reader() -> list[str]:
 
 def _use(kind: str, memory: str) -> list[str]:
     """The function that puts settings into one memory."""
-    lines = [f"/// Put settings into the memory of the {memory}.", f"inline void load(const Settings & s, {kind} & m)", "{"]
+    lines = [
+        f"/// Put settings into the memory of the {memory}.",
+        f"inline void load(const Settings & s, {kind} & m)",
+        "{",
+    ]
     for x in SETTINGS:
         where, _, name = x.use.partition(".")
         name, _, unit = name.partition(" ")

@@ -170,7 +170,7 @@ def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Sca
     return rows
 
 
-def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[Scalar]]) -> list[list[Scalar]]:
+def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
     """Run the request's algorithm on given scalars.
 
     Args:

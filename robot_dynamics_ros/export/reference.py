@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -21,6 +20,7 @@ from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.step_rates import normalized
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
@@ -88,6 +88,10 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     return found
 
 
+def _unit(plan: Plan, q: list[float]) -> list[float]:
+    return cast("list[float]", normalized(plan.floating, q))
+
+
 def state_rates(
     plan: Plan,
     tree: NumericTree,
@@ -100,7 +104,7 @@ def state_rates(
     """(q̇, v̇, di/dt) of the robot with its friction and motors."""
     request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
     tau, di = plan.drives.efforts(v, i, command)
-    inputs = {"q": normalized(plan.floating, q), "v": v, "tau": tau, "external": external}
+    inputs = {"q": _unit(plan, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
     return configuration_rate(cast("Tree[float]", tree), q, v), [float(x) for x in dv], di
 
@@ -112,11 +116,11 @@ def _step(plan: Plan, tree: NumericTree, state: State, command: list[float], ext
         v = [x + h * y for x, y in zip(v, dv, strict=True)]
         i = [x + h * y for x, y in zip(i, di, strict=True)]
         q = [x + h * y for x, y in zip(q, configuration_rate(cast("Tree[float]", tree), q, v), strict=True)]
-        return normalized(plan.floating, q), v, i
+        return _unit(plan, q), v, i
     tableau = TABLEAUS[plan.integrator]
     stages: list[State] = []
 
-    def moved(weights: Sequence[float]) -> State:
+    def moved(weights: Array) -> State:
         q, v, i = (
             [
                 x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False))
@@ -129,7 +133,7 @@ def _step(plan: Plan, tree: NumericTree, state: State, command: list[float], ext
     for row in tableau.A:
         stages.append(state_rates(plan, tree, *moved(row), command, external))
     q, v, i = moved(tableau.b)
-    return normalized(plan.floating, q), v, i
+    return _unit(plan, q), v, i
 
 
 def step_cases(plan: Plan) -> list[StepCase]:

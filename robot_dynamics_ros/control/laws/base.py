@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
-from robot_dynamics_ros.control.per_joint import non_negative
+from robot_dynamics_ros.control.per_joint import expect, non_negative
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -69,13 +69,7 @@ class Law:
                 object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         at = getattr(self, "friction_at", "reference")
-        if at not in FRICTION_AT:
-            raise ArgumentError(
-                f"expected one of {FRICTION_AT}, got {at!r}",
-                where="friction_at",
-                got=at,
-                remedy="Choose where the speed comes from.",
-            )
+        expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", "Choose where the speed comes from.")
 
     def effort(self, x: Workspace) -> Array:
         """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""

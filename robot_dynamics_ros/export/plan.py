@@ -14,7 +14,7 @@ from robot_dynamics_ros.equations.names import check_identifier, check_identifie
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Request, Traced, requests_for, trace_request
+from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced, requests_for, trace_request
 from robot_dynamics_ros.export.step_rates import Drives, step_functions
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
@@ -102,6 +102,18 @@ class Plan:
     def tree(self, graph: Graph) -> NumericTree:
         """The tree that functions are traced on, its parameters leaves of ``graph``."""
         return tree_of(self.geometry, graph)
+
+    @property
+    def state(self) -> tuple[Argument, ...]:
+        """What a step advances: q, v, and the currents i of motors."""
+        sizes = {"q": self.model.nq, "v": self.model.nv, "i": len(self.motors)}
+        return tuple(Argument(name, (size,), "") for name, size in sizes.items() if name != "i" or size)
+
+    @property
+    def held(self) -> tuple[Argument, ...]:
+        """What is constant over a step: the command, and wrenches on the loaded links."""
+        external = (Argument("external", (len(self.external), 6), ""),) if self.external else ()
+        return (Argument("command", (self.model.nv,), ""), *external)
 
     @property
     def names(self) -> list[str]:

@@ -22,7 +22,6 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
-from robot_dynamics_ros.control.reference.tolerances import Violation
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
@@ -237,8 +236,11 @@ class CycleRunner:
         p, late = self.memory.python, verdict == verdict_of.GOAL_LATE
         joint, field = p.bad_joint[0], p.bad_field[0]
         tolerance = p.goal_tolerance if late else p.path_tolerance
-        violation = Violation(joint, _QUANTITIES[field], p.error[field, joint], tolerance[field, joint])
-        self.reference.violated(violation, t, late=late)
+        text = (
+            f"{_QUANTITIES[field]} error of joint {self.model.joint_names[joint]!r} is {p.error[field, joint]:.6g}, "
+            f"tolerance {tolerance[field, joint]:g}"
+        )
+        self.reference.violated(text, t, late=late)
         self.reference.stop_from(t, work.q, work.v, GoalStatus.CANCELED)
         self.start_blend()
         return verdict_of.FOLLOW

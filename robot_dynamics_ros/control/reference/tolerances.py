@@ -13,7 +13,7 @@ from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointTolerance", "Tolerances", "Violation"]
+__all__ = ["JointTolerance", "Tolerances"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +123,3 @@ def _resolved(requested: float, default: float, where: str) -> float:
     kind = "a positive number, 0 (default) or −1 (none)"
     expect(0.0 < requested < math.inf, kind, requested, where, "Correct the tolerance.")
     return float(requested)
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A tolerance that is violated.
-
-    Attributes:
-        joint: index of the joint.
-        quantity: "position" or "velocity".
-        error, tolerance: the numbers.
-    """
-
-    joint: int
-    quantity: str
-    error: float
-    tolerance: float
-
-    def text(self, joints: Sequence[str]) -> str:
-        """A sentence."""
-        joint = joints[self.joint]
-        return f"{self.quantity} error of joint {joint!r} is {self.error:.6g}, tolerance {self.tolerance:g}"

@@ -193,11 +193,11 @@ class Trajectory:
         cls,
         joint_names: Sequence[str],
         times: Sequence[float],
-        positions: ArrayLike,
-        velocities: ArrayLike | None = None,
-        accelerations: ArrayLike | None = None,
+        positions: Sequence[ArrayLike] | Array,
+        velocities: Sequence[ArrayLike] | Array | None = None,
+        accelerations: Sequence[ArrayLike] | Array | None = None,
         *,
-        effort: ArrayLike | None = None,
+        effort: Sequence[ArrayLike] | Array | None = None,
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
@@ -207,31 +207,20 @@ class Trajectory:
             TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
         """
 
-        def row(array: ArrayLike | None, name: str, i: int) -> Sequence[float]:
-            if array is None:
-                return ()
-            rows = np.asarray(array, dtype=np.float64)
-            if len(rows) != len(times):
-                raise TrajectoryRejected(
-                    f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
-                )
-            return tuple(np.atleast_1d(rows[i]).tolist())
-
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 raise TrajectoryRejected(
                     f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
                 )
-        points = [
-            TrajectoryPoint(
-                nanoseconds(time),
-                row(positions, "positions", i),
-                row(velocities, "velocities", i),
-                row(accelerations, "accelerations", i),
-                row(effort, "effort", i),
-            )
-            for i, time in enumerate(times)
-        ]
+        columns: list[list[tuple[float, ...]]] = []
+        for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
+            if rows is not None and len(rows) != len(times):
+                raise TrajectoryRejected(
+                    f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
+                )
+            given = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in (() if rows is None else rows)]
+            columns.append([tuple(row.tolist()) for row in given] or [()] * len(times))
+        points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:

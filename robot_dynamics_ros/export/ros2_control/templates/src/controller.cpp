@@ -395,8 +395,10 @@ bool ComputedTorqueController::read_state()
 
 void ComputedTorqueController::write(const double * command)
 {
-  for (std::size_t k = 0; k < std::min(command_at_.size(), command_interfaces_.size()); ++k) {
-    write_failures_ += command_interfaces_[command_at_[k]].set_value(command[joints_[k]]) ? 0 : 1;
+  for (std::size_t k = 0; k < command_at_.size(); ++k) {
+    if (command_at_[k] < command_interfaces_.size()) {
+      write_failures_ += command_interfaces_[command_at_[k]].set_value(command[joints_[k]]) ? 0 : 1;
+    }
   }
 }
 

@@ -105,13 +105,13 @@ class Plan:
 
     @property
     def state(self) -> tuple[Argument, ...]:
-        """What a step advances: q, v, and the currents i of motors."""
+        """Arrays that a step advances: q, v, and the currents i of motors."""
         sizes = {"q": self.model.nq, "v": self.model.nv, "i": len(self.motors)}
         return tuple(Argument(name, (size,), "") for name, size in sizes.items() if name != "i" or size)
 
     @property
     def held(self) -> tuple[Argument, ...]:
-        """What is constant over a step: the command, and wrenches on the loaded links."""
+        """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
         external = (Argument("external", (len(self.external), 6), ""),) if self.external else ()
         return (Argument("command", (self.model.nv,), ""), *external)
 

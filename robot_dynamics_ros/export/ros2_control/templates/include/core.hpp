@@ -101,6 +101,7 @@ private:
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
   void start_blend() { cycle.blending[0] = settings_.blend_time > 0.0; }
   void set_mode(Mode wanted);
+  bool follow(Mode wanted, bool taken);
   void stop(Time t, Status status, Reason reason);
   void violated(bool late);
   std::int64_t act(std::int64_t verdict);

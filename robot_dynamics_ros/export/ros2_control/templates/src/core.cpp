@@ -459,24 +459,24 @@ void Core::change(const Settings & wanted, const Parameters & loaded)
   }
 }
 
-bool Core::adopt(Motion * motion, Time t)
+/// What is followed is another motion, if it was taken.
+bool Core::follow(Mode wanted, bool taken)
 {
-  const bool taken = reference.admits(*motion, follows()) && reference.adopt(motion, t);
   if (taken) {
-    set_mode(Mode::trajectory);
+    set_mode(wanted);
     reference_changed();
   }
   return taken;
 }
 
+bool Core::adopt(Motion * motion, Time t)
+{
+  return follow(Mode::trajectory, reference.admits(*motion, follows()) && reference.adopt(motion, t));
+}
+
 bool Core::stream(const Motion & point, Time t)
 {
-  const bool taken = reference.admits(point, follows()) && reference.stream(point, t);
-  if (taken) {
-    set_mode(Mode::stream);
-    reference_changed();
-  }
-  return taken;
+  return follow(Mode::stream, reference.admits(point, follows()) && reference.stream(point, t));
 }
 
 void Core::hold(Time t)

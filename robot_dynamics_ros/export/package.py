@@ -72,22 +72,23 @@ def export_code(
     The same arguments give the same bytes, on every run.
 
     Args:
-        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``.
         functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
         language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
             signatures; ``"python"``: one module on NumPy.
         real: ``"double"`` or ``"float"`` (C and C++).
+        options: those that follow, by name.
         prefix: of all names in C, and the files' name; the robot's name if not given.
         links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
         symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
             takes them; they become members of a structure that every function takes.
         external: links on which known wrenches act; the functions then take an array of (len(external), 6).
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
-        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
-        friction: joint friction in the step: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
+        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name; ``"rk4"`` if not given.
+        friction: joint friction in the step: ``"none"``, ``"viscous"`` (if not given), or ``"smooth"``, which adds dry
             friction F v / √(v² + smooth_velocity²).
+        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``; 0.001 if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
-        max_operations: refuse functions that take more.
+        max_operations: refuse functions that take more; 100,000 if not given.
 
     Returns:
         the files.
@@ -96,6 +97,7 @@ def export_code(
         UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.
         ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
+        TypeError: an option that does not exist.
 
     >>> import robot_dynamics_ros as rd
     >>> sorted(rd.export_code(rd.limb(2), ["mass_matrix"], prefix="limb").files)

@@ -100,6 +100,7 @@ class MomentumObserver:
     Attributes:
         gain: (n,) K, 1/s.
         friction: known friction, subtracted if given.
+        memory: what its routine works on.
         effort: (n,) the estimate, positive along the joint's positive direction, N m or N.
     """
 
@@ -199,16 +200,20 @@ class CollisionMonitor:
 
     Attributes:
         threshold: (n,) N m or N; infinite: the joint is not watched.
-        delay: s that an effort must stay above.
     """
 
     def __init__(self, model: RobotModel, threshold: ArrayLike, delay: float = 0.0) -> None:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""
         memory = Memory(CollisionMemory, {"nv": model.nv}, compiled=False)
-        self._p, self.threshold, self.delay = memory.python, memory["threshold"], float(delay)
+        self._p, self.threshold = memory.python, memory["threshold"]
         self.threshold[:] = per_joint(threshold, model.nv, "collision threshold", positive=True, infinite=True)
-        self._p.delay[0] = self.delay
+        self._p.delay[0] = float(delay)
         self.reset()
+
+    @property
+    def delay(self) -> float:
+        """Time that an effort must stay above its threshold, s."""
+        return self._p.delay[0]
 
     @property
     def flag(self) -> bool:

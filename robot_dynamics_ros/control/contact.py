@@ -8,9 +8,8 @@ import numpy as np
 
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels
 from robot_dynamics_ros.control.laws.damped import damped_inverse
-from robot_dynamics_ros.control.per_joint import vector
+from robot_dynamics_ros.control.per_joint import expect, vector
 from robot_dynamics_ros.dynamics import jacobian, link_pose
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -69,10 +68,7 @@ def contact_wrench(
         ArgumentError: arrays of the wrong length, a length or threshold that is not positive.
     """
     for name, value in (("length", length), ("threshold", threshold)):
-        if not (math.isfinite(value) and value > 0.0):
-            raise ArgumentError(
-                f"expected a positive number, got {value!r}", where=name, got=value, remedy="Correct the argument."
-            )
+        expect(0.0 < value < math.inf, "a positive number", value, name, "Correct the argument.")
     J = jacobian(model, q, link)
     effort = vector(effort, model.nv, "effort", remedy="Give one effort a joint.")
     f = explain(J, effort, force_only=force_only, length=length, threshold=threshold)

@@ -95,6 +95,7 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         self._estimates = Estimates(runner, observer, collision, contact, flange, self._collided)
         runner.want_wrenches = self._estimates.want_efforts = not later
         runner.restarted = self._estimates.reset
+        self._show()
         if self.options.collision_reaction == "gravity":
             runner.code(self._giving_way(law))  # at hand
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)

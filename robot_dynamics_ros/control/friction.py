@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction_law import joint_friction
 from robot_dynamics_ros.model.description import Array, frozen_array
@@ -125,11 +125,6 @@ def _offset(given: Sequence[float] | None, n: int) -> Array | None:
     if given is None or not np.any(given):
         return None
     array = np.asarray(given, dtype=np.float64)
-    if array.shape != (n,) or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected {n} finite numbers, got {given!r}",
-            where="friction offset",
-            got=given,
-            remedy="Give one value a joint, in model order.",
-        )
+    good = array.shape == (n,) and bool(np.isfinite(array).all())
+    expect(good, f"{n} finite numbers", given, "friction offset", "Give one value a joint, in model order.")
     return frozen_array(array, (n,))

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.limits import LAST
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
-from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -50,14 +49,14 @@ class GuardSettings:
         max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity limit in 0.25 s.
     """
 
-    effort_limit: Any = None
+    effort_limit: ArrayLike | None = None
     effort_scale: float = 1.0
-    effort_rate: Any = None
+    effort_rate: ArrayLike | None = None
     position_margin: float = 0.05
     zone_rate: float = 10.0
     velocity_scale: float = 1.0
     braking_rate: float = 50.0
-    max_deceleration: Any = None
+    max_deceleration: ArrayLike | None = None
 
 
 class Guards:
@@ -87,22 +86,10 @@ class Guards:
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):
             value = getattr(s, name)
-            if not (math.isfinite(value) and 0.0 <= value <= 1.0):
-                raise ArgumentError(
-                    f"expected a number from 0 to 1, got {value!r}",
-                    where=name,
-                    got=value,
-                    remedy="It is a factor on the limits.",
-                )
+            expect(0.0 <= value <= 1.0, "a number from 0 to 1", value, name, "It is a factor on the limits.")
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise ArgumentError(
-                    f"expected a non-negative number, got {value!r}",
-                    where=name,
-                    got=value,
-                    remedy="Correct the setting.",
-                )
+            expect(0.0 <= value < math.inf, "a non-negative number", value, name)
         given = per_joint(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
         self.effort_limit = np.minimum(model.effort_limit, given)
         if s.effort_scale < 1.0:

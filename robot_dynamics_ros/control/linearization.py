@@ -8,7 +8,7 @@ The derivatives are analytic: no step size, no differences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,7 +47,7 @@ def linearize(
     v: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     *,
-    external: Mapping[str, Any] | None = None,
+    external: Mapping[str, ArrayLike] | None = None,
     viscous: bool = False,
     inputs: Sequence[str] | None = None,
     motors: Mapping[str, DCMotor] | None = None,
@@ -142,7 +142,7 @@ def _twist_matrix(v: Array) -> Array:
     return out
 
 
-def _with_motors(A: Array, B: Array, table: Any) -> tuple[Array, Array]:
+def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
     """Voltages in place of efforts, and currents among the states."""
     n = B.shape[-1]
     slow = np.flatnonzero(~table.instant)
@@ -166,7 +166,7 @@ def _with_motors(A: Array, B: Array, table: Any) -> tuple[Array, Array]:
     return bigger, driven
 
 
-def discretize(A: Any, B: Any, dt: float) -> LinearModel:
+def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
     """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
 
     Args:
@@ -188,7 +188,7 @@ def discretize(A: Any, B: Any, dt: float) -> LinearModel:
     return LinearModel(stepped[:n, :n], stepped[:n, n:])
 
 
-def lqr(A: Any, B: Any, Q: Any, R: Any, *, discrete: bool = False) -> Array:
+def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: bool = False) -> Array:
     """K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
 
     Args:
@@ -239,7 +239,7 @@ def _not_stabilizable() -> ArgumentError:
     )
 
 
-def _checked(A: Any, B: Any) -> tuple[Array, Array]:
+def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
     A, B = as_input(A, (), "A", finite=False), as_input(B, (), "B", finite=False)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
         raise ArgumentError(f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B")
@@ -247,7 +247,7 @@ def _checked(A: Any, B: Any) -> tuple[Array, Array]:
     return A, B
 
 
-def _weight(W: Any, n: int, name: str) -> Array:
+def _weight(W: ArrayLike, n: int, name: str) -> Array:
     W = as_input(W, (), name, finite=False)
     if W.shape == (n,):
         W = np.diag(W)

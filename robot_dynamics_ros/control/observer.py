@@ -8,9 +8,8 @@ Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Lu
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
@@ -32,7 +31,15 @@ from robot_dynamics_ros.friction_law import COLUMNS, joint_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CollisionMonitor", "MomentumObserver", "ObserverMemory", "observe", "without_friction"]
+__all__ = [
+    "CollisionMemory",
+    "CollisionMonitor",
+    "MomentumObserver",
+    "ObserverMemory",
+    "observe",
+    "watch",
+    "without_friction",
+]
 
 
 class ObserverMemory(Declared):
@@ -93,10 +100,11 @@ class MomentumObserver:
     Attributes:
         gain: (n,) K, 1/s.
         friction: known friction, subtracted if given.
+        memory: what its routine works on.
         effort: (n,) the estimate, positive along the joint's positive direction, N m or N.
     """
 
-    def __init__(self, model: RobotModel, gain: Any = 50.0, friction: Friction | None = None) -> None:
+    def __init__(self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None) -> None:
         """Allocate.
 
         Raises:
@@ -105,7 +113,7 @@ class MomentumObserver:
         n = model.nv
         gains = per_joint(gain, n, "observer gain", positive=True)
         compiled = backend_of(model) in ("native", "loops")
-        self._memory = memory = Memory(ObserverMemory, {"nv": n}, compiled=compiled)
+        self.memory = memory = Memory(ObserverMemory, {"nv": n}, compiled=compiled)
         self.gain, self.effort = memory["gain"], memory["effort"]
         self.gain[:] = gains
         self.friction = friction
@@ -123,9 +131,9 @@ class MomentumObserver:
     @friction.setter
     def friction(self, friction: Friction | None) -> None:
         self._friction = friction
-        self._memory["rubs"][0] = friction is not None
+        self.memory["rubs"][0] = friction is not None
         if friction is not None:
-            self._memory["friction"].T[:] = friction.rows
+            self.memory["friction"].T[:] = friction.rows
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""
@@ -154,40 +162,73 @@ class MomentumObserver:
         return self.effort
 
 
+class CollisionMemory(Declared):
+    """Memory of the watch over collisions."""
+
+    nv: int
+    threshold: Vector = numbers("nv", unit="N m or N", meaning="effort of a collision; infinite: not watched")
+    delay: Vector = numbers(1, unit="s", meaning="how long an effort must stay above its threshold")
+    above: Vector = numbers(1, unit="s", meaning="how long one has been above")
+    flag: Integers = integers(1, meaning="1 while a collision is seen")
+    joint: Integers = integers(1, meaning="the joint that raised the flag last, or −1")
+
+
+def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
+    """Whether the flag rises: an effort has stayed above its threshold.  It falls when all are below half of theirs."""
+    worst = 0.0
+    joint = 0
+    for i in range(p.nv):
+        share = abs(efforts[i]) / p.threshold[i]
+        if share > worst:
+            worst = share
+            joint = i
+    if p.flag[0] == 1:
+        p.above[0] = 0.0
+        if worst <= 0.5:
+            p.flag[0] = 0
+        return False
+    p.above[0] = p.above[0] + dt if worst > 1.0 else 0.0
+    if worst <= 1.0 or p.above[0] < p.delay[0]:
+        return False
+    p.flag[0] = 1
+    p.joint[0] = joint
+    return True
+
+
 class CollisionMonitor:
     """A collision flag: rises when an external effort stays above its threshold, falls when all are below half of it.
 
     Attributes:
         threshold: (n,) N m or N; infinite: the joint is not watched.
-        delay: s that an effort must stay above.
-        flag: whether a collision is seen.
-        joint: index of the joint that raised the flag last, or −1.
     """
 
-    __slots__ = ("_above", "delay", "flag", "joint", "threshold")
-
-    def __init__(self, model: RobotModel, threshold: Any, delay: float = 0.0) -> None:
+    def __init__(self, model: RobotModel, threshold: ArrayLike, delay: float = 0.0) -> None:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""
-        self.threshold = per_joint(threshold, model.nv, "collision threshold", positive=True, infinite=True)
-        self.delay = float(delay)
-        self._above = 0.0
-        self.flag = False
-        self.joint = -1
+        memory = Memory(CollisionMemory, {"nv": model.nv}, compiled=False)
+        self._p, self.threshold = memory.python, memory["threshold"]
+        self.threshold[:] = per_joint(threshold, model.nv, "collision threshold", positive=True, infinite=True)
+        self._p.delay[0] = float(delay)
+        self.reset()
+
+    @property
+    def delay(self) -> float:
+        """Time that an effort must stay above its threshold, s."""
+        return self._p.delay[0]
+
+    @property
+    def flag(self) -> bool:
+        """Whether a collision is seen."""
+        return self._p.flag[0] == 1
+
+    @property
+    def joint(self) -> int:
+        """Index of the joint that raised the flag last, or −1."""
+        return self._p.joint[0]
 
     def reset(self) -> None:
         """Lower the flag."""
-        self.flag, self._above, self.joint = False, 0.0, -1
+        self._p.flag[0], self._p.above[0], self._p.joint[0] = 0, 0.0, -1
 
     def update(self, effort: Array, dt: float) -> bool:
         """Take the next estimate, ``dt`` s after the one before; True in the cycle in which the flag rises."""
-        ratio = np.abs(effort) / self.threshold
-        worst = int(np.argmax(ratio))
-        if self.flag:
-            self.flag = bool(ratio[worst] > 0.5)
-            self._above = 0.0
-            return False
-        self._above = self._above + dt if ratio[worst] > 1.0 else 0.0
-        if ratio[worst] > 1.0 and self._above >= self.delay:
-            self.flag, self.joint = True, worst
-            return True
-        return False
+        return watch(self._p, effort.data, dt)  # type: ignore[arg-type]

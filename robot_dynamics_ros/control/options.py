@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from robot_dynamics_ros.control.per_joint import expect
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -76,31 +77,17 @@ class ControllerOptions:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if value not in choices:
-                raise ArgumentError(
-                    f"expected one of {', '.join(choices)}, got {value!r}",
-                    where=name,
-                    got=value,
-                    remedy="Correct the setting.",
-                )
+            expect(value in choices, f"one of {', '.join(choices)}", value, name)
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
-            self._number(name, positive=True)
+            value = getattr(self, name)
+            expect(0.0 < value < math.inf, "a finite positive number", value, name)
         for name in ("blend_time", "max_state_jump", "max_step"):
-            self._number(name, positive=False)
+            value = getattr(self, name)
+            expect(0.0 <= value < math.inf, "a finite non-negative number", value, name)
         if self.wrench_acceleration == "measured_effort":
             self.measured_effort.need("wrench_acceleration 'measured_effort'")
         if self.joints is not None:
             object.__setattr__(self, "joints", tuple(self.joints))
-
-    def _number(self, name: str, *, positive: bool) -> None:
-        value = getattr(self, name)
-        if not math.isfinite(value) or value < 0.0 or (positive and value == 0.0):
-            raise ArgumentError(
-                f"expected a finite {'positive' if positive else 'non-negative'} number, got {value!r}",
-                where=name,
-                got=value,
-                remedy="Correct the setting.",
-            )
 
     def check(self, model: RobotModel) -> ControllerOptions:
         """The options, if their joints are the model's.
@@ -113,11 +100,7 @@ class ControllerOptions:
             for name in self.joints:
                 if name not in model.joint_names:
                     raise UnknownNameError("joint", name, model.joint_names, where="joints")
-            if not self.joints or len(set(self.joints)) != len(self.joints):
-                raise ArgumentError(
-                    f"expected each joint once, got {self.joints!r}",
-                    where="joints",
-                    got=self.joints,
-                    remedy="Name the joints to command, or leave it out for all.",
-                )
+            once = 0 < len(self.joints) == len(set(self.joints))
+            remedy = "Name the joints to command, or leave it out for all."
+            expect(once, "each joint once", self.joints, "joints", remedy)
         return self

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot_dynamics_ros.control.per_joint import expect
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Inertia, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -35,25 +36,15 @@ class Payload:
     inertia: Array = field(default_factory=lambda: frozen_array(np.zeros((3, 3)), (3, 3)))
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mass) and self.mass >= 0.0):
-            raise ArgumentError(
-                f"expected a non-negative mass in kg, got {self.mass!r}",
-                where="payload mass",
-                got=self.mass,
-                remedy="Set 0 for no payload.",
-            )
+        mass = self.mass
+        expect(0.0 <= mass < math.inf, "a non-negative mass in kg", mass, "payload mass", "Set 0 for no payload.")
         for name, shape in (("com", (3,)), ("inertia", (3, 3))):
             try:
                 array = frozen_array(getattr(self, name), shape)
             except (TypeError, ValueError):
                 array = frozen_array(np.full(shape, np.nan), shape)
-            if not np.isfinite(array).all():
-                raise ArgumentError(
-                    f"expected finite numbers of shape {shape}, got {getattr(self, name)!r}",
-                    where=f"payload {name}",
-                    got=getattr(self, name),
-                    remedy="Correct the value.",
-                )
+            kind, value = f"finite numbers of shape {shape}", getattr(self, name)
+            expect(bool(np.isfinite(array).all()), kind, value, f"payload {name}", "Correct the value.")
             object.__setattr__(self, name, array)
         if not np.allclose(self.inertia, self.inertia.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(self.inertia).max())):
             raise ArgumentError(

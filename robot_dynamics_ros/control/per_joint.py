@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +11,17 @@ from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["non_negative", "per_joint", "vector"]
+__all__ = ["expect", "non_negative", "per_joint", "vector"]
+
+
+def expect(good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting.") -> None:
+    """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is ``good``."""
+    if not good:
+        raise ArgumentError(f"expected {kind}, got {value!r}", where=where, got=value, remedy=remedy)
 
 
 def non_negative(
-    value: Any,
+    value: ArrayLike,
     where: str,
     *,
     size: int | None = None,
@@ -40,26 +45,26 @@ def non_negative(
     array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
     good = good and not np.isnan(array).any() and bool((array >= 0.0).all())
-    if not good or (positive and not array.all()) or (not infinite and np.isinf(array).any()):
-        kind = ("" if infinite else "finite ") + ("positive" if positive else "non-negative")
-        several = f"{size} of them" if size is not None else "one for each joint"
-        raise ArgumentError(
-            f"expected one {kind} number or {several}, got {value!r}",
-            where=where,
-            got=value,
-            remedy=remedy or "Give one value a joint, in model order and SI units.",
-        )
+    good = good and (array.all() or not positive) and (infinite or not np.isinf(array).any())
+    kind = ("" if infinite else "finite ") + ("positive" if positive else "non-negative")
+    several = f"{size} of them" if size is not None else "one for each joint"
+    remedy = remedy or "Give one value a joint, in model order and SI units."
+    expect(bool(good), f"one {kind} number or {several}", value, where, remedy)
     array.setflags(write=False)
     return array
 
 
-def per_joint(value: Any, n: int, where: str, **rules: Any) -> Array:
-    """(n,) read-only array from one non-negative number or n of them; ``rules`` as for :func:`non_negative`.
+def per_joint(
+    value: ArrayLike, n: int, where: str, *, positive: bool = False, infinite: bool = False, remedy: str = ""
+) -> Array:
+    """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`.
 
     Raises:
         ArgumentError: as :func:`non_negative`.
     """
-    array = np.array(np.broadcast_to(non_negative(value, where, size=n, **rules), (n,)))
+    array = np.array(
+        np.broadcast_to(non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy), (n,))
+    )
     array.setflags(write=False)
     return array
 
@@ -75,11 +80,6 @@ def vector(values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (),
         ArgumentError: another length, not numbers, not finite.
     """
     array = real_array_or_nan(values)
-    if array.shape != (n,) or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected {n} finite numbers, got {values!r}",
-            where=where,
-            got=values,
-            remedy=remedy or f"Give one value for each of {', '.join(joints)}.",
-        )
+    good = array.shape == (n,) and bool(np.isfinite(array).all())
+    expect(good, f"{n} finite numbers", values, where, remedy or f"Give one value for each of {', '.join(joints)}.")
     return array

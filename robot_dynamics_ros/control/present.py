@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.estimates import Estimates
-from robot_dynamics_ros.control.cycle.execution import Read
-from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.robustness import description_gaps
-from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -23,11 +20,29 @@ __all__ = ["Present"]
 
 
 class Present:
-    """Part of :class:`~robot_dynamics_ros.control.controller.JointController`."""
+    """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
+
+    Attributes (arrays are overwritten by the next cycle):
+        state: (n,) position and (n,) velocity that the last cycle was for.
+        wrench_acceleration: (n,) acceleration that the wrenches belong to.
+        unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
+        external_wrenches: link → (6,) [moment; force]: the known wrenches that are still in force.
+        memory: the memory that the cycle works on.
+        read: reads a serialized joint state into ``memory``.
+        compiled: whether the cycle runs compiled, and not as it is written.
+    """
 
     model: RobotModel
     _runner: CycleRunner
     _estimates: Estimates
+
+    def _show(self) -> None:
+        runner = self._runner
+        self.state = runner.work.q, runner.work.v
+        self.wrench_acceleration = self._estimates.wrench_pass.acceleration
+        self.memory, self.unexplained = runner.memory, runner.memory["unexplained"]
+        self.external_wrenches: Mapping[str, Array] = runner.wrenches.values
+        self.read, self.compiled = runner.execution.read, runner.execution.compiled
 
     def set_guards(self, settings: GuardSettings) -> None:
         """Use other limits from the next cycle on, e.g. derated ones.
@@ -46,16 +61,6 @@ class Present:
         """
         self.model.link_index(link)
         self._runner.set_external_wrench(link, wrench, t)
-
-    @property
-    def external_wrenches(self) -> Mapping[str, Array]:
-        """Link → (6,) [moment; force]: the known wrenches that are still in force."""
-        return self._runner.wrenches.values
-
-    @property
-    def unexplained(self) -> Array:
-        """(n,) present effort that makes up for what the model does not explain; zero without ``robustness``."""
-        return self._runner.memory["unexplained"]
 
     def description_gaps(self) -> tuple[str, ...]:
         """One sentence for each joint whose effort in motion, since the start, the description did not explain."""
@@ -111,11 +116,6 @@ class Present:
         return self._runner.current
 
     @property
-    def compiled(self) -> bool:
-        """Whether the cycle runs compiled, and not as it is written."""
-        return self._runner.execution.compiled
-
-    @property
     def loaded_model(self) -> RobotModel:
         """The robot as the cycle knows it, payload included."""
         return self._runner.work.model
@@ -124,26 +124,6 @@ class Present:
     def kernels(self) -> Kernels:
         """The functions that the cycle works with, payload included."""
         return self._runner.work.kernels
-
-    @property
-    def state(self) -> tuple[Array, Array]:
-        """(n,) position and velocity that the last cycle was for."""
-        return self._runner.work.q, self._runner.work.v
-
-    @property
-    def wrench_acceleration(self) -> Array:
-        """(n,) acceleration that the wrenches belong to."""
-        return self._estimates.wrench_pass.acceleration
-
-    @property
-    def memory(self) -> Memory[CycleMemory]:
-        """The memory that the cycle works on."""
-        return self._runner.memory
-
-    @property
-    def read(self) -> Read:
-        """Reads a serialized joint state into :attr:`memory`."""
-        return self._runner.execution.read
 
     @property
     def want_wrenches(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.memory import cycle_memory
 from robot_dynamics_ros.control.cycle.reference import compute_errors
@@ -50,7 +51,7 @@ class Workspace:
         """The robot as it is now, payload included."""
         return self.kernels.model
 
-    def set(self, q: Array, v: Array, q_d: Array, v_d: Array, a_d: Array) -> Workspace:
+    def set(self, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike) -> Workspace:
         """Load a state and a reference, each (n,), and compute the errors."""
         self.q[:], self.v[:] = q, v
         self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d

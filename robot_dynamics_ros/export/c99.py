@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.c99_step import step_prototypes, step_source
@@ -87,7 +85,7 @@ def c_source(plan: Plan, real: str) -> str:
 
 
 def _body(plan: Plan, traced: Traced, real: str) -> list[str]:
-    def leaf(key: Any) -> str:
+    def leaf(key: tuple[str, object]) -> str:
         name, what = key
         return f"p->{what}" if name == "parameter" else f"{name}[{what}]"
 

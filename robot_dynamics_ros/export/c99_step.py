@@ -13,23 +13,14 @@ __all__ = ["step_prototypes", "step_source"]
 
 def _arguments(plan: Plan, real: str, state: str) -> list[str]:
     """Leading arguments of both functions; ``state`` is "const " or "" for the state's arrays."""
-    upper = plan.prefix.upper()
     given = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
-    given += [f"{state}{real} q[{upper}_NQ]", f"{state}{real} v[{upper}_NV]"]
-    if plan.motors:
-        given.append(f"{state}{real} i[{upper}_NM]")
-    given.append(f"const {real} command[{upper}_NV]")
-    if plan.external:
-        given.append(f"const {real} external[{6 * len(plan.external)}]")
-    return given
+    given += [f"{state}{real} {a.name}[{a.size}]" for a in plan.state]
+    return given + [f"const {real} {a.name}[{a.size}]" for a in plan.held]
 
 
 def _rates_prototype(plan: Plan, real: str) -> str:
-    upper = plan.prefix.upper()
-    given = [*_arguments(plan, real, "const "), f"{real} dq[{upper}_NQ]", f"{real} dv[{upper}_NV]"]
-    if plan.motors:
-        given.append(f"{real} di[{upper}_NM]")
-    return f"void {plan.prefix}_state_rates({', '.join(given)})"
+    rates = [f"{real} d{a.name}[{a.size}]" for a in plan.state]
+    return f"void {plan.prefix}_state_rates({', '.join([*_arguments(plan, real, 'const '), *rates])})"
 
 
 def _step_prototype(plan: Plan, real: str) -> str:
@@ -85,46 +76,41 @@ def _normalize(plan: Plan) -> list[str]:
 
 
 def _rates(plan: Plan, real: str) -> list[str]:
-    upper = plan.prefix.upper()
+    model, unit = plan.model, "unit" if plan.floating else "q"
     currents, rates = (["i"], ["di"]) if plan.motors else ([], [])
-    lines = [f"{real} tau[{upper}_NV];", *([f"{real} unit[{upper}_NQ];"] if plan.floating else [])]
-    lines += [_call(plan, "normalized", "q", "unit")] if plan.floating else []
+    lines = [f"{real} tau[{model.nv}];"]
+    if plan.floating:
+        lines += [f"{real} unit[{model.nq}];", _call(plan, "normalized", "q", "unit")]
     lines += [
         _call(plan, "position_rates", "q", "v", "dq"),
         _call(plan, "applied_efforts", "v", *currents, "command", "tau", *rates),
+        _call(plan, "forward_dynamics", unit, "v", "tau", *(a.name for a in plan.held[1:]), "dv"),
     ]
-    external = ["external"] if plan.external else []
-    lines.append(_call(plan, "forward_dynamics", "unit" if plan.floating else "q", "v", "tau", *external, "dv"))
     return [_rates_prototype(plan, real), "{", *(f"    {line}" for line in lines), "}", ""]
 
 
-def _parts(plan: Plan) -> list[tuple[str, str, str]]:
-    """(state array, its rate, its length) of every part of the state."""
-    upper = plan.prefix.upper()
-    parts = [("q", "dq", f"{upper}_NQ"), ("v", "dv", f"{upper}_NV")]
-    return [*parts, ("i", "di", f"{upper}_NM")] if plan.motors else parts
-
-
-def _call_rates(plan: Plan, state: dict[str, str], rate: dict[str, str]) -> str:
-    given = [state[s] for s, _, _ in _parts(plan)] + ["command"] + (["external"] if plan.external else [])
-    return _call(plan, "state_rates", *given, *(rate[r] for _, r, _ in _parts(plan)))
+def _call_rates(plan: Plan, suffix: str = "", stage: str = "") -> str:
+    """Rates of the state in arrays of these names: those of the state with ``suffix``, of its rates with ``stage``."""
+    state, rates = ([f"{x}{a.name}{y}" for a in plan.state] for x, y in (("", suffix), ("d", stage)))
+    return _call(plan, "state_rates", *state, *(a.name for a in plan.held), *rates)
 
 
 def _semi_implicit(plan: Plan, real: str) -> list[str]:
     """v first, then q with the new v."""
-    parts = _parts(plan)
+
+    def advance(name: str, size: int) -> list[str]:
+        return [f"    for (k = 0; k < {size}; k++) {{", f"        {name}[k] += h * d{name}[k];", "    }"]
+
+    q, *others = plan.state
     out = [_step_prototype(plan, real), "{"]
-    out += [f"    {real} {r}[{size}];" for _, r, size in parts]
-    out += ["    int k;", f"    {_call_rates(plan, {s: s for s, _, _ in parts}, {r: r for _, r, _ in parts})}"]
-    for s, r, size in parts[1:]:
-        out += [f"    for (k = 0; k < {size}; k++) {{", f"        {s}[k] += h * {r}[k];", "    }"]
-    out.append(f"    {_call(plan, 'position_rates', 'q', 'v', 'dq')}")
-    out += [f"    for (k = 0; k < {plan.prefix.upper()}_NQ; k++) {{", "        q[k] += h * dq[k];", "    }"]
+    out += [f"    {real} d{a.name}[{a.size}];" for a in plan.state]
+    out += ["    int k;", f"    {_call_rates(plan)}", *(line for a in others for line in advance(a.name, a.size))]
+    out += [f"    {_call(plan, 'position_rates', 'q', 'v', 'dq')}", *advance(q.name, q.size)]
     return [*out, *_normalize(plan), "}"]
 
 
 def _runge_kutta(plan: Plan, real: str) -> list[str]:
-    tableau, parts = TABLEAUS[plan.integrator], _parts(plan)
+    tableau, parts = TABLEAUS[plan.integrator], [(a.name, f"d{a.name}", a.size) for a in plan.state]
     s = tableau.stages
     rows = ",\n".join("        {" + ", ".join(c_number(float(x), real) for x in row) + "}" for row in tableau.A)
     out = [
@@ -149,8 +135,7 @@ def _runge_kutta(plan: Plan, real: str) -> list[str]:
             f"            {name}s[k] = {name}[k] + h * rate;",
             "        }",
         ]
-    call = _call_rates(plan, {n: f"{n}s" for n, _, _ in parts}, {r: f"{r}[stage]" for _, r, _ in parts})
-    out += [f"        {call}", "    }"]
+    out += [f"        {_call_rates(plan, 's', '[stage]')}", "    }"]
     for name, rate, size in parts:
         out += [
             f"    for (k = 0; k < {size}; k++) {{",

@@ -98,22 +98,18 @@ def _function(plan: Plan, request: Request, real: str) -> list[str]:
 
 def _step(plan: Plan, real: str) -> list[str]:
     out = ["static void test_step(void)", "{"]
-    names = ["q", "v", "i"] if plan.motors else ["q", "v"]
+    names = [a.name for a in (*plan.state, *plan.held)]
     for case in step_cases(plan):
         out.append("    {")
-        for name, before, after in zip(names, case.before, case.after, strict=False):
-            out += [line.replace("static const ", "") for line in _array(name, before, real, "        ")]
-            out += _array(f"{name}_expected", after, real, "        ")
-        out += _array("command", case.command, real, "        ")
+        for a, before, after in zip(plan.state, case.before, case.after, strict=False):
+            out += [line.replace("static const ", "") for line in _array(a.name, before, real, "        ")]
+            out += _array(f"{a.name}_expected", after, real, "        ")
+        for a, values in zip(plan.held, (case.command, case.external), strict=False):
+            out += _array(a.name, values, real, "        ")
         given = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
-        given += [*names, "command"]
-        if plan.external:
-            out += _array("external", case.external, real, "        ")
-            given.append("external")
-        out.append(f"        {plan.prefix}_step({', '.join([*given, c_number(case.h, real)])});")
-        sizes = (plan.model.nq, plan.model.nv, len(plan.motors))
+        out.append(f"        {plan.prefix}_step({', '.join([*given, *names, c_number(case.h, real)])});")
         loss = c_number(1.0, real)
-        out += [f"        compare({n}, {n}_expected, {size}, {loss});" for n, size in zip(names, sizes, strict=False)]
+        out += [f"        compare({a.name}, {a.name}_expected, {a.size}, {loss});" for a in plan.state]
         out.append("    }")
     return [*out, "}", ""]
 

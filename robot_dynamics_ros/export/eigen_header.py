@@ -96,19 +96,11 @@ def _function(plan: Plan, request: Request) -> list[str]:
 
 
 def _step(plan: Plan) -> list[str]:
-    state = "Eigen::Ref<Vector<NQ>> q, Eigen::Ref<Vector<NV>> v"
-    passed = ["&numbers"] if plan.parameters else []
-    passed += ["q.data()", "v.data()"]
     given = ["const Parameters & numbers"] if plan.parameters else []
-    given.append(state)
-    if plan.motors:
-        given.append(f"Eigen::Ref<Vector<{len(plan.motors)}>> i")
-        passed.append("i.data()")
-    given.append("In<Vector<NV>> command")
-    passed.append("command.data()")
-    if plan.external:
-        given.append(f"In<Matrix<{len(plan.external)}, 6>> external")
-        passed.append("external.data()")
+    given += [f"Eigen::Ref<{_matrix(a)}> {a.name}" for a in plan.state]
+    given += [f"In<{_matrix(a)}> {a.name}" for a in plan.held]
+    passed = ["&numbers"] if plan.parameters else []
+    passed += [f"{a.name}.data()" for a in (*plan.state, *plan.held)]
     return [
         "/**",
         f" * Advance the state by h seconds, in place, under a constant command: {plan.integrator}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 from robot_dynamics_ros.dynamics.algorithms.function import Export
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
+from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import SHAPES, TABLE, Function, sizes
 from robot_dynamics_ros.equations.names import identifier_of
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force
+from robot_dynamics_ros.spatial import Force, Scalar
 
 __all__ = ["DEFAULT", "FUNCTIONS", "Argument", "Request", "Traced", "requests_for", "run_on", "trace_request"]
 
@@ -146,7 +147,7 @@ def _request(
         options |= {"link": model.link_index(link), "frame": "world"}
     numbers = {**sizes(model, options), "nx": len(external)}
 
-    def shape(words_: tuple[Any, ...]) -> Shape:
+    def shape(words_: Sequence[str | int]) -> Shape:
         return tuple(numbers[w] if isinstance(w, str) else w for w in words_)
 
     inputs = tuple(Argument(w, shape(SHAPES[w]), MEANINGS[w]) for w in kind.inputs if w != "external" or external)
@@ -157,9 +158,9 @@ def _request(
     return Request(f"{name}{word}", name, said, inputs, outputs, tuple(sorted(options.items())), link)
 
 
-def _on_bodies(tree: Any, links: tuple[int, ...], wrenches: list[Any]) -> list[Any]:
+def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]) -> list[Scalar]:
     """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see ``dynamics.external_wrenches``."""
-    rows: list[Any] = [0.0] * (6 * tree.model.nb)
+    rows: list[Scalar] = [0.0] * (6 * tree.model.nb)
     for k, link in enumerate(links):
         body, X = link_placement(tree, link)
         if body is not None:
@@ -169,7 +170,7 @@ def _on_bodies(tree: Any, links: tuple[int, ...], wrenches: list[Any]) -> list[A
     return rows
 
 
-def run_on(request: Request, tree: Any, inputs: Mapping[str, list[Any]]) -> list[list[Any]]:
+def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
     """Run the request's algorithm on given scalars.
 
     Args:
@@ -187,7 +188,7 @@ def run_on(request: Request, tree: Any, inputs: Mapping[str, list[Any]]) -> list
     return [results[k] for k in kind.kept]
 
 
-def trace_request(request: Request, tree: Any, graph: Graph) -> Traced:
+def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
     """Record the operations of a request.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pprint import pformat
-from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99_test import TOLERANCE
@@ -75,7 +74,7 @@ def numpy_module(plan: Plan) -> str:
 def _raw(traced: Traced) -> str:
     """The straight-line function."""
 
-    def leaf(key: Any) -> str:
+    def leaf(key: tuple[str, object]) -> str:
         name, what = key
         return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"
 
@@ -105,8 +104,8 @@ def _wrapper(plan: Plan, traced: Traced) -> str:
 
 def _step(plan: Plan) -> list[str]:
     """State rates and step, for one state at a time."""
-    extra = (["external"] if plan.external else []) + (["parameters=PARAMETERS"] if plan.parameters else [])
-    state = ["q", "v", "i"] if plan.motors else ["q", "v"]
+    extra = [a.name for a in plan.held[1:]] + (["parameters=PARAMETERS"] if plan.parameters else [])
+    state = [a.name for a in plan.state]
     rest = "".join(f", {x}" for x in extra)
     handed = "".join(f", {x.split('=')[0]}" for x in extra)
     unit = "np.array(_normalized({}, None))" if plan.floating else "{}"
@@ -156,24 +155,12 @@ def _check(plan: Plan) -> list[str]:
         r = t.request
         for case in cases_of(plan, r):
             rows.append((r.name, [(case.inputs[a.name], a.shape) for a in r.inputs], case.outputs, case.loss))
-    steps = (
-        [
-            (
-                [
-                    *case.before[: 3 if plan.motors else 2],
-                    case.command,
-                    case.h,
-                    *([case.external] if plan.external else []),
-                ],
-                [x for x in case.after[: 3 if plan.motors else 2]],
-            )
-            for case in step_cases(plan)
-        ]
-        if plan.step
-        else []
-    )
+    n = len(plan.state)
+    steps = [
+        ([*case.before[:n], case.command, case.h, *([case.external] if plan.external else [])], list(case.after[:n]))
+        for case in (step_cases(plan) if plan.step else ())
+    ]
     external = f", np.reshape(given[-1], ({len(plan.external)}, 6))" if plan.external else ""
-    count = 5 if plan.motors else 4
     return [
         "\n_CASES = " + pformat(rows, width=120, compact=True),
         "_STEPS = " + pformat(steps, width=120, compact=True),
@@ -186,7 +173,7 @@ def _check(plan: Plan) -> list[str]:
         "        for x, y in zip(got if isinstance(got, tuple) else (got,), expected):",
         "            worst = max(worst, np.abs(np.ravel(x) - y).max() / (loss * max(1.0, np.abs(y).max())))",
         "    for given, expected in _STEPS:",
-        f"        for x, y in zip(step(*given[:{count}]{external}), expected):",
+        f"        for x, y in zip(step(*given[:{n + 2}]{external}), expected):",
         "            worst = max(worst, np.abs(x - np.array(y)).max(initial=0.0))",
         "    return worst",
         "",

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
-from robot_dynamics_ros.equations.parameters import Symbols
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_cmake, c_test
 from robot_dynamics_ros.export.eigen_header import eigen_cmake, eigen_header, eigen_test
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
-from robot_dynamics_ros.export.plan import Plan, make_plan
+from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan
 from robot_dynamics_ros.export.report import OperationCount, count_all, report_text
-from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
 
 LANGUAGES = ("c99", "cpp", "python")
-MAX_OPERATIONS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,38 +65,30 @@ def export_code(
     *,
     language: str = "c99",
     real: str = "double",
-    prefix: str | None = None,
-    links: Iterable[str] | None = None,
-    symbols: Symbols = None,
-    external: Iterable[str] = (),
-    motors: Mapping[str, DCMotor] | None = None,
-    integrator: str = "rk4",
-    friction: str = "viscous",
-    smooth_velocity: float = 1e-3,
-    rename: Mapping[str, str] | None = None,
-    max_operations: int = MAX_OPERATIONS,
+    **options: Unpack[ExportOptions],
 ) -> ExportedCode:
     """Source code of a robot's dynamics that does not need this package at run time.
 
     The same arguments give the same bytes, on every run.
 
     Args:
-        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``.
         functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
         language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
             signatures; ``"python"``: one module on NumPy.
         real: ``"double"`` or ``"float"`` (C and C++).
+        options: those that follow, by name.
         prefix: of all names in C, and the files' name; the robot's name if not given.
         links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
         symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
             takes them; they become members of a structure that every function takes.
         external: links on which known wrenches act; the functions then take an array of (len(external), 6).
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
-        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
-        friction: joint friction in the step: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry
+        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name; ``"rk4"`` if not given.
+        friction: joint friction in the step: ``"none"``, ``"viscous"`` (if not given), or ``"smooth"``, which adds dry
             friction F v / √(v² + smooth_velocity²).
+        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``; 0.001 if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
-        max_operations: refuse functions that take more.
+        max_operations: refuse functions that take more; 100,000 if not given.
 
     Returns:
         the files.
@@ -104,6 +97,7 @@ def export_code(
         UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.
         ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
+        TypeError: an option that does not exist.
 
     >>> import robot_dynamics_ros as rd
     >>> sorted(rd.export_code(rd.limb(2), ["mass_matrix"], prefix="limb").files)
@@ -113,20 +107,7 @@ def export_code(
         raise UnknownNameError("language", language, LANGUAGES)
     if real not in REALS:
         raise UnknownNameError("real type", real, REALS)
-    plan = make_plan(
-        model,
-        functions,
-        prefix=prefix,
-        links=links,
-        symbols=symbols,
-        external=external,
-        motors=motors,
-        integrator=integrator,
-        friction=friction,
-        smooth_velocity=smooth_velocity,
-        rename=rename,
-        max_operations=max_operations,
-    )
+    plan = make_plan(model, functions, options)
     if language == "python":
         return ExportedCode({f"{plan.prefix}.py": numpy_module(plan)}, plan)
     files = {

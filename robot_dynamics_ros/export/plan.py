@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
@@ -14,17 +14,47 @@ from robot_dynamics_ros.equations.names import check_identifier, check_identifie
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Traced, requests_for, trace_request
+from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced, requests_for, trace_request
 from robot_dynamics_ros.export.step_rates import Drives, step_functions
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-__all__ = ["FRICTIONS", "INTEGRATORS", "Motor", "Plan", "make_plan"]
+__all__ = ["FRICTIONS", "INTEGRATORS", "MAX_OPERATIONS", "ExportOptions", "Motor", "Plan", "make_plan"]
 
 FRICTIONS = ("none", "viscous", "smooth")
 INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+MAX_OPERATIONS = 100_000
+
+
+class ExportOptions(TypedDict, total=False):
+    """Keywords of :func:`~robot_dynamics_ros.export.package.export_code`, which describes them, for all languages."""
+
+    prefix: str | None
+    links: Iterable[str] | None
+    symbols: Symbols
+    external: Iterable[str]
+    motors: Mapping[str, DCMotor] | None
+    integrator: str
+    friction: str
+    smooth_velocity: float
+    rename: Mapping[str, str] | None
+    max_operations: int
+
+
+DEFAULTS = ExportOptions(
+    prefix=None,
+    links=None,
+    symbols=None,
+    external=(),
+    motors=None,
+    integrator="rk4",
+    friction="viscous",
+    smooth_velocity=1e-3,
+    rename=None,
+    max_operations=MAX_OPERATIONS,
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +104,18 @@ class Plan:
         return tree_of(self.geometry, graph)
 
     @property
+    def state(self) -> tuple[Argument, ...]:
+        """Arrays that a step advances: q, v, and the currents i of motors."""
+        sizes = {"q": self.model.nq, "v": self.model.nv, "i": len(self.motors)}
+        return tuple(Argument(name, (size,), "") for name, size in sizes.items() if name != "i" or size)
+
+    @property
+    def held(self) -> tuple[Argument, ...]:
+        """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
+        external = (Argument("external", (len(self.external), 6), ""),) if self.external else ()
+        return (Argument("command", (self.model.nv,), ""), *external)
+
+    @property
     def names(self) -> list[str]:
         """Names of all emitted functions, without prefix."""
         stepping = ["state_rates", "step"] if self.step else []
@@ -83,19 +125,17 @@ class Plan:
 def make_plan(
     model: RobotModel,
     functions: Iterable[str],
-    *,
-    prefix: str | None,
-    links: Iterable[str] | None,
-    symbols: Symbols,
-    external: Iterable[str],
-    motors: Mapping[str, DCMotor] | None,
-    integrator: str,
-    friction: str,
-    smooth_velocity: float,
-    rename: Mapping[str, str] | None,
-    max_operations: int,
+    given: ExportOptions,
 ) -> Plan:
-    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the arguments."""
+    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the options.
+
+    Raises:
+        TypeError: an option that does not exist.
+    """
+    for name in given.keys() - DEFAULTS.keys():
+        raise TypeError(f"export_code() got an unexpected keyword argument {name!r}")
+    options: ExportOptions = {**DEFAULTS, **given}
+    integrator, friction, motors = options["integrator"], options["friction"], options["motors"]
     names = list(dict.fromkeys(functions))
     step = "step" in names
     if step:
@@ -106,22 +146,22 @@ def make_plan(
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
     if friction not in FRICTIONS:
         raise UnknownNameError("friction", friction, FRICTIONS)
-    if not smooth_velocity > 0.0:
-        raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
-    prefix = _prefix(model, prefix)
-    words = dict(rename or {})
+    if not options["smooth_velocity"] > 0.0:
+        raise ArgumentError("must be positive", where="smooth_velocity", got=options["smooth_velocity"])
+    prefix = _prefix(model, options["prefix"])
+    words = dict(options["rename"] or {})
     _check_rename(model, words)
     if motors:
         model = add_rotors(model, motors)
-    geometry = Geometry(model, symbols)
+    geometry = Geometry(model, options["symbols"])
     joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
-    loaded = tuple(dict.fromkeys(external))
+    loaded, links = tuple(dict.fromkeys(options["external"])), options["links"]
     chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
     for link in chosen:
         model.link_index(link)
     requests = requests_for(model, tuple(names), chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
-    _check_size(model, [r.kind for r in requests], max_operations)
+    _check_size(model, [r.kind for r in requests], options["max_operations"])
 
     graph = Graph()
     tree = tree_of(geometry, graph)
@@ -130,7 +170,7 @@ def make_plan(
     drives = Drives(
         zero if friction == "none" else model.damping.tolist(),
         model.friction.tolist() if friction == "smooth" else zero,
-        smooth_velocity,
+        options["smooth_velocity"],
         [(motor.index, motor.constants) for motor in chosen_motors],
     )
     floating = [model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
@@ -192,7 +232,7 @@ def _check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
             raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
 
 
-def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Any], step: bool) -> None:
+def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
     for name, word in joints:
         if not word:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.export.functions import Request, run_on
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.step_rates import normalized
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
@@ -27,6 +28,8 @@ __all__ = ["Case", "StepCase", "cases_of", "state_rates", "step_cases"]
 
 COUNT = 3
 STEP = 1e-4
+State: TypeAlias = tuple[list[float], list[float], list[float]]
+"""Configuration, velocities, currents."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,11 @@ class Case:
 class StepCase:
     """State and command before a step of ``h`` seconds, and the state after it."""
 
-    before: tuple[list[float], list[float], list[float]]
+    before: State
     command: list[float]
     external: list[float]
     h: float
-    after: tuple[list[float], list[float], list[float]]
+    after: State
 
 
 def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
@@ -85,6 +88,10 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     return found
 
 
+def _unit(plan: Plan, q: list[float]) -> list[float]:
+    return cast("list[float]", normalized(plan.floating, q))
+
+
 def state_rates(
     plan: Plan,
     tree: NumericTree,
@@ -93,40 +100,40 @@ def state_rates(
     i: list[float],
     command: list[float],
     external: list[float],
-) -> tuple[list[float], list[float], list[float]]:
+) -> State:
     """(q̇, v̇, di/dt) of the robot with its friction and motors."""
     request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
     tau, di = plan.drives.efforts(v, i, command)
-    inputs: dict[str, list[Any]] = {"q": normalized(plan.floating, q), "v": v, "tau": tau, "external": external}
+    inputs = {"q": _unit(plan, q), "v": v, "tau": tau, "external": external}
     (dv,) = run_on(request, tree, inputs)
     return configuration_rate(cast("Tree[float]", tree), q, v), [float(x) for x in dv], di
 
 
-def _step(plan: Plan, tree: Any, state: Any, command: list[float], external: list[float], h: float) -> Any:
+def _step(plan: Plan, tree: NumericTree, state: State, command: list[float], external: list[float], h: float) -> State:
     q, v, i = state
     if plan.integrator == "semi_implicit_euler":
         _, dv, di = state_rates(plan, tree, q, v, i, command, external)
         v = [x + h * y for x, y in zip(v, dv, strict=True)]
         i = [x + h * y for x, y in zip(i, di, strict=True)]
         q = [x + h * y for x, y in zip(q, configuration_rate(cast("Tree[float]", tree), q, v), strict=True)]
-        return normalized(plan.floating, q), v, i
+        return _unit(plan, q), v, i
     tableau = TABLEAUS[plan.integrator]
-    stages: list[Any] = []
+    stages: list[State] = []
 
-    def moved(weights: Any) -> Any:
-        return tuple(
+    def moved(weights: Array) -> State:
+        q, v, i = (
             [
                 x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False))
                 for n, x in enumerate(part)
             ]
             for k, part in enumerate(state)
         )
+        return q, v, i
 
     for row in tableau.A:
-        at_q, at_v, at_i = moved(row)
-        stages.append(state_rates(plan, tree, at_q, at_v, at_i, command, external))
+        stages.append(state_rates(plan, tree, *moved(row), command, external))
     q, v, i = moved(tableau.b)
-    return normalized(plan.floating, q), v, i
+    return _unit(plan, q), v, i
 
 
 def step_cases(plan: Plan) -> list[StepCase]:

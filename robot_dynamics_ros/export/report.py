@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
@@ -40,7 +39,7 @@ class _Counted:
     def __init__(self, tally: list[int]) -> None:
         self.tally = tally
 
-    def _did(self, *_: Any) -> _Counted:
+    def _did(self, *_: object) -> _Counted:
         self.tally[0] += 1
         return self
 

@@ -200,3 +200,8 @@ def test_sharing_never_adds_operations_where_numbers_are_parameters():
         for line in code.report().splitlines()[2:]:
             written, folded, shared, *kinds = map(int, line.split()[1:])
             assert written > folded >= shared == sum(kinds)
+
+
+def test_an_option_that_does_not_exist_is_refused():
+    with pytest.raises(TypeError, match="'colour'"):
+        rd.export_code(rd.load_robot("two_link"), colour="red")

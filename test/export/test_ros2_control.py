@@ -482,7 +482,7 @@ def test_the_command(tmp_path, capsys):
     friction.write_text(json.dumps({"joints": {joint: {"viscous": 0.125, "coulomb": 0.5}}}), encoding="utf-8")
     given = ["--friction-file", str(friction), "--prefix", "arm", "--output", str(target)]
     assert main(["export", "two_link", "--lang", "ros2_control", *given]) == 0
-    assert "{0.125, 0.5, 0.0, 0.1, 0.02, 0.0}" in (target / "include/arm_controller/robot.hpp").read_text("utf-8")
+    assert "friction = {0.125, 0.5, 0.0, 0.1, 0.02, 0.0, " in (target / "src/arm_cycle.c").read_text("utf-8")
     for wrong in (["--functions", "step"], ["--scalar", "float"], ["--payload-link", "nowhere"]):
         assert main(["export", "two_link", "--lang", "ros2_control", "--output", str(target), *wrong]) != 0
     assert main(["export", "two_link", "--payload-link", "tip", "--output", str(target)]) != 0

@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     TOO_FAST,
 )
 
-__all__ = ["arrive", "short_way", "take_state", "whole_turns"]
+__all__ = ["arrive", "begin_afresh", "short_way", "take_state", "whole_turns"]
 
 TURN = 6.283185307179586
 NANOSECONDS = 1e9
@@ -130,3 +130,13 @@ def take_state(p: CycleMemory) -> None:
         p.previous[i] = p.effort[i]
     if p.fresh[0] == 1:
         p.dt[0] = 0.0
+
+
+def begin_afresh(p: CycleMemory) -> None:
+    """Go on from the state in ``arrived`` as if nothing had come before it."""
+    for i in range(p.nv):
+        p.q[i] = p.arrived[0, i]
+        p.v[i] = p.arrived[1, i]
+        p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.fast[i] = 0.0, 0.0, 0.0, 0.0, 0
+    p.blending[0] = 0
+    p.fresh[0] = 1

@@ -12,9 +12,11 @@ from typing import TypeAlias
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.cycle import control_cycle
+from robot_dynamics_ros.control.cycle.limits import find_safe_command
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, StateLayout, read_state
 from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Memory, Routines, make_routines
+from robot_dynamics_ros.model.description import Array
 
 __all__ = ["Execution", "Read", "reading"]
 
@@ -34,9 +36,14 @@ class Execution:
 
     def __init__(self, memory: Memory[CycleMemory], compiled: bool) -> None:
         self._memory, self.compiled = memory, compiled
-        self._routines = make_routines(memory, (control_cycle, read_state), compiled=compiled)
+        self._routines = make_routines(memory, (control_cycle, read_state, find_safe_command), compiled=compiled)
         self.read = reading(memory, self._routines)
         self.answer_into(None)
+
+    def safe_command(self) -> Array:
+        """(n,) the safe command at the last known position: an array of the memory."""
+        self._routines["find_safe_command"](self._memory)
+        return self._memory["safe_effort"]
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +57,7 @@ class _Symbols:
     def mass_matrix(self) -> np.ndarray:
         return self._use("inertia")
 
-    def link(self, _name: str) -> Any:
+    def link(self, _name: str) -> NoReturn:
         raise _NotStraightError
 
 
@@ -88,14 +88,14 @@ class LawCode:
             return None
         others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
         given = tuple(name for name, value in gains.items() if value is not None)
-        return _code(_Statement(law, (type(law), others, given, n)))
+        return _code(_Statement(law, (type(law), others, given, n), n))
 
 
 class _Statement:
     """A law, compared with others by what its code depends on."""
 
-    def __init__(self, law: Law, key: tuple[Any, ...]) -> None:
-        self.law, self.key, self.n = law, key, key[-1]
+    def __init__(self, law: Law, key: tuple[object, ...], n: int) -> None:
+        self.law, self.key, self.n = law, key, n
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Statement) and self.key == other.key
@@ -148,5 +148,5 @@ def trace_law(law: Law, n: int) -> TracedLaw | None:
     return TracedLaw(asked, efforts, frozenset(x.used))
 
 
-def _entries(graph: Graph, value: Any, n: int) -> list[Expr]:
+def _entries(graph: Graph, value: ArrayLike, n: int) -> list[Expr]:
     return [graph.lift(entry) for entry in np.broadcast_to(np.asarray(value, dtype=object), (n,))]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isfinite, sqrt
 
 from robot_dynamics_ros.control.cycle.law import silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
 
-__all__ = ["LIMITS", "allowed_speed", "limit", "motion_bound"]
+__all__ = ["LIMITS", "allowed_speed", "find_safe_command", "limit", "motion_bound"]
 
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
@@ -127,3 +127,17 @@ def limit_effort(p: CycleMemory) -> None:
             p.effort[i] = min(max(p.effort[i], -p.effort_limit[i]), p.effort_limit[i])
             p.cut[0] = 1
             p.hits[3] = p.hits[3] + 1
+
+
+def find_safe_command(p: CycleMemory) -> None:
+    """``safe_effort``: no effort, or what holds the last known position against gravity, without what the robot adds."""
+    for i in range(p.nv):
+        p.safe_effort[i] = 0.0
+    if p.safe_holds[0] == 1:
+        p.gravity_forces(p.q, p.gravity)
+        if p.robot_holds[0] > 0:
+            p.gravity_that_the_robot_adds(p.q, p.held)
+        for i in range(p.nv):
+            effort = min(max(p.gravity[i], -p.effort_limit[i]), p.effort_limit[i]) - p.held[i]
+            if p.commanded[i] == 1 and isfinite(effort):
+                p.safe_effort[i] = effort

@@ -191,6 +191,8 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     robot_holds: Integers = integers(1, meaning="1 if the robot adds g(q) without payload itself, 2: C q̇ + g")
     held: Vector = numbers("nv", unit="N m or N", meaning="what it adds")
     command: Vector = numbers("nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds")
+    safe_holds: Integers = integers(1, meaning="1 if the safe command holds the arm against gravity, 0: no effort")
+    safe_effort: Vector = numbers("nv", unit="N m or N", meaning="the safe command")
     answer_at: Integers = integers(2, meaning="word at which the commands begin; 1 if the answer has a stamp")
     answer_count: Integers = integers(1, meaning="commands in an answer")
     answer_joints: Integers = integers("nv", meaning="which joint's command each of them is")

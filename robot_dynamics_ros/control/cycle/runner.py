@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
+from robot_dynamics_ros.control.cycle.arrival import begin_afresh
 from robot_dynamics_ros.control.cycle.execution import Execution
 from robot_dynamics_ros.control.cycle.external import ExternalWrenches
 from robot_dynamics_ros.control.cycle.law_code import LawCode
@@ -21,7 +22,6 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
-from robot_dynamics_ros.control.reference.tolerances import Violation
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
@@ -78,6 +78,7 @@ class CycleRunner:
         memory["timeout"][0] = nanoseconds(options.state_timeout)
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
+        memory["safe_holds"][0] = options.safe_command == "gravity"
         memory["robot_holds"][0] = ("controller", "robot", "robot_with_coriolis").index(options.gravity_compensated_by)
         self.reference = ReferenceGenerator(
             table, options, self.guards.deceleration, self._reference_changed, compiled=self.work.compiled
@@ -89,7 +90,6 @@ class CycleRunner:
         self.fault = self.safe_reason = self.jump = ""
         self.current = False
         self.restarted: Callable[[], None] = lambda: None
-        self._gravity = np.zeros(model.nv)
         law.prepare(self.base)
         load_law(memory, law, self.code(law))
         load_rejection(memory, options.robustness, law, self.model)
@@ -236,8 +236,11 @@ class CycleRunner:
         p, late = self.memory.python, verdict == verdict_of.GOAL_LATE
         joint, field = p.bad_joint[0], p.bad_field[0]
         tolerance = p.goal_tolerance if late else p.path_tolerance
-        violation = Violation(joint, _QUANTITIES[field], p.error[field, joint], tolerance[field, joint])
-        self.reference.violated(violation, t, late=late)
+        text = (
+            f"{_QUANTITIES[field]} error of joint {self.model.joint_names[joint]!r} is {p.error[field, joint]:.6g}, "
+            f"tolerance {tolerance[field, joint]:g}"
+        )
+        self.reference.violated(text, t, late=late)
         self.reference.stop_from(t, work.q, work.v, GoalStatus.CANCELED)
         self.start_blend()
         return verdict_of.FOLLOW
@@ -291,14 +294,9 @@ class CycleRunner:
 
     def restart(self, reason: str) -> None:
         """Hold where the newest state is; goals end with this reason."""
+        begin_afresh(self.memory.python)
         work = self.work
-        work.q[:], work.v[:] = self.memory["arrived"][:2]
-        work.z[:] = 0.0
         self.reference.stop_from(self.time[0], work.q, work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, reason)
-        self.blending[0] = 0
-        for name in ("saturated", "agreement", "travel", "fast"):
-            self.memory[name][:] = 0
-        self.fresh[0] = 1
         self.restarted()
         self.mode = Mode.HOLD if self.law.tracks else Mode.FREE
 
@@ -326,13 +324,4 @@ class CycleRunner:
 
     def safe_command(self) -> Array:
         """(n,) the command that ``options.safe_command`` names, at the last known position."""
-        out = np.zeros(self.model.nv)
-        if self.options.safe_command == "gravity":
-            self.work.kernels.gravity_forces(self.work.q, out)
-            np.clip(out, -self.guards.effort_limit, self.guards.effort_limit, out=out)
-            if self.options.gravity_compensated_by != "controller":
-                self.base.gravity_forces(self.work.q, self._gravity)
-                out -= self._gravity
-            if self.idle is not None:
-                out[self.idle] = 0.0
-        return out
+        return self.execution.safe_command().copy()

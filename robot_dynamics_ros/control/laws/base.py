@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
-from robot_dynamics_ros.control.per_joint import non_negative
+from robot_dynamics_ros.control.per_joint import expect, non_negative
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -25,8 +25,8 @@ FRICTION_AT = ("measured", "reference")
 
 
 def gain(
-    default: Any = dataclasses.MISSING, *, size: int | None = None, optional: bool = False, parameter: str = ""
-) -> Any:
+    default: Gain = dataclasses.MISSING, *, size: int | None = None, optional: bool = False, parameter: str = ""
+) -> Gain:
     """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them).
 
     Args:
@@ -69,13 +69,7 @@ class Law:
                 object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         at = getattr(self, "friction_at", "reference")
-        if at not in FRICTION_AT:
-            raise ArgumentError(
-                f"expected one of {FRICTION_AT}, got {at!r}",
-                where="friction_at",
-                got=at,
-                remedy="Choose where the speed comes from.",
-            )
+        expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", "Choose where the speed comes from.")
 
     def effort(self, x: Workspace) -> Array:
         """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""
@@ -86,7 +80,7 @@ class Law:
         out[:] = self.effort(x)
         return out
 
-    def F(self, x: Workspace) -> Any:
+    def F(self, x: Workspace) -> Array | float:
         """(n,) effort that overcomes the friction the law compensates, 0 if there is none."""
         friction: Friction | None = getattr(self, "friction", None)
         if friction is None:
@@ -130,7 +124,7 @@ class Law:
     def prepare(self, kernels: Kernels) -> None:
         """Have everything compiled that the law calls; not for the control cycle."""
 
-    def with_gains(self, model: RobotModel, **gains: Any) -> Law:
+    def with_gains(self, model: RobotModel, **gains: Gain) -> Law:
         """The same law with other gains.
 
         Args:
@@ -140,7 +134,7 @@ class Law:
             UnknownNameError: the law has no such gain, the model no such joint.
             ArgumentError: a value that is negative or not finite, or too many of them.
         """
-        changes: dict[str, Any] = {}
+        changes: dict[str, Gain] = {}
         for name, value in gains.items():
             if name not in self.gain_names:
                 raise UnknownNameError("gain", name, self.gain_names, where=type(self).__name__)
@@ -156,7 +150,7 @@ class Law:
         return dataclasses.replace(self, **changes).check(model)
 
 
-def _frozen_gain(value: Any, name: str, size: int | None) -> Array:
+def _frozen_gain(value: Gain, name: str, size: int | None) -> Array:
     array = non_negative(
         value,
         f"gain {name!r}",

@@ -6,11 +6,11 @@ In a loop, :func:`bind` is faster: it allocates once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.laws.base import Law
+from robot_dynamics_ros.control.laws.base import Gain, Law
 from robot_dynamics_ros.control.laws.joint_space import (
     ComputedTorque,
     FeedforwardPD,
@@ -48,7 +48,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     x, out = Workspace(model), np.empty(model.nv)
     law.check(model).prepare(x.kernels)
 
-    def efforts(q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0) -> Array:
+    def efforts(q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike = 0.0, a_d: ArrayLike = 0.0) -> Array:
         for name, value in (("q", q), ("v", v), ("q_d", q_d), ("v_d", v_d), ("a_d", a_d)):
             as_input(value, (), name)  # real and finite numbers: a law must not turn anything else into efforts
         try:
@@ -65,11 +65,21 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     return efforts
 
 
-def _once(model: RobotModel, law: Law, q: Any, v: Any, q_d: Any, v_d: Any, a_d: Any) -> Array:
+def _once(
+    model: RobotModel, law: Law, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike
+) -> Array:
     return bind(model, law)(q, v, q_d, v_d, a_d)
 
 
-def computed_torque(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
+def computed_torque(
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    q_d: ArrayLike,
+    v_d: ArrayLike = 0.0,
+    a_d: ArrayLike = 0.0,
+    **gains: Gain,
+) -> Array:
     """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
 
     Returns:
@@ -78,28 +88,52 @@ def computed_torque(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0,
     return _once(model, ComputedTorque(**gains), q, v, q_d, v_d, a_d)
 
 
-def pd_gravity(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, **gains: Any) -> Array:
+def pd_gravity(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike = 0.0, **gains: Gain
+) -> Array:
     """τ = Kp e + Kd ė + g(q) + F; ``gains``: the fields of :class:`PDGravity`."""
     return _once(model, PDGravity(**gains), q, v, q_d, v_d, 0.0)
 
 
-def gravity_compensation(model: RobotModel, q: Any, v: Any = 0.0, **gains: Any) -> Array:
+def gravity_compensation(model: RobotModel, q: ArrayLike, v: ArrayLike = 0.0, **gains: Gain) -> Array:
     """τ = g(q) − D q̇ + F(q̇); ``gains``: the fields of :class:`GravityCompensation`."""
     return _once(model, GravityCompensation(**gains), q, v, q, 0.0, 0.0)
 
 
-def feedforward_pd(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
+def feedforward_pd(
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    q_d: ArrayLike,
+    v_d: ArrayLike = 0.0,
+    a_d: ArrayLike = 0.0,
+    **gains: Gain,
+) -> Array:
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
     return _once(model, FeedforwardPD(**gains), q, v, q_d, v_d, a_d)
 
 
-def joint_impedance(model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any) -> Array:
+def joint_impedance(
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    q_d: ArrayLike,
+    v_d: ArrayLike = 0.0,
+    a_d: ArrayLike = 0.0,
+    **gains: Gain,
+) -> Array:
     """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
     return _once(model, JointImpedance(**gains), q, v, q_d, v_d, a_d)
 
 
 def cartesian_impedance(
-    model: RobotModel, q: Any, v: Any, q_d: Any, v_d: Any = 0.0, a_d: Any = 0.0, **gains: Any
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    q_d: ArrayLike,
+    v_d: ArrayLike = 0.0,
+    a_d: ArrayLike = 0.0,
+    **gains: Gain,
 ) -> Array:
     """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`CartesianImpedance`."""
     return _once(model, CartesianImpedance(**gains), q, v, q_d, v_d, a_d)

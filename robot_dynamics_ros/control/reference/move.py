@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.guards import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.control.per_joint import per_joint, vector
+from robot_dynamics_ros.control.per_joint import expect, per_joint, vector
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
@@ -27,7 +26,7 @@ PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
 def plan_move(
     model: RobotModel,
     q0: ArrayLike,
-    q1: Any,
+    q1: ArrayLike,
     *,
     scale: float = 0.5,
     acceleration: float | Sequence[float] | None = None,
@@ -61,13 +60,7 @@ def plan_move(
     check_controllable(model)
     q0, q1 = _configuration(model, q0, "q0"), _configuration(model, q1, "q1")
     for name, value in (("scale", scale), ("effort_scale", effort_scale)):
-        if not (math.isfinite(value) and 0.0 < value <= 1.0):
-            raise ArgumentError(
-                f"expected a number above 0, up to 1, got {value!r}",
-                where=name,
-                got=value,
-                remedy="It is a factor on the limits.",
-            )
+        expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a factor on the limits.")
     way = q1 - q0
     for i, name in enumerate(model.joint_names):
         if model.joint(name).type is JointType.CONTINUOUS:

@@ -12,7 +12,7 @@ from robot_dynamics_ros.control.reference import tracks
 from robot_dynamics_ros.control.reference.motion import JointTable, Motion, not_near
 from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances, Violation
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
 from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
@@ -278,12 +278,11 @@ class ReferenceGenerator:
         self._run("end_goal", tracks.SUCCEEDED, 0)
         self._take_events(text=text)
 
-    def violated(self, verdict: Violation, t: int, *, late: bool) -> None:
-        """The active goal ends: a tolerance of the path is violated, or ``late``, after its time, one of the goal."""
+    def violated(self, text: str, t: int, *, late: bool) -> None:
+        """The active goal ends: as ``text`` says, a tolerance of the path is violated, or ``late``, one of the goal."""
         goal = self.active_goal
         assert goal is not None
         reason = 1 + int(late)
-        text = verdict.text(self.table.names)
         if late:
             text += f" {(t - goal.end) / 1e9:.3f} s after it was due"
         self._run("end_goal", tracks.ABORTED, reason)

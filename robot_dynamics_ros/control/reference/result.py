@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.errors import TrajectoryError
 
 __all__ = ["Goal", "GoalStatus", "ResultCode", "TrajectoryRejected"]
@@ -34,7 +34,7 @@ class TrajectoryRejected(TrajectoryError):
         *,
         code: ResultCode = ResultCode.INVALID_GOAL,
         where: str = "",
-        got: Any = None,
+        got: object = None,
         remedy: str = "",
     ) -> None:
         super().__init__(problem, where=where, got=got, remedy=remedy)
@@ -64,19 +64,17 @@ class Goal:
         start, end: times when the trajectory replaces the earlier reference, and when its last point is due, ns.
         status: see :class:`GoalStatus`.
         code, text: the outcome, once ``status.done``; a success may have a remark.
-        travel: (n,) distance that each joint's reference moves, rad or m.
     """
 
-    __slots__ = ("code", "end", "start", "status", "text", "tolerances", "travel")
+    __slots__ = ("code", "end", "start", "status", "text", "tolerances")
 
-    def __init__(self, start: int, end: int, tolerances: Any) -> None:
+    def __init__(self, start: int, end: int, tolerances: Tolerances | None = None) -> None:
         self.start = start
         self.end = end
-        self.tolerances = tolerances
+        self.tolerances = tolerances or Tolerances.uniform(0)
         self.status = GoalStatus.WAITING
         self.code = ResultCode.SUCCESSFUL
         self.text = ""
-        self.travel: Any = 0.0
 
     def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
         """Close the goal; a goal that is done stays as it is."""

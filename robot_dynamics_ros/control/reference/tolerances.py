@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from robot_dynamics_ros.control.per_joint import per_joint
+from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointTolerance", "Tolerances", "Violation"]
+__all__ = ["JointTolerance", "Tolerances"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,8 @@ class Tolerances:
             ArgumentError: a value negative, not finite, or of the wrong length.
         """
         zero = "Zero means: not watched."
-        if not (math.isfinite(goal_time) and goal_time >= 0.0):
-            raise ArgumentError(
-                f"expected a non-negative number of seconds, got {goal_time!r}",
-                where="goal_time",
-                got=goal_time,
-                remedy="Zero means: however long it takes.",
-            )
+        remedy = "Zero means: however long it takes."
+        expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
         return cls(
             per_joint(path, n, "path", remedy=zero),
             per_joint(0.0, n, "path velocity"),
@@ -125,32 +120,6 @@ def _resolved(requested: float, default: float, where: str) -> float:
         return default
     if requested == -1.0:
         return 0.0
-    if not math.isfinite(requested) or requested < 0.0:
-        raise ArgumentError(
-            f"expected a positive number, 0 (default) or −1 (none), got {requested!r}",
-            where=where,
-            got=requested,
-            remedy="Correct the tolerance.",
-        )
+    kind = "a positive number, 0 (default) or −1 (none)"
+    expect(0.0 < requested < math.inf, kind, requested, where, "Correct the tolerance.")
     return float(requested)
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A tolerance that is violated.
-
-    Attributes:
-        joint: index of the joint.
-        quantity: "position" or "velocity".
-        error, tolerance: the numbers.
-    """
-
-    joint: int
-    quantity: str
-    error: float
-    tolerance: float
-
-    def text(self, joints: Sequence[str]) -> str:
-        """A sentence."""
-        joint = joints[self.joint]
-        return f"{self.quantity} error of joint {joint!r} is {self.error:.6g}, tolerance {self.tolerance:g}"

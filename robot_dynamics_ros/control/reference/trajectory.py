@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -194,11 +193,11 @@ class Trajectory:
         cls,
         joint_names: Sequence[str],
         times: Sequence[float],
-        positions: Any,
-        velocities: ArrayLike | None = None,
-        accelerations: ArrayLike | None = None,
+        positions: Sequence[ArrayLike] | Array,
+        velocities: Sequence[ArrayLike] | Array | None = None,
+        accelerations: Sequence[ArrayLike] | Array | None = None,
         *,
-        effort: ArrayLike | None = None,
+        effort: Sequence[ArrayLike] | Array | None = None,
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
@@ -208,33 +207,20 @@ class Trajectory:
             TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
         """
 
-        def row(array: Any, name: str, i: int) -> Sequence[float]:
-            if array is None:
-                return ()
-            if len(array) != len(times):
-                raise TrajectoryRejected(
-                    f"{len(array)} rows for {len(times)} times",
-                    where=name,
-                    got=len(array),
-                    remedy="Give one row a time.",
-                )
-            return tuple(np.atleast_1d(np.asarray(array[i], dtype=np.float64)).tolist())
-
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 raise TrajectoryRejected(
                     f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
                 )
-        points = [
-            TrajectoryPoint(
-                nanoseconds(time),
-                row(positions, "positions", i),
-                row(velocities, "velocities", i),
-                row(accelerations, "accelerations", i),
-                row(effort, "effort", i),
-            )
-            for i, time in enumerate(times)
-        ]
+        columns: list[list[tuple[float, ...]]] = []
+        for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
+            if rows is not None and len(rows) != len(times):
+                raise TrajectoryRejected(
+                    f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
+                )
+            given = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in (() if rows is None else rows)]
+            columns.append([tuple(row.tolist()) for row in given] or [()] * len(times))
+        points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
@@ -284,7 +270,7 @@ FEW = 16
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _check_stamp(stamp: Any) -> None:
+def _check_stamp(stamp: object) -> None:
     if not isinstance(stamp, (int, np.integer)) or stamp < 0:
         raise TrajectoryRejected(
             f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
@@ -373,7 +359,7 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _checked_time(time: Any, where: str, previous: int | None) -> int:
+def _checked_time(time: object, where: str, previous: int | None) -> int:
     where = f"{where}.time_from_start"
     if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
         raise TrajectoryRejected(

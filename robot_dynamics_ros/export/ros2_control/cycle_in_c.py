@@ -5,22 +5,37 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import product
+from math import isfinite
 
 import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.arrival import begin_afresh
 from robot_dynamics_ros.control.cycle.cycle import cycle
 from robot_dynamics_ros.control.cycle.law_code import trace_law
+from robot_dynamics_ros.control.cycle.limits import find_safe_command
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
+from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.laws import Law
+from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
-from robot_dynamics_ros.control.observer import ObserverMemory, observe, without_friction
+from robot_dynamics_ros.control.observer import (
+    CollisionMemory,
+    MomentumObserver,
+    ObserverMemory,
+    observe,
+    watch,
+    without_friction,
+)
+from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
-from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
+from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.dynamics.engine.traced_function import symbols
 from robot_dynamics_ros.export.plan import Plan
 
 __all__ = ["FRICTION", "LAW_NAMES", "cycle_header", "cycle_source"]
@@ -87,14 +102,60 @@ def _routines(plan: Plan) -> tuple[CText, ...]:
     nv, nb, prefix = plan.model.nv, plan.model.nb, plan.prefix
     return (
         routines_in_c(
-            read_routines(CycleMemory, {"nv": nv, "nb": nb}, (cycle,)),
+            read_routines(CycleMemory, {"nv": nv, "nb": nb}, (cycle, begin_afresh, find_safe_command)),
             f"{prefix}_cycle",
             {name: f"{prefix}_cycle_{name}" for name in KERNELS},
             context=f"const {prefix}_robot",
         ),
         routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe, without_friction)), f"{prefix}_observer"),
+        routines_in_c(read_routines(CollisionMemory, {"nv": nv}, (watch,)), f"{prefix}_collision"),
         routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
     )
+
+
+def _memories(plan: Plan, friction: Friction) -> list[str]:
+    """The memories of a controller with default settings, before its first state, shares of a robustness being 1."""
+    options = ControllerOptions(robustness=Robustness(rotor_share=1.0, rejected_effort=1.0))
+    runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None, estimates=False)
+    observer = MomentumObserver(plan.model, friction=friction)
+    return [
+        *_initial(f"{plan.prefix}_cycle", runner.memory),
+        *_initial(f"{plan.prefix}_observer", observer.memory),
+        *_initial(f"{plan.prefix}_tracks", runner.reference.memory),
+    ]
+
+
+def _initial(prefix: str, memory: Memory[CycleMemory] | Memory[ObserverMemory] | Memory[TracksMemory]) -> list[str]:
+    """Whatever is not zero, and does not depend on how Python runs the cycle."""
+    lines = [f"const {prefix}_memory {prefix}_initial = {{"]
+    for name, _ in memory.layout.slots:
+        array = memory[name]
+        if array.any() and name != "own_law" and not name.startswith("answer"):
+            lines.append(f"    .{name} = {{{', '.join(map(_constant, array.ravel().tolist()))}}},")
+    return [*lines, "};", ""]
+
+
+def _constant(x: float) -> str:
+    if isinstance(x, int) or isfinite(x):
+        return str(x) if isinstance(x, int) else c_number(x, "double")
+    return "INFINITY" if x > 0.0 else "-INFINITY"
+
+
+def _payload(prefix: str) -> list[str]:
+    """The function that attaches a payload to a body, traced from its equations."""
+    graph = Graph()
+    made = symbols(graph, {"body": (10,), "placement": (4, 3), "payload": (10,)})
+    moments = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+    (m1, c1, I1), (m2, c2, I2) = ((x[0], x[1:4], x[4:][moments]) for x in (made["body"], made["payload"]))
+    R, position = made["placement"][:3], made["placement"][3]
+    c2 = position + R @ c2
+    d, total = c2 - c1, m1 + m2
+    # both bodies about the common centre of mass: parallel axes
+    inertia = I1 + R @ I2 @ R.T + (np.eye(3) * np.dot(d, d) - np.outer(d, d)) * (m1 * m2 / total)
+    flat = [total, *((c1 * m1 + c2 * m2) / total), *inertia[np.triu_indices(3)]]
+    body = c_function_body([("body", flat)], lambda key: f"{list(made)[key[0]]}[{key[1]}]", "double")
+    head = f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10])"
+    return [head, "{", *(f"    {line}" for line in body), "}", ""]
 
 
 def cycle_header(plan: Plan, package: str) -> str:
@@ -130,6 +191,13 @@ def cycle_header(plan: Plan, package: str) -> str:
             f"}} {prefix}_robot;",
             "",
             *(f"{text.declarations}\n" for text in texts),
+            "/* Memories to start from: those of a controller with default settings; rotor_share and rejected_effort are 1. */",
+            *(f"extern const {prefix}_{x}_memory {prefix}_{x}_initial;" for x in ("cycle", "observer", "tracks")),
+            "",
+            "/* Attach a payload to a body; both are mass, centre of mass, and xx xy xz yy yz zz of the inertia about it.",
+            " * placement: rotation by rows and position of the payload's frame in the body's. */",
+            f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10]);",
+            "",
             "/* One half of a law; inputs that it does not use may hold anything. */",
             f"typedef void {prefix}_law_half(const {prefix}_robot *robot, {arrays}, double *out);",
             "",
@@ -169,6 +237,8 @@ def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
             "",
             *_kernels(plan),
             *(f"{text.definitions}\n" for text in texts),
+            *_memories(plan, friction),
+            *_payload(plan.prefix),
             *halves,
             f"const {plan.prefix}_law {plan.prefix}_laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
             *(f"    {{{', '.join(rows[3 * k : 3 * k + 3])}}}," for k in range(len(LAW_NAMES))),

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController
 from robot_dynamics_ros.control.friction import Friction
@@ -42,15 +43,15 @@ __all__ = ["CycleLog", "example_cycles"]
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _numbers(values: Any) -> str:
+def _numbers(values: ArrayLike) -> str:
     return " ".join(f"{x:.17g}" for x in np.ravel(values))
 
 
-def _word(value: Any) -> str:
+def _word(value: bool | float | str) -> str:
     return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else f"{value:.17g}"
 
 
-def _or_none(limit: Any) -> Any:
+def _or_none(limit: ArrayLike | None) -> ArrayLike:
     """A limit as a parameter: 0 for none."""
     return 0.0 if limit is None else np.where(np.isfinite(limit), limit, 0.0)
 

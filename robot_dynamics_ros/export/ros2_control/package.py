@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -13,8 +13,8 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_test
-from robot_dynamics_ros.export.package import MAX_OPERATIONS, ExportedCode
-from robot_dynamics_ros.export.plan import make_plan
+from robot_dynamics_ros.export.package import ExportedCode
+from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan, make_plan
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.export.ros2_control.robot_header import (
@@ -81,19 +81,22 @@ def export_controller(
     plan = make_plan(
         model,
         KERNELS,
-        prefix=prefix,
-        links=None,
-        symbols=body_symbols(model, bodies),
-        external=loaded,
-        motors=None,
-        integrator="rk4",
-        friction="none",
-        smooth_velocity=1e-3,
-        rename=rename,
-        max_operations=max_operations,
+        {
+            "prefix": prefix,
+            "symbols": body_symbols(model, bodies),
+            "external": loaded,
+            "friction": "none",
+            "rename": rename,
+            "max_operations": max_operations,
+        },
     )
+    return ExportedCode(_files(plan, friction if friction is not None else Friction.of(model), bodies), plan)
+
+
+def _files(plan: Plan, friction: Friction, bodies: Sequence[int]) -> dict[str, str]:
+    """Path → text, generated and from templates."""
+    model = plan.model
     package = f"{plan.prefix}_controller"
-    compensated = friction if friction is not None else Friction.of(model)
     words = {
         "package": package,
         "prefix": plan.prefix,
@@ -102,22 +105,19 @@ def export_controller(
         "joints": json.dumps(list(model.joint_names), ensure_ascii=False),
         "joint": model.joint_names[0],
         "payload_links": ", ".join(links_on(model, bodies)),
-        "external_links": ", ".join(loaded),
+        "external_links": ", ".join(plan.external),
     }
+    include = f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
     files = {
         f"include/{package}/{plan.prefix}.h": c_header(plan, "double"),
-        f"src/{plan.prefix}.c": c_source(plan, "double").replace(
-            f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
-        ),
-        f"test/{plan.prefix}_test.c": c_test(plan, "double").replace(
-            f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
-        ),
+        f"src/{plan.prefix}.c": c_source(plan, "double").replace(*include),
+        f"test/{plan.prefix}_test.c": c_test(plan, "double").replace(*include),
         f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
-        f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, compensated),
-        f"include/{package}/parameters.hpp": settings_header(package),
+        f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, friction),
+        f"include/{package}/parameters.hpp": settings_header(package, plan.prefix),
         f"include/{package}/words.hpp": words_header(package),
-        f"include/{package}/robot.hpp": robot_header(plan, package, compensated, bodies),
-        "test/recorded_cycles.txt": example_cycles(model, compensated, loaded, links_on(model, bodies)[-1]),
+        f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
+        "test/recorded_cycles.txt": example_cycles(model, friction, plan.external, links_on(model, bodies)[-1]),
     }
     for path in sorted(TEMPLATES.rglob("*")):
         if path.is_file():
@@ -125,7 +125,7 @@ def export_controller(
             if name.startswith("include/"):
                 name = f"include/{package}/{name[len('include/') :]}"
             files[name] = fill(path.read_text(encoding="utf-8"), words)
-    return ExportedCode(dict(sorted(files.items())), plan)
+    return dict(sorted(files.items()))
 
 
 def fill(template: str, words: Mapping[str, str]) -> str:

@@ -49,7 +49,7 @@ int main()
   Settings other = settings;
   other.p.fill(50.0);
   other.payload.link = 0;
-  other.payload.mass = 1.0;
+  other.payload.body[0] = 1.0;
   const Parameters loaded = carrying(other.payload);
   const long before = allocations;
   Time t = 1000000000;
@@ -69,14 +69,14 @@ int main()
       core.stream(*point, t);
     }
     if (k % 150 == 75) {
-      core.change(k % 300 == 75 ? other : settings, k % 300 == 75 ? loaded : default_parameters());
+      core.change(k % 300 == 75 ? other : settings, k % 300 == 75 ? loaded : arm_default_parameters);
       core.hold(t);
     }
     core.set_external_wrench(0, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, t);
     core.update(t, q, v, nullptr);
     core.watch(t);
-    q = core.q_d;
-    v = core.v_d;
+    std::copy_n(core.cycle.reference, N, q.begin());
+    std::copy_n(core.cycle.reference + N, N, v.begin());
     q[0] += 0.01 * std::sin(k);
     v[0] += k % 40 == 0 ? 100.0 : 0.0;
     if (k % 70 == 0) {

@@ -163,7 +163,7 @@ void commands_are_those_of_the_core()
   Bench bench({{"gains." + std::string(joint_names[0]) + ".p", 400.0}});
   Settings settings;
   settings.p[0] = 400.0;
-  settings.tolerances.goal_velocity.fill(0.01);
+  std::fill_n(settings.tolerances.goal.begin() + N, N, 0.01);
   Core core(settings);
   core.activate(START + PERIOD, bench.q, bench.v);
   for (int k = 0; k < 50; ++k) {
@@ -179,11 +179,13 @@ void commands_are_those_of_the_core()
     }
     core.update(bench.t, bench.q, bench.v, nullptr);
     for (std::size_t j = 0; j < N; ++j) {
-      CHECK(bench.command(j) == core.command[j]);
+      CHECK(bench.command(j) == core.cycle.command[j]);
     }
-    Vector q = core.q_d;
+    Vector q{}, v{};
+    std::copy_n(core.cycle.reference, N, q.begin());
+    std::copy_n(core.cycle.reference + N, N, v.begin());
     q[0] += 1e-3 * std::sin(k);
-    bench.put(q, core.v_d);
+    bench.put(q, v);
   }
   core.deactivate();
   while (const Motion * const motion = core.reference.take_back()) {
@@ -192,7 +194,7 @@ void commands_are_those_of_the_core()
   const auto & wrenches = bench.sent<geometry_msgs::msg::WrenchStamped>(std::string("~/joint_wrenches/") + TOPIC_NAMES[0]);
   CHECK(wrenches.size() == 50);
   CHECK(wrenches.back().header.frame_id == child_links[0]);
-  CHECK(wrenches.back().wrench.torque.x == core.wrenches[0] && wrenches.back().wrench.force.z == core.wrenches[5]);
+  CHECK(wrenches.back().wrench.torque.x == core.cycle.wrenches[0] && wrenches.back().wrench.force.z == core.cycle.wrenches[5]);
   CHECK(static_cast<Time>(wrenches.back().header.stamp.nanosec) + START / 1000000000 * 1000000000 == bench.t);
   const auto & reference = bench.sent<sensor_msgs::msg::JointState>("~/reference");
   CHECK(reference.size() == 3);  // 50 Hz
@@ -309,7 +311,7 @@ void parameters_are_checked_and_taken_over()
   CHECK(!bench.controller.the_node->set("payload.mass", 1.0).successful);  // on no link
   CHECK(!bench.controller.the_node->set(p, NAN).successful);
   const double light = bench.command(N - 1);
-  CHECK(bench.controller.the_node->set("payload.link", std::string(payload_links.back().name)).successful);
+  CHECK(bench.controller.the_node->set("payload.link", std::string(PAYLOAD_LINKS.back())).successful);
   CHECK(bench.controller.the_node->set("payload.mass", 1.0).successful);
   bench.tick();
   bench.cycle();

@@ -5,14 +5,10 @@
 
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "@package@/@package@_parameters.hpp"
 #include "@package@/core.hpp"
@@ -45,20 +41,32 @@ public:
   CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
   CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
-  CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
-  CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override { return on_cleanup(previous); }
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override
+  {
+    release();
+    return CallbackReturn::SUCCESS;
+  }
 
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
 
+  /// Nothing: requests are taken in update_and_write_commands, in chained mode too.
   controller_interface::return_type update_reference_from_subscribers(
-    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+    const rclcpp::Time &, const rclcpp::Duration &) override
+  {
+    return controller_interface::return_type::OK;
+  }
   controller_interface::return_type update_and_write_commands(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 protected:
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
-  bool on_set_chained_mode(bool chained_mode) override;
+  bool on_set_chained_mode(bool chained_mode) override 
+  {
+    chained_ = chained_mode;
+    return true;
+  }
 
 private:
   using Action = control_msgs::action::FollowJointTrajectory;
@@ -71,22 +79,15 @@ private:
   using DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray;
   using Trigger = std_srvs::srv::Trigger;
 
-  /// What another thread wants of the cycle.
-  struct Request
-  {
-    enum class Kind { trajectory, point, hold, change, wrench };
-    Kind kind = Kind::hold;
-    std::unique_ptr<Motion> motion;
-    Settings settings;
-    Parameters numbers{};
-    std::size_t link = 0;
-    std::array<double, 6> wrench{};
-  };
+  /// What another thread wants of the cycle; deleted outside it.
+  using Request = std::function<void(Core &, Time)>;
+  static constexpr auto HOLD = [](Core & core, Time t) { core.hold(t); };
 
   /// What the cycle tells other threads from time to time.
   struct Snapshot
   {
-    Shown cycle;
+    Shown shown;
+    bool collision = false;
     unsigned long write_failures = 0, read_failures = 0;
   };
 
@@ -94,7 +95,6 @@ private:
   template <typename Message>
   struct Topic
   {
-    typename rclcpp::Publisher<Message>::SharedPtr publisher;
     std::unique_ptr<realtime_tools::RealtimePublisher<Message>> realtime;
     Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
   };
@@ -115,39 +115,46 @@ private:
     rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr parameter_change;
   };
 
-  // -- parameters (not in the cycle)
+  // -- configuration and parameters (not in the cycle)
+  void advertise_topics();
+  void listen();
+  template <typename Message>
+  void advertise(Topic<Message> & topic, const std::string & name);
+  template <typename Interfaces>
+  bool locate(
+    const std::vector<std::string> & names, const Interfaces & interfaces, std::vector<std::size_t> & at) const;
   std::string read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const;
+  void read_rates();
   void take_over_parameters();
+  void release();
 
-  // -- requests (not in the cycle)
+  // -- requests, and what is told (not in the cycle)
   bool running() const { return running_.load(std::memory_order_acquire); }
   void require_running() const;
-  bool push(std::unique_ptr<Request> request);
+  bool push(Request request);
+  bool push(std::unique_ptr<Motion> motion);
   void on_trajectory(const JointTrajectory & message);
   void on_point(const JointTrajectoryPoint & message);
   void on_wrench(const WrenchStamped & message);
-  void on_hold(Trigger::Response & response);
   rclcpp_action::GoalResponse on_goal(const Action::Goal & goal);
   void on_accepted(const std::shared_ptr<GoalHandle> & handle);
   std::unique_ptr<Motion> motion_of(const JointTrajectory & message) const;
   Tolerances tolerances_of(const Action::Goal & goal) const;
-  Time stamp_in_cycle_time(const builtin_interfaces::msg::Time & stamp) const;
   void housekeeping();
   void finish_goal(const Event & event, Code code);
   void publish_feedback(const Snapshot & snapshot);
+  void report(const Snapshot & snapshot);
   void publish_diagnostics(const Snapshot & snapshot);
-  void release();
-
-  template <typename Message>
-  void advertise(Topic<Message> & topic, const std::string & name);
 
   // -- the cycle
+  std::size_t kinds_of_state() const { return use_effort_state_ ? 3 : 2; }
   bool read_state();
   void read_references();
   void take_requests(Time t);
-  void write(const Vector & command);
-  void hand_out(const rclcpp::Time & time);
-  void publish(const builtin_interfaces::msg::Time & stamp);
+  void write(const double * command);
+  void hand_out(Time t);
+  void fill_messages();
+  void publish_wrenches(const builtin_interfaces::msg::Time & stamp);
 
   std::shared_ptr<ParamListener> parameters_;
   std::atomic<bool> parameters_changed_{false};
@@ -158,7 +165,7 @@ private:
   std::unique_ptr<Core> core_;
   std::atomic<bool> running_{false}, chained_{false}, same_clock_{true};
   std::atomic<Time> cycle_time_{0}, clock_offset_{0};
-  std::atomic<std::int64_t> shared_wrench_divisor_{1}, publish_period_{20000000};
+  std::atomic<std::int64_t> wrench_divisor_{1}, publish_period_{20000000};
 
   // queues between the cycle and everything else
   static constexpr std::size_t QUEUE = 64;
@@ -169,9 +176,8 @@ private:
   std::mutex request_mutex_;  ///< of those who put requests in, never of the cycle
 
   // memory of the cycle
-  Vector q_{}, v_{}, effort_{};
-  Vector given_q_{}, given_v_{}, given_a_{};
-  std::array<std::size_t, N> position_at_{}, velocity_at_{}, effort_at_{}, command_at_{};
+  std::array<Vector, 3> state_{};  ///< positions, velocities, efforts
+  std::vector<std::size_t> state_at_, command_at_;
   bool started_ = false;
   unsigned long write_failures_ = 0, read_failures_ = 0;
   std::int64_t cycles_ = 0;
@@ -182,7 +188,7 @@ private:
   std::map<unsigned long, std::shared_ptr<GoalHandle>> goals_;
   unsigned long next_goal_ = 1;
   Time feedback_due_ = 0, diagnostics_due_ = 0, feedback_period_ = 50000000;
-  Mode told_mode_ = Mode::inactive;
+  bool was_safe_ = false, changed_ = false, refusing_ = false;
   unsigned long told_refusals_ = 0;
 };
 

@@ -8,15 +8,7 @@
 
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
-#include "@package@/@prefix@_cycle.h"
-#include "@package@/motion.hpp"
 #include "@package@/reference.hpp"
-#include "@package@/settings.hpp"
 
 namespace @package@
 {
@@ -35,13 +27,9 @@ private:
 /// What the last cycle worked with.
 struct Shown
 {
-  Vector q{}, v{};           ///< measured
-  Vector q_d{}, v_d{}, a_d{};
-  Vector e{}, ed{};          ///< desired minus measured, the short way round for continuous joints
-  Vector effort{};           ///< asked of the joints, gravity included whoever supplies it
-  Vector command{};          ///< what is sent
+  @prefix@_cycle_memory cycle = @prefix@_cycle_initial;  ///< state, reference, errors, effort, command, wrenches: see its declaration
   Mode mode = Mode::inactive;
-  bool fault = false, collision = false;
+  bool fault = false;
   Reason fault_reason = Reason::none;  ///< of the last fault
   Counts counts;
 };
@@ -56,18 +44,18 @@ public:
   bool activate(Time t, const Vector & q, const Vector & v);
 
   /// Stop; the safe command to write last. Open goals are aborted.
-  const Vector & deactivate();
+  const double * deactivate();
 
-  /// One cycle for a state of time t: the efforts to command, always finite and within the limits.
+  /// One cycle for a state of time t: the efforts to command, always finite and within the limits, are `cycle.command`.
   ///
   /// A state that is not finite, or whose time repeats or is a little late, is counted and leaves the command as it was;
   /// one that is much older, or comes after a gap, makes the controller hold where the arm is.
   /// @param measured measured efforts, or nullptr: the command of the cycle before takes their place.
-  const Vector & update(Time t, const Vector & q, const Vector & v, const Vector * measured);
+  /// @returns whether this was a cycle, not a state that was dropped.
+  bool update(Time t, const Vector & q, const Vector & v, const Vector * measured);
 
-  /// To be called when a cycle has no state: the safe command if the last good one is older than the timeout, or a fault
-  /// stands; else the last command.
-  const Vector & watch(Time t);
+  /// To be called when a cycle has no state: brings the safe command if the last good one is older than the timeout.
+  void watch(Time t);
 
   // -- in the cycle, before `update` ------------------------------------------------------------------------------
 
@@ -87,22 +75,21 @@ public:
   /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame; forgotten after a time.
   void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t);
 
-  /// Take the reference of the next `update` from another controller. Positions that are not finite mean hold;
-  /// velocities and accelerations that are not finite are zero. A jump of more than max_step, or a value beyond the
-  /// limits, is refused: the arm stops and waits for a reference that is near.
-  void chain(const Vector & q, const Vector & v, const Vector & a);
+  /// Take the reference of the next `update` from another controller: rows of positions, velocities, accelerations.
+  /// Positions that are not finite mean hold; velocities and accelerations that are not finite are zero. A jump of more
+  /// than max_step, or a value beyond the limits, is refused: the arm stops and waits for a reference that is near.
+  void chain(const std::array<double, 3 * N> & given);
 
   // -- what the last cycle worked with -----------------------------------------------------------------------------
 
-  bool current = false;  ///< whether the last `update` was a cycle, not a state that was dropped
-  Wrenches wrenches{};  ///< [moment; force] of each joint: parent side on child link, at its origin, in the child's axes
-  Vector external{};  ///< estimated efforts that the model does not explain
+  @prefix@_observer_memory observer = @prefix@_observer_initial;  ///< `effort`: estimated, that the model does not explain
+  @prefix@_collision_memory collision{};
   bool want_wrenches = true;
   Reference reference;
 
-  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && m_.tracks[0] != 0; }
+  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && cycle.tracks[0] != 0; }
   const Settings & settings() const { return settings_; }
-  const Vector & safe_command();
+  const double * safe_command();
 
 private:
   static constexpr std::int64_t DROPPED = -1;
@@ -111,40 +98,29 @@ private:
   void load_law();
   void load_reference(Time t);
   bool load_chained(Time t);
-  void load_goal();
-  void reference_changed() { m_.due[0] = std::numeric_limits<Time>::min(); }
-  void start_blend() { m_.blending[0] = settings_.blend_time > 0.0; }
+  void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
+  void start_blend() { cycle.blending[0] = settings_.blend_time > 0.0; }
   void set_mode(Mode wanted);
+  bool follow(Mode wanted, bool taken);
   void stop(Time t, Status status, Reason reason);
+  void violated(bool late);
   std::int64_t act(std::int64_t verdict);
   std::int64_t fail(Reason why);
+  std::int64_t send_safe();
   void restart(Reason why);
-  void estimate(const Vector * measured);
-  bool ready_for(const Motion & motion);
-  void observe(const Vector & applied);
+  void observe(const double * applied);
   void collide();
-  bool watch_for_collision();
-  void compute_wrenches(bool altered, const Vector * measured);
+  void compute_wrenches(const double * measured);
   void expire_wrenches(Time t);
   void wrenches_changed();
-  void show();
-  const Vector & send_safe();
 
   Settings settings_;
-  @prefix@_cycle_memory m_{};  ///< what the generated cycle works on
-  @prefix@_observer_memory observer_{};
   @prefix@_robot robot_;
-  Vector safe_{}, gravity_{};
-  // chained reference
   bool chained_now_ = false, chained_good_ = false;
-  Vector chained_q_{}, chained_v_{}, chained_a_{}, chained_last_q_{}, chained_last_v_{};
-  // external wrenches
-  std::array<bool, LOADED> loaded_{};
-  std::array<Time, LOADED> loaded_since_{};
-  // differentiator of the velocity
-  Vector derivative_{}, derivative_before_{};
+  std::array<double, 3 * N> chained_{}, chained_last_{};
+  std::array<Time, LOADED> loaded_until_{};         // 0: no known wrench
+  Vector acceleration_{}, velocity_before_{};       // differentiator of the velocity
   bool differentiates_ = false;
-  double above_ = 0.0;
 };
 
 }  // namespace @package@

@@ -2,14 +2,9 @@
 
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <memory>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "@package@/@prefix@_cycle.h"
 #include "@package@/settings.hpp"
 
 namespace @package@

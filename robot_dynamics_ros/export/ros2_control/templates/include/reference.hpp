@@ -6,10 +6,6 @@
 
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <string>
-
 #include "@package@/motion.hpp"
 
 namespace @package@
@@ -33,10 +29,13 @@ std::string text_of(const Event & event);
 class Reference
 {
 public:
-  explicit Reference(const Settings & settings);
+  explicit Reference(const Settings & settings) : memory(tracks_of(settings)) {}
 
   /// Decelerate from (q, v) at t and hold where that ends; open goals end with `status`.
-  void stop_from(Time t, const Vector & q, const Vector & v, Status status, Reason reason);
+  void stop_from(Time t, const double * q, const double * v, Status status, Reason reason);
+
+  /// Whether motions are followed now; if not, an event says so.
+  bool admits(const Motion & motion, bool follows);
 
   /// Follow a motion from its stamp on. False (with an event that says why): it is not taken, and still the caller's.
   bool adopt(Motion * motion, Time now);
@@ -55,8 +54,8 @@ public:
   bool moving(Time t) const { return t < memory.end[0] || has_goal(); }
   bool has_goal() const { return memory.open[0] != 0 || memory.waiting[0] > 0; }
   const Tolerances & tolerances() const;  ///< of the active goal
+  void end_goal(Status status, Reason reason);
 
-  void tell(unsigned long id, Status status, Reason reason);
   bool take(Event & event);  ///< the next event, if there is one
   Motion * take_back();      ///< a motion to be deleted outside the control cycle, or nullptr
 
@@ -65,6 +64,7 @@ public:
 private:
   static constexpr std::size_t SLOTS = sizeof(Tracks::state) / sizeof(Time);
 
+  bool tell(const Motion & motion, Time reason);
   Time read(Tracks & tracks, Time t);
   void begin_due(Tracks & tracks, Time t);
 

@@ -1,8 +1,7 @@
-// Checks of the controller's settings, and their units.
+// Checks of the controller's settings.
 
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "@package@/parameters.hpp"
@@ -11,15 +10,13 @@
 namespace @package@
 {
 
-using Time = std::int64_t;  ///< ns of the clock that the controller's update is called with
-
 /// A number with six significant digits, for a sentence.
 std::string text_of(double x);
 
 /// What is wrong with settings, as a sentence; empty if nothing is.
 std::string problem_with(const Settings & settings);
 
-/// Seconds as nanoseconds.
-Time nanoseconds(double seconds);
+/// The robot's numbers with a payload that `problem_with` finds nothing wrong with.
+Parameters carrying(const Payload & payload);
 
 }  // namespace @package@

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
@@ -15,6 +13,7 @@ namespace @package@
 namespace
 {
 
+using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 using controller_interface::return_type;
 using hardware_interface::HW_IF_ACCELERATION;
@@ -27,7 +26,9 @@ constexpr auto HOUSEKEEPING = std::chrono::milliseconds(20);
 constexpr Time SECOND = 1000000000;
 constexpr int LOG_PERIOD = 5000;  // ms between two messages of one kind
 
-Time time_of(const builtin_interfaces::msg::Time & stamp)
+/// A stamp or a duration, ns.
+template <typename Stamp>
+Time time_of(const Stamp & stamp)
 {
   return static_cast<Time>(stamp.sec) * SECOND + static_cast<Time>(stamp.nanosec);
 }
@@ -42,14 +43,7 @@ builtin_interfaces::msg::Time stamp_of(Time t)
 
 Point point_of(const trajectory_msgs::msg::JointTrajectoryPoint & message)
 {
-  Point point;
-  point.time_from_start =
-    static_cast<Time>(message.time_from_start.sec) * SECOND + static_cast<Time>(message.time_from_start.nanosec);
-  point.positions.assign(message.positions.begin(), message.positions.end());
-  point.velocities.assign(message.velocities.begin(), message.velocities.end());
-  point.accelerations.assign(message.accelerations.begin(), message.accelerations.end());
-  point.effort.assign(message.effort.begin(), message.effort.end());
-  return point;
+  return {time_of(message.time_from_start), message.positions, message.velocities, message.accelerations, message.effort};
 }
 
 std::string interface_name(std::size_t joint, const char * what) { return std::string(joint_names[joint]) + "/" + what; }
@@ -58,31 +52,29 @@ std::string interface_name(std::size_t joint, const char * what) { return std::s
 /// @throws Rejected for any other value.
 double resolved(double asked, double by_default)
 {
-  if (asked == 0.0) {
-    return by_default;
-  }
-  if (asked == -1.0) {
-    return 0.0;
-  }
-  if (!std::isfinite(asked) || asked < 0.0) {
+  if (asked != -1.0 && !(std::isfinite(asked) && asked >= 0.0)) {
     throw Rejected(Code::invalid_goal, "a tolerance is " + text_of(asked));
   }
-  return asked;
+  return asked == 0.0 ? by_default : std::max(asked, 0.0);
 }
 
-void resize(sensor_msgs::msg::JointState & message, bool position, bool velocity, bool effort)
+/// One number a joint; an array that has its size already keeps its memory.
+void assign(std::vector<double> & to, const double * from) { to.assign(from, from + N); }
+
+/// Where the arm should be, is, and how far that is.
+template <typename Points>
+void describe(const @prefix@_cycle_memory & cycle, Points & desired, Points & actual, Points & error)
 {
-  message.name.assign(joint_names.begin(), joint_names.end());
-  message.position.assign(position ? N : 0, NOT_A_NUMBER);
-  message.velocity.assign(velocity ? N : 0, NOT_A_NUMBER);
-  message.effort.assign(effort ? N : 0, NOT_A_NUMBER);
+  assign(desired.positions, cycle.reference);
+  assign(desired.velocities, cycle.reference + N);
+  assign(desired.accelerations, cycle.reference + 2 * N);
+  assign(actual.positions, cycle.q);
+  assign(actual.velocities, cycle.v);
+  assign(error.positions, cycle.error);
+  assign(error.velocities, cycle.error + N);
 }
 
-template <typename Array>
-void assign(Array & to, const Vector & from)
-{
-  std::copy(from.begin(), from.end(), to.begin());
-}
+std::vector<std::string> all_joint_names() { return {joint_names.begin(), joint_names.end()}; }
 
 }  // namespace
 
@@ -99,14 +91,20 @@ std::string ComputedTorqueController::read(Settings & settings, const std::vecto
 {
   try {
     settings = settings_of([&](const std::string & name) {
-      const auto found =
+      const auto changed =
         std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
-      return found != changes.end() ? *found : get_node()->get_parameter(name);
+      return changed != changes.end() ? *changed : get_node()->get_parameter(name);
     });
     return problem_with(settings);
   } catch (const std::exception & error) {
     return error.what();
   }
+}
+
+void ComputedTorqueController::read_rates()
+{
+  wrench_divisor_ = get_node()->get_parameter("joint_wrenches.rate_divisor").as_int();
+  publish_period_ = nanoseconds(1.0 / get_node()->get_parameter("state_publish_rate").as_double());
 }
 
 void ComputedTorqueController::take_over_parameters()
@@ -119,22 +117,11 @@ void ComputedTorqueController::take_over_parameters()
     RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
     return;
   }
-  settings_.law = wanted.law;
-  settings_.friction = wanted.friction;
-  settings_.p = wanted.p;
-  settings_.i = wanted.i;
-  settings_.d = wanted.d;
-  settings_.payload = wanted.payload;
-  settings_.tolerances = wanted.tolerances;
-  shared_wrench_divisor_ = get_node()->get_parameter("joint_wrenches.rate_divisor").as_int();
-  publish_period_ = nanoseconds(1.0 / get_node()->get_parameter("state_publish_rate").as_double());
-  auto request = std::make_unique<Request>();
-  request->kind = Request::Kind::change;
-  request->settings = settings_;
-  request->numbers = carrying(settings_.payload);
-  if (!push(std::move(request))) {
-    parameters_changed_ = true;  // try again
-  }
+  settings_.take(wanted);
+  read_rates();
+  parameters_changed_ = !push([settings = settings_, numbers = carrying(settings_.payload)](Core & core, Time) {
+    core.change(settings, numbers);
+  });
 }
 
 // -- life cycle -----------------------------------------------------------------------------------------------------
@@ -150,9 +137,9 @@ controller_interface::CallbackReturn ComputedTorqueController::on_init()
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::InterfaceConfiguration ComputedTorqueController::command_interface_configuration() const
+InterfaceConfiguration ComputedTorqueController::command_interface_configuration() const
 {
-  controller_interface::InterfaceConfiguration wanted;
+  InterfaceConfiguration wanted;
   wanted.type = interface_configuration_type::INDIVIDUAL;
   for (const std::size_t j : joints_) {
     wanted.names.push_back(interface_name(j, HW_IF_EFFORT));
@@ -160,15 +147,13 @@ controller_interface::InterfaceConfiguration ComputedTorqueController::command_i
   return wanted;
 }
 
-controller_interface::InterfaceConfiguration ComputedTorqueController::state_interface_configuration() const
+InterfaceConfiguration ComputedTorqueController::state_interface_configuration() const
 {
-  controller_interface::InterfaceConfiguration wanted;
+  InterfaceConfiguration wanted;
   wanted.type = interface_configuration_type::INDIVIDUAL;
   for (std::size_t j = 0; j < N; ++j) {
-    wanted.names.push_back(interface_name(j, HW_IF_POSITION));
-    wanted.names.push_back(interface_name(j, HW_IF_VELOCITY));
-    if (use_effort_state_) {
-      wanted.names.push_back(interface_name(j, HW_IF_EFFORT));
+    for (std::size_t k = 0; k < kinds_of_state(); ++k) {
+      wanted.names.push_back(interface_name(j, std::array{HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_EFFORT}[k]));
     }
   }
   return wanted;
@@ -177,16 +162,16 @@ controller_interface::InterfaceConfiguration ComputedTorqueController::state_int
 template <typename Message>
 void ComputedTorqueController::advertise(Topic<Message> & topic, const std::string & name)
 {
-  topic.publisher = get_node()->template create_publisher<Message>(name, rclcpp::SystemDefaultsQoS());
-  topic.realtime = std::make_unique<realtime_tools::RealtimePublisher<Message>>(topic.publisher);
+  topic.realtime = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
+    get_node()->template create_publisher<Message>(name, rclcpp::SystemDefaultsQoS()));
 }
 
 controller_interface::CallbackReturn ComputedTorqueController::on_configure(const rclcpp_lifecycle::State &)
 {
   const auto node = get_node();
   release();
-  const auto names = node->get_parameter("joints").as_string_array();
   joints_.clear();
+  const auto names = node->get_parameter("joints").as_string_array();
   for (const std::string & name : names) {
     joints_.push_back(index_of(joint_names, name));
     if (joints_.back() == N) {
@@ -201,35 +186,39 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
   }
   parameters_changed_ = false;
   use_effort_state_ = node->get_parameter("use_effort_state").as_bool();
-  shared_wrench_divisor_ = node->get_parameter("joint_wrenches.rate_divisor").as_int();
-  publish_period_ = nanoseconds(1.0 / node->get_parameter("state_publish_rate").as_double());
+  read_rates();
   feedback_period_ = nanoseconds(1.0 / node->get_parameter("action_monitor_rate").as_double());
   core_ = std::make_unique<Core>(settings_);
-
   io_ = std::make_unique<Connections>();
+  advertise_topics();
+  listen();
+  RCLCPP_INFO(
+    node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
+  return CallbackReturn::SUCCESS;
+}
+
+void ComputedTorqueController::advertise_topics()
+{
   for (std::size_t j = 0; j < N; ++j) {
     advertise(io_->wrenches[j], std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
     io_->wrenches[j].message.header.frame_id = child_links[j];
   }
   advertise(io_->reference, "~/reference");
-  resize(io_->reference.message, true, true, true);
   advertise(io_->error, "~/error");
-  resize(io_->error.message, true, true, false);
   advertise(io_->external_efforts, "~/external_efforts");
-  resize(io_->external_efforts.message, false, false, true);
   advertise(io_->state, "~/controller_state");
-  auto & state = io_->state.message;
-  state.joint_names.assign(joint_names.begin(), joint_names.end());
-  state.speed_scaling_factor = 1.0;
-  for (auto * point : {&state.reference, &state.feedback, &state.error, &state.output}) {
-    const bool output = point == &state.output, reference = point == &state.reference;
-    point->positions.assign(output ? 0 : N, NOT_A_NUMBER);
-    point->velocities.assign(output ? 0 : N, NOT_A_NUMBER);
-    point->accelerations.assign(reference ? N : 0, NOT_A_NUMBER);
-    point->effort.assign(output ? N : 0, NOT_A_NUMBER);
+  io_->diagnostics = get_node()->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+  for (auto * topic : {&io_->reference, &io_->error, &io_->external_efforts}) {
+    topic->message.name = all_joint_names();
   }
-  io_->diagnostics = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+  io_->state.message.joint_names = all_joint_names();
+  io_->state.message.speed_scaling_factor = 1.0;
+  fill_messages();  // they have their size from now on
+}
 
+void ComputedTorqueController::listen()
+{
+  const auto node = get_node();
   const auto newest = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort();
   io_->trajectory_in = node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
@@ -241,13 +230,14 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
     "~/external_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) { on_wrench(*message); });
   io_->hold = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> response) {
-      on_hold(*response);
+      response->success = running() && !chained_ && push(HOLD);
+      response->message = response->success ? "holding" : "the controller is not active, or is chained";
     });
   action_ = rclcpp_action::create_server<Action>(
     node, "~/follow_joint_trajectory",
     [this](const rclcpp_action::GoalUUID &, const std::shared_ptr<const Action::Goal> goal) { return on_goal(*goal); },
     [this](const std::shared_ptr<GoalHandle>) {
-      push(std::make_unique<Request>());  // hold
+      push(HOLD);
       return rclcpp_action::CancelResponse::ACCEPT;
     },
     [this](const std::shared_ptr<GoalHandle> handle) { on_accepted(handle); });
@@ -262,35 +252,29 @@ controller_interface::CallbackReturn ComputedTorqueController::on_configure(cons
     });
   io_->parameter_change = node->add_post_set_parameters_callback(
     [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; });
-  RCLCPP_INFO(
-    node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
-  return CallbackReturn::SUCCESS;
+}
+
+/// Where among the interfaces those of these names are; whether all are there.
+template <typename Interfaces>
+bool ComputedTorqueController::locate(
+  const std::vector<std::string> & names, const Interfaces & interfaces, std::vector<std::size_t> & at) const
+{
+  at.clear();
+  for (const std::string & name : names) {
+    const auto same = [&](const auto & x) { return x.get_name() == name; };
+    at.push_back(
+      static_cast<std::size_t>(std::find_if(interfaces.begin(), interfaces.end(), same) - interfaces.begin()));
+    if (at.back() == interfaces.size()) {
+      RCLCPP_ERROR(get_node()->get_logger(), "the hardware offers no interface '%s'", name.c_str());
+    }
+  }
+  return std::find(at.begin(), at.end(), interfaces.size()) == at.end();
 }
 
 controller_interface::CallbackReturn ComputedTorqueController::on_activate(const rclcpp_lifecycle::State &)
 {
-  const auto find = [this](const auto & interfaces, const std::string & name, std::size_t & at) {
-    const auto found = std::find_if(
-      interfaces.begin(), interfaces.end(), [&](const auto & x) { return x.get_name() == name; });
-    at = static_cast<std::size_t>(found - interfaces.begin());
-    if (found == interfaces.end()) {
-      RCLCPP_ERROR(get_node()->get_logger(), "the hardware offers no interface '%s'", name.c_str());
-      return false;
-    }
-    return true;
-  };
-  bool complete = true;
-  for (std::size_t j = 0; j < N; ++j) {
-    complete = find(state_interfaces_, interface_name(j, HW_IF_POSITION), position_at_[j]) && complete;
-    complete = find(state_interfaces_, interface_name(j, HW_IF_VELOCITY), velocity_at_[j]) && complete;
-    if (use_effort_state_) {
-      complete = find(state_interfaces_, interface_name(j, HW_IF_EFFORT), effort_at_[j]) && complete;
-    }
-  }
-  for (const std::size_t j : joints_) {
-    complete = find(command_interfaces_, interface_name(j, HW_IF_EFFORT), command_at_[j]) && complete;
-  }
-  if (!complete) {
+  const bool readable = locate(state_interface_configuration().names, state_interfaces_, state_at_);
+  if (!locate(command_interface_configuration().names, command_interfaces_, command_at_) || !readable) {
     return CallbackReturn::ERROR;
   }
   for (const auto & interface : ordered_exported_reference_interfaces_) {
@@ -310,18 +294,6 @@ controller_interface::CallbackReturn ComputedTorqueController::on_deactivate(con
   for (Event event; core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
-  return CallbackReturn::SUCCESS;
-}
-
-controller_interface::CallbackReturn ComputedTorqueController::on_cleanup(const rclcpp_lifecycle::State &)
-{
-  release();
-  return CallbackReturn::SUCCESS;
-}
-
-controller_interface::CallbackReturn ComputedTorqueController::on_error(const rclcpp_lifecycle::State &)
-{
-  release();
   return CallbackReturn::SUCCESS;
 }
 
@@ -362,33 +334,19 @@ ComputedTorqueController::on_export_reference_interfaces_list()
   return interfaces;
 }
 
-bool ComputedTorqueController::on_set_chained_mode(bool chained_mode)
-{
-  chained_ = chained_mode;
-  return true;
-}
-
 void ComputedTorqueController::read_references()
 {
   const std::size_t count = joints_.size();
-  given_q_.fill(NOT_A_NUMBER);
-  given_v_.fill(NOT_A_NUMBER);
-  given_a_.fill(NOT_A_NUMBER);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t j = joints_[k];
-    given_q_[j] = ordered_exported_reference_interfaces_[k]->get_optional().value_or(NOT_A_NUMBER);
-    given_v_[j] = ordered_exported_reference_interfaces_[count + k]->get_optional().value_or(NOT_A_NUMBER);
-    given_a_[j] = ordered_exported_reference_interfaces_[2 * count + k]->get_optional().value_or(NOT_A_NUMBER);
+  std::array<double, 3 * N> given;
+  given.fill(NOT_A_NUMBER);
+  for (std::size_t k = 0; k < 3 * count; ++k) {
+    const auto & interface = ordered_exported_reference_interfaces_[k];
+    given[k / count * N + joints_[k % count]] = interface->get_optional().value_or(NOT_A_NUMBER);
   }
-  core_->chain(given_q_, given_v_, given_a_);
+  core_->chain(given);
 }
 
 // -- the cycle ------------------------------------------------------------------------------------------------------
-
-return_type ComputedTorqueController::update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration &)
-{
-  return return_type::OK;  // requests are taken in update_and_write_commands, in chained mode too
-}
 
 return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Time & time, const rclcpp::Duration &)
 {
@@ -397,7 +355,7 @@ return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Ti
   cycle_time_.store(t, std::memory_order_relaxed);
   const bool readable = read_state();
   if (!started_) {
-    started_ = readable && core_->activate(t, q_, v_);
+    started_ = readable && core_->activate(t, state_[0], state_[1]);
     if (!started_) {
       write(core_->safe_command());
       return return_type::OK;
@@ -407,60 +365,39 @@ return_type ComputedTorqueController::update_and_write_commands(const rclcpp::Ti
   if (is_in_chained_mode()) {
     read_references();
   }
-  const std::int64_t divisor = std::max<std::int64_t>(1, shared_wrench_divisor_.load(std::memory_order_relaxed));
-  const bool wrenches_due = cycles_++ % divisor == 0;
+  const bool wrenches_due =
+    cycles_++ % std::max<std::int64_t>(1, wrench_divisor_.load(std::memory_order_relaxed)) == 0;
   core_->want_wrenches = wrenches_due || core_->settings().acceleration == Acceleration::differentiated;
-  if (readable) {
-    core_->update(t, q_, v_, use_effort_state_ ? &effort_ : nullptr);
-  }
-  const bool cycle = readable && core_->current;
-  if (!cycle) {
+  const bool done = readable && core_->update(t, state_[0], state_[1], use_effort_state_ ? &state_[2] : nullptr);
+  if (!done) {
     core_->watch(t);
   }
-  write(core_->command);
-  if (cycle && wrenches_due) {
-    const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
-    for (std::size_t j = 0; j < N; ++j) {
-      auto & topic = io_->wrenches[j];
-      topic.message.header.stamp = stamp;
-      const double * row = core_->wrenches.data() + 6 * j;
-      topic.message.wrench.torque.x = row[0];
-      topic.message.wrench.torque.y = row[1];
-      topic.message.wrench.torque.z = row[2];
-      topic.message.wrench.force.x = row[3];
-      topic.message.wrench.force.y = row[4];
-      topic.message.wrench.force.z = row[5];
-      static_cast<void>(topic.realtime->try_publish(topic.message));
-    }
+  write(core_->cycle.command);
+  if (done && wrenches_due) {
+    publish_wrenches(stamp_of(t + clock_offset_.load(std::memory_order_relaxed)));
   }
-  hand_out(time);
+  hand_out(t);
   return core_->fault ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
 }
 
 bool ComputedTorqueController::read_state()
 {
   bool good = true;
-  const auto read = [&](std::size_t at, double & to) {
-    const auto value = state_interfaces_[at].get_optional();
+  for (std::size_t k = 0; k < state_at_.size(); ++k) {
+    const auto value = state_interfaces_[state_at_[k]].get_optional();
+    double & to = state_[k % kinds_of_state()][k / kinds_of_state()];
     good = good && value.has_value();
     to = value.value_or(to);
-  };
-  for (std::size_t j = 0; j < N; ++j) {
-    read(position_at_[j], q_[j]);
-    read(velocity_at_[j], v_[j]);
-    if (use_effort_state_) {
-      read(effort_at_[j], effort_[j]);
-    }
   }
   read_failures_ += good ? 0 : 1;
   return good;
 }
 
-void ComputedTorqueController::write(const Vector & command)
+void ComputedTorqueController::write(const double * command)
 {
-  for (const std::size_t j : joints_) {
-    if (command_at_[j] < command_interfaces_.size() && !command_interfaces_[command_at_[j]].set_value(command[j])) {
-      ++write_failures_;
+  for (std::size_t k = 0; k < command_at_.size(); ++k) {
+    if (command_at_[k] < command_interfaces_.size()) {
+      write_failures_ += command_interfaces_[command_at_[k]].set_value(command[joints_[k]]) ? 0 : 1;
     }
   }
 }
@@ -469,112 +406,100 @@ void ComputedTorqueController::take_requests(Time t)
 {
   Request * request = nullptr;
   while (answered_.size() < QUEUE && requests_.pop(request)) {
-    switch (request->kind) {
-      case Request::Kind::trajectory:
-        if (core_->adopt(request->motion.get(), t)) {
-          static_cast<void>(request->motion.release());  // comes back through `released`
-        }
-        break;
-      case Request::Kind::point:
-        core_->stream(*request->motion, t);
-        break;
-      case Request::Kind::hold:
-        core_->hold(t);
-        break;
-      case Request::Kind::change:
-        core_->change(request->settings, request->numbers);
-        break;
-      case Request::Kind::wrench:
-        core_->set_external_wrench(request->link, request->wrench, t);
-        break;
-    }
+    (*request)(*core_, t);
     static_cast<void>(answered_.push(request));
   }
 }
 
-void ComputedTorqueController::hand_out(const rclcpp::Time & time)
+void ComputedTorqueController::publish_wrenches(const builtin_interfaces::msg::Time & stamp)
 {
-  const Time t = time.nanoseconds();
+  for (std::size_t j = 0; j < N; ++j) {
+    auto & topic = io_->wrenches[j];
+    auto & wrench = topic.message.wrench;
+    const double * row = core_->cycle.wrenches + 6 * j;
+    for (double * const x : {&wrench.torque.x, &wrench.torque.y, &wrench.torque.z, &wrench.force.x, &wrench.force.y, &wrench.force.z}) {
+      *x = *row++;
+    }
+    topic.message.header.stamp = stamp;
+    static_cast<void>(topic.realtime->try_publish(topic.message));
+  }
+}
+
+void ComputedTorqueController::hand_out(Time t)
+{
   for (Motion * motion = nullptr; motions_.size() < QUEUE && (motion = core_->reference.take_back()) != nullptr;) {
     static_cast<void>(motions_.push(motion));
   }
   for (Event event; events_.size() < 4 * QUEUE && core_->reference.take(event);) {
     static_cast<void>(events_.push(event));
   }
-  const Time stamp = t + clock_offset_.load(std::memory_order_relaxed);
   if (t - published_ >= publish_period_.load(std::memory_order_relaxed) || t < published_) {
     published_ = t;
-    publish(stamp_of(stamp));
+    fill_messages();
+    const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
+    const auto publish = [&](auto & topic) {
+      topic.message.header.stamp = stamp;
+      static_cast<void>(topic.realtime->try_publish(topic.message));
+    };
+    publish(io_->reference);
+    publish(io_->error);
+    publish(io_->state);
+    if (core_->settings().observer_gain > 0.0) {
+      publish(io_->external_efforts);
+    }
   }
   if (t - snapshot_taken_ >= SECOND / 50 || t < snapshot_taken_) {
     snapshot_taken_ = t;
-    const Snapshot s{*core_, write_failures_, read_failures_};
-    static_cast<void>(snapshots_.push(s));
+    static_cast<void>(snapshots_.push({*core_, core_->collision.flag[0] != 0, write_failures_, read_failures_}));
   }
 }
 
-void ComputedTorqueController::publish(const builtin_interfaces::msg::Time & stamp)
+void ComputedTorqueController::fill_messages()
 {
-  auto & reference = io_->reference.message;
-  reference.header.stamp = stamp;
-  assign(reference.position, core_->q_d);
-  assign(reference.velocity, core_->v_d);
-  assign(reference.effort, core_->effort);
-  static_cast<void>(io_->reference.realtime->try_publish(reference));
-  auto & error = io_->error.message;
-  error.header.stamp = stamp;
-  assign(error.position, core_->e);
-  assign(error.velocity, core_->ed);
-  static_cast<void>(io_->error.realtime->try_publish(error));
-  if (core_->settings().observer_gain > 0.0) {
-    auto & external = io_->external_efforts.message;
-    external.header.stamp = stamp;
-    assign(external.effort, core_->external);
-    static_cast<void>(io_->external_efforts.realtime->try_publish(external));
-  }
+  const auto & cycle = core_->cycle;
+  assign(io_->reference.message.position, cycle.reference);
+  assign(io_->reference.message.velocity, cycle.reference + N);
+  assign(io_->reference.message.effort, cycle.effort);
+  assign(io_->error.message.position, cycle.error);
+  assign(io_->error.message.velocity, cycle.error + N);
+  assign(io_->external_efforts.message.effort, core_->observer.effort);
   auto & state = io_->state.message;
-  state.header.stamp = stamp;
-  assign(state.reference.positions, core_->q_d);
-  assign(state.reference.velocities, core_->v_d);
-  assign(state.reference.accelerations, core_->a_d);
-  assign(state.feedback.positions, core_->q);
-  assign(state.feedback.velocities, core_->v);
-  assign(state.error.positions, core_->e);
-  assign(state.error.velocities, core_->ed);
-  assign(state.output.effort, core_->command);
-  static_cast<void>(io_->state.realtime->try_publish(state));
+  describe(cycle, state.reference, state.feedback, state.error);
+  assign(state.output.effort, cycle.command);
 }
 
 // -- requests -------------------------------------------------------------------------------------------------------
 
-bool ComputedTorqueController::push(std::unique_ptr<Request> request)
+bool ComputedTorqueController::push(Request request)
 {
   const std::lock_guard<std::mutex> lock(request_mutex_);
-  Request * const raw = request.release();
-  if (requests_.push(raw)) {
+  auto owned = std::make_unique<Request>(std::move(request));
+  if (requests_.push(owned.get())) {
+    static_cast<void>(owned.release());
     return true;
   }
-  delete raw;
   RCLCPP_WARN_THROTTLE(
     get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "the cycle takes no requests, or too many come");
   return false;
 }
 
-Time ComputedTorqueController::stamp_in_cycle_time(const builtin_interfaces::msg::Time & message_stamp) const
+/// A motion that the core gives back if it takes it.
+bool ComputedTorqueController::push(std::unique_ptr<Motion> motion)
 {
-  const Time stamp = time_of(message_stamp);
-  return stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_;
+  return push([held = std::make_shared<std::unique_ptr<Motion>>(std::move(motion))](Core & core, Time t) {
+    if (core.adopt(held->get(), t)) {
+      static_cast<void>(held->release());
+    }
+  });
 }
 
 std::unique_ptr<Motion> ComputedTorqueController::motion_of(const JointTrajectory & message) const
 {
+  const Time stamp = time_of(message.header.stamp);
   std::vector<Point> points;
-  points.reserve(message.points.size());
-  for (const auto & point : message.points) {
-    points.push_back(point_of(point));
-  }
+  std::transform(message.points.begin(), message.points.end(), std::back_inserter(points), point_of);
   return make_motion(
-    message.joint_names, points, stamp_in_cycle_time(message.header.stamp), cycle_time_.load(), settings_);
+    message.joint_names, points, stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_, cycle_time_.load(), settings_);
 }
 
 /// @throws Rejected if no motion is followed now.
@@ -587,17 +512,16 @@ void ComputedTorqueController::require_running() const
 
 void ComputedTorqueController::on_trajectory(const JointTrajectory & message)
 {
-  auto request = std::make_unique<Request>();
   try {
     require_running();
     if (message.points.empty()) {
       RCLCPP_INFO(get_node()->get_logger(), "empty trajectory: holding");
+      push(HOLD);
     } else {
-      request->motion = motion_of(message);
-      request->kind = Request::Kind::trajectory;
-      request->motion->id = next_goal_++;
+      auto motion = motion_of(message);
+      motion->id = next_goal_++;
+      push(std::move(motion));
     }
-    push(std::move(request));
   } catch (const Rejected & error) {
     RCLCPP_WARN(get_node()->get_logger(), "trajectory refused: %s", error.what());
   }
@@ -609,12 +533,11 @@ void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
   for (const std::size_t j : joints_) {
     names.emplace_back(joint_names[j]);
   }
-  auto request = std::make_unique<Request>();
-  request->kind = Request::Kind::point;
   try {
     require_running();
-    request->motion = make_motion(names, {point_of(message)}, 0, cycle_time_.load(), settings_, true);
-    push(std::move(request));
+    const std::shared_ptr<Motion> point =
+      make_motion(names, {point_of(message)}, 0, cycle_time_.load(), settings_, true);
+    push([point](Core & core, Time t) { core.stream(*point, t); });
   } catch (const Rejected & error) {
     RCLCPP_WARN_THROTTLE(
       get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "set-point refused: %s", error.what());
@@ -623,32 +546,18 @@ void ComputedTorqueController::on_point(const JointTrajectoryPoint & message)
 
 void ComputedTorqueController::on_wrench(const WrenchStamped & message)
 {
-  auto & clock = *get_node()->get_clock();
   const std::size_t link = index_of(external_links, message.header.frame_id);
   const auto & w = message.wrench;
   const std::array<double, 6> wrench = {w.torque.x, w.torque.y, w.torque.z, w.force.x, w.force.y, w.force.z};
   const bool meant = std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::abs(x) <= 1e7; });
   if (link == LOADED || !meant) {
     RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), clock, LOG_PERIOD,
+      get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD,
       "external wrench refused: %s; header.frame_id must be one of @external_links@",
       meant ? message.header.frame_id.c_str() : "its values cannot be meant");
-    return;
+  } else if (running()) {
+    push([link, wrench](Core & core, Time t) { core.set_external_wrench(link, wrench, t); });
   }
-  if (!running()) {
-    return;
-  }
-  auto request = std::make_unique<Request>();
-  request->kind = Request::Kind::wrench;
-  request->link = link;
-  request->wrench = wrench;
-  push(std::move(request));
-}
-
-void ComputedTorqueController::on_hold(Trigger::Response & response)
-{
-  response.success = running() && !chained_ && push(std::make_unique<Request>());
-  response.message = response.success ? "holding" : "the controller is not active, or is chained";
 }
 
 // -- action ---------------------------------------------------------------------------------------------------------
@@ -663,19 +572,17 @@ Tolerances ComputedTorqueController::tolerances_of(const Action::Goal & goal) co
         if (i == N) {
           throw Rejected(Code::invalid_goal, "a tolerance names the unknown joint '" + asked.name + "'");
         }
-        double & position = path ? t.path_position[i] : t.goal_position[i];
-        double & velocity = path ? t.path_velocity[i] : t.goal_velocity[i];
-        position = resolved(asked.position, position);
-        velocity = resolved(asked.velocity, velocity);
+        auto & rows = path ? t.path : t.goal;
+        rows[i] = resolved(asked.position, rows[i]);
+        rows[N + i] = resolved(asked.velocity, rows[N + i]);
       }
     }
-    const auto & time = goal.goal_time_tolerance;
-    t.goal_time = resolved(static_cast<double>(time.sec) + 1e-9 * static_cast<double>(time.nanosec), t.goal_time);
+    t.goal_time = resolved(1e-9 * static_cast<double>(time_of(goal.goal_time_tolerance)), t.goal_time);
+    return t;
   } catch (const Rejected & error) {
     RCLCPP_WARN(get_node()->get_logger(), "the default tolerances are used: %s", error.what());
     return settings_.tolerances;
   }
-  return t;
 }
 
 rclcpp_action::GoalResponse ComputedTorqueController::on_goal(const Action::Goal & goal)
@@ -700,12 +607,10 @@ void ComputedTorqueController::on_accepted(const std::shared_ptr<GoalHandle> & h
   goals_[event.id] = handle;
   const auto goal = handle->get_goal();
   try {
-    auto request = std::make_unique<Request>();
-    request->kind = Request::Kind::trajectory;
-    request->motion = motion_of(goal->trajectory);
-    request->motion->id = event.id;
-    request->motion->tolerances = tolerances_of(*goal);
-    if (running() && push(std::move(request))) {
+    auto motion = motion_of(goal->trajectory);
+    motion->id = event.id;
+    motion->tolerances = tolerances_of(*goal);
+    if (running() && push(std::move(motion))) {
       return;
     }
   } catch (const Rejected & error) {
@@ -751,15 +656,8 @@ void ComputedTorqueController::publish_feedback(const Snapshot & snapshot)
   feedback_due_ = now + feedback_period_;
   const auto feedback = std::make_shared<Action::Feedback>();
   feedback->header.stamp = stamp_of(now);
-  const Shown & s = snapshot.cycle;
-  feedback->joint_names.assign(joint_names.begin(), joint_names.end());
-  feedback->desired.positions.assign(s.q_d.begin(), s.q_d.end());
-  feedback->desired.velocities.assign(s.v_d.begin(), s.v_d.end());
-  feedback->desired.accelerations.assign(s.a_d.begin(), s.a_d.end());
-  feedback->actual.positions.assign(s.q.begin(), s.q.end());
-  feedback->actual.velocities.assign(s.v.begin(), s.v.end());
-  feedback->error.positions.assign(s.e.begin(), s.e.end());
-  feedback->error.velocities.assign(s.ed.begin(), s.ed.end());
+  feedback->joint_names = all_joint_names();
+  describe(snapshot.shown.cycle, feedback->desired, feedback->actual, feedback->error);
   for (const auto & goal : goals_) {
     if (goal.second->is_active()) {
       goal.second->publish_feedback(feedback);
@@ -786,48 +684,53 @@ void ComputedTorqueController::housekeeping()
   if (!io_) {
     return;
   }
-  const auto now = get_node()->now();
-  if (!same_clock_) {
-    clock_offset_ = now.nanoseconds() - rclcpp::Clock(RCL_STEADY_TIME).now().nanoseconds();
-  } else {
-    clock_offset_ = 0;
-  }
+  const Time now = get_node()->now().nanoseconds();
+  clock_offset_ = same_clock_ ? 0 : now - rclcpp::Clock(RCL_STEADY_TIME).now().nanoseconds();
   if (running()) {
     take_over_parameters();
   }
   Snapshot snapshot;
   if (snapshots_.get_latest(snapshot)) {
     publish_feedback(snapshot);
+    report(snapshot);
     publish_diagnostics(snapshot);
+  }
+}
+
+/// Log what has changed since the last time.
+void ComputedTorqueController::report(const Snapshot & snapshot)
+{
+  const auto logger = get_node()->get_logger();
+  auto & clock = *get_node()->get_clock();
+  const Shown & s = snapshot.shown;
+  const bool safe = s.mode == Mode::safe;
+  changed_ = safe != was_safe_;
+  was_safe_ = safe;
+  if (changed_ && safe) {
+    RCLCPP_ERROR_THROTTLE(
+      logger, clock, LOG_PERIOD, "safe command: %s",
+      s.fault ? text_of(s.fault_reason) : "no good joint state in time");
+  } else if (changed_) {
+    RCLCPP_INFO_THROTTLE(logger, clock, LOG_PERIOD, "recovered: holding");
+  }
+  // a controller before this one goes on as if it were followed: somebody has to say that it is not
+  const unsigned long refusals = s.counts[Cause::reference_refused];
+  refusing_ = refusals > told_refusals_;
+  told_refusals_ = refusals;
+  if (refusing_) {
+    RCLCPP_WARN_THROTTLE(
+      logger, clock, LOG_PERIOD,
+      "chained references are refused: a position is beyond a limit, or a step is larger than max_step. The arm holds "
+      "until a reference is near its position [reference_refused, %lu so far]",
+      refusals);
   }
 }
 
 void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
 {
+  using Level = diagnostic_msgs::msg::DiagnosticStatus;
   const Time now = get_node()->now().nanoseconds();
-  const bool changed = (snapshot.cycle.mode == Mode::safe) != (told_mode_ == Mode::safe);
-  if (changed) {
-    if (snapshot.cycle.mode == Mode::safe) {
-      RCLCPP_ERROR_THROTTLE(
-        get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "safe command: %s",
-        snapshot.cycle.fault ? text_of(snapshot.cycle.fault_reason) : "no good joint state in time");
-    } else {
-      RCLCPP_INFO_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "recovered: holding");
-    }
-  }
-  told_mode_ = snapshot.cycle.mode;
-  // a controller before this one goes on as if it were followed: somebody has to say that it is not
-  const unsigned long refusals = snapshot.cycle.counts[Cause::reference_refused];
-  const bool refusing = refusals > told_refusals_;
-  if (refusing) {
-    RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD,
-      "chained references are refused: a position is beyond a limit, or a step is larger than max_step. The arm holds "
-      "until a reference is near its position [reference_refused, %lu so far]",
-      refusals);
-  }
-  told_refusals_ = refusals;
-  if (!changed && now < diagnostics_due_ && diagnostics_due_ - now <= SECOND) {
+  if (!changed_ && now < diagnostics_due_ && diagnostics_due_ - now <= SECOND) {
     return;
   }
   diagnostics_due_ = now + SECOND;
@@ -835,19 +738,18 @@ void ComputedTorqueController::publish_diagnostics(const Snapshot & snapshot)
   message.header.stamp = stamp_of(now);
   message.status.resize(1);
   auto & status = message.status[0];
-  using Level = diagnostic_msgs::msg::DiagnosticStatus;
   status.name = std::string(get_node()->get_name()) + ": control";
   status.hardware_id = "@robot@";
-  status.level = snapshot.cycle.mode == Mode::safe ? Level::ERROR : (snapshot.cycle.collision || refusing ? Level::WARN : Level::OK);
-  status.message = name_of(snapshot.cycle.mode);
+  status.level = was_safe_ ? Level::ERROR : snapshot.collision || refusing_ ? Level::WARN : Level::OK;
+  status.message = name_of(snapshot.shown.mode);
   const auto add = [&](const std::string & key, const std::string & value) {
     status.values.emplace_back();
     status.values.back().key = key;
     status.values.back().value = value;
   };
-  add("mode", name_of(snapshot.cycle.mode));
+  add("mode", name_of(snapshot.shown.mode));
   for (std::size_t k = 0; k < CAUSE_NAMES.size(); ++k) {
-    if (const unsigned long n = snapshot.cycle.counts[static_cast<Cause>(k)]; n > 0) {
+    if (const unsigned long n = snapshot.shown.counts[static_cast<Cause>(k)]; n > 0) {
       add(CAUSE_NAMES[k], std::to_string(n));
     }
   }

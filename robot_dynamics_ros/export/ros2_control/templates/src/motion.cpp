@@ -1,8 +1,5 @@
 #include "@package@/motion.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace @package@
 {
 
@@ -10,48 +7,30 @@ namespace
 {
 
 constexpr double REST_SPEED = 1.2e-7;  // a speed at the last point that still counts as rest
-constexpr double STOP_TIME = 0.25, PLAIN_DECELERATION = 5.0;  // s from the velocity limit to rest; without such a limit
-std::string point_name(std::size_t k, const char * field) { return "points[" + std::to_string(k) + "]." + field; }
 
-/// Whether a field is given; checks its length and that its values are finite.
-bool given(const std::vector<double> & values, std::size_t k, const char * field, const std::vector<std::string> & names)
+[[noreturn]] void refuse(std::size_t k, const char * field, const std::string & why)
 {
-  if (values.empty()) {
-    return false;
-  }
-  if (values.size() != names.size()) {
-    throw Rejected(
-      Code::invalid_goal, point_name(k, field) + ": " + std::to_string(values.size()) + " values for " +
-                            std::to_string(names.size()) + " joints");
-  }
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    if (!std::isfinite(values[j])) {
-      throw Rejected(Code::invalid_goal, point_name(k, field) + ": the value of joint '" + names[j] + "' is not finite");
-    }
-  }
-  return true;
+  throw Rejected(Code::invalid_goal, "points[" + std::to_string(k) + "]." + field + ": " + why);
 }
 
 /// Which joint each column is.
 void find_columns(const std::vector<std::string> & names, const Settings & settings, Motion & motion)
 {
+  const auto check = [](bool good, const std::string & joint, const char * why) {
+    if (!good) {
+      throw Rejected(Code::invalid_joints, "joint '" + joint + "' " + why);
+    }
+  };
   motion.column.fill(-1);
   for (std::size_t j = 0; j < names.size(); ++j) {
     const std::size_t i = index_of(joint_names, names[j]);
-    if (i == N || !settings.commanded[i]) {
-      throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is none of the controller's");
-    }
-    if (motion.column[i] >= 0) {
-      throw Rejected(Code::invalid_joints, "joint '" + names[j] + "' is named twice");
-    }
+    check(i < N && settings.commanded[i], names[j], "is none of the controller's");
+    check(motion.column[i] < 0, names[j], "is named twice");
     motion.column[i] = static_cast<Time>(j);
   }
-  for (std::size_t i = 0; i < N && !settings.allow_partial; ++i) {
-    if (settings.commanded[i] && motion.column[i] < 0) {
-      throw Rejected(
-        Code::invalid_joints, std::string("joint '") + joint_names[i] + "' is missing: name all joints, or set "
-                                                                        "allow_partial_joints_goal");
-    }
+  for (std::size_t i = 0; i < N; ++i) {
+    const bool complete = settings.allow_partial || !settings.commanded[i] || motion.column[i] >= 0;
+    check(complete, joint_names[i], "is missing: name all joints, or set allow_partial_joints_goal");
   }
 }
 
@@ -59,14 +38,14 @@ void check(Tracks & tracks, const Motion & m, Time now)
 {
   static const char * const fields[] = {"", "velocities", "accelerations", "effort", "positions", "time_from_start"};
   const Time begin = m.stamp != 0 ? m.stamp : now;
-  const auto problem = @prefix@_tracks_check_points(
-    &tracks, 0, begin, std::max(now, begin), m.times.data(), m.fields.data());
+  const auto problem =
+    @prefix@_tracks_check_points(&tracks, 0, begin, std::max(now, begin), m.times.data(), m.fields.data());
   if (problem != 0) {
-    throw Rejected(
-      Code::invalid_goal, point_name(static_cast<std::size_t>(tracks.bad_point[0]), fields[problem]) + ": joint '" +
-                            joint_names[tracks.bad_joint[0]] + "' would have to " + (problem == 5 ? "move by " : "reach ") +
-                            text_of(tracks.bad_value[0]) + (problem == 5 ? " in s " : ", the most that is accepted is ") +
-                            text_of(tracks.bad_value[1]));
+    refuse(
+      static_cast<std::size_t>(tracks.bad_point[0]), fields[problem],
+      std::string("joint '") + joint_names[tracks.bad_joint[0]] + "' would have to " +
+        (problem == 5 ? "move by " : "reach ") + text_of(tracks.bad_value[0]) +
+        (problem == 5 ? " in s " : ", the most that is accepted is ") + text_of(tracks.bad_value[1]));
   }
 }
 
@@ -82,17 +61,11 @@ void Motion::describe(Tracks & tracks, Time slot) const
 
 Tracks tracks_of(const Settings & settings)
 {
-  Tracks tracks{};
-  tracks.max_step[0] = settings.max_step;
-  tracks.stream_timeout[0] = nanoseconds(settings.stream_timeout);
+  Tracks tracks = @prefix@_tracks_initial;
+  load(settings, tracks);
   for (std::size_t i = 0; i < N; ++i) {
-    tracks.continuous[i] = continuous[i];
-    tracks.lower[i] = limits::lower[i];
-    tracks.upper[i] = limits::upper[i];
-    tracks.velocity_limit[i] = limits::velocity[i];
-    tracks.slot[i] = -1;
-    const double limit = limits::velocity[i] * settings.velocity_scale;
-    tracks.deceleration[i] = std::isfinite(limit) && limit > 0.0 ? limit / STOP_TIME : PLAIN_DECELERATION;
+    const bool limited = std::isfinite(tracks.velocity_limit[i]) && tracks.velocity_limit[i] > 0.0;
+    tracks.deceleration[i] *= limited ? settings.velocity_scale : 1.0;
   }
   return tracks;
 }
@@ -101,36 +74,43 @@ std::unique_ptr<Motion> make_motion(
   const std::vector<std::string> & names, const std::vector<Point> & points, Time stamp, Time now,
   const Settings & settings, bool single)
 {
-  if (points.empty()) {
-    throw Rejected(Code::invalid_goal, "the trajectory is empty");
-  }
-  if (names.empty()) {
-    throw Rejected(Code::invalid_joints, "the trajectory has points and no joint names");
+  if (points.empty() || names.empty()) {
+    throw Rejected(
+      points.empty() ? Code::invalid_goal : Code::invalid_joints,
+      points.empty() ? "the trajectory is empty" : "the trajectory has points and no joint names");
   }
   auto motion = std::make_unique<Motion>();
   Motion & m = *motion;
   m.stamp = stamp;
   m.tolerances = settings.tolerances;
-  const std::size_t k = names.size(), last = (2 * points.size() - 1) * k;  // of the velocities
-  m.fields.resize(4 * points.size() * k);
-  for (std::size_t p = 0; p < points.size(); ++p) {
+  const std::size_t count = points.size(), k = names.size(), last = (2 * count - 1) * k;  // of the velocities
+  m.fields.resize(4 * count * k);
+  for (std::size_t p = 0; p < count; ++p) {
     const Point & point = points[p];
     if (point.time_from_start < 0 || (p > 0 && point.time_from_start <= m.times.back())) {
-      throw Rejected(Code::invalid_goal, point_name(p, "time_from_start") + ": times must be positive and increasing");
+      refuse(p, "time_from_start", "times must be positive and increasing");
     }
-    if (!given(point.positions, p, "positions", names)) {
-      throw Rejected(Code::invalid_goal, point_name(p, "positions") + ": positions are needed");
-    }
-    const bool with_velocity = given(point.velocities, p, "velocities", names);
-    const bool with_acceleration = given(point.accelerations, p, "accelerations", names);
-    const bool with_effort = given(point.effort, p, "effort", names);
-    m.times.push_back(point.time_from_start);
-    m.degree.push_back(with_velocity ? (with_acceleration ? 5 : 3) : 1);
-    m.with_effort = m.with_effort || with_effort;
     std::size_t f = 0;
-    for (const auto * x : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
-      std::copy(x->begin(), x->end(), m.fields.begin() + static_cast<std::ptrdiff_t>((f++ * points.size() + p) * k));
+    for (const auto & [field, x] : {
+           std::pair("positions", &point.positions), std::pair("velocities", &point.velocities),
+           std::pair("accelerations", &point.accelerations), std::pair("effort", &point.effort)}) {
+      if (!x->empty() && x->size() != k) {
+        refuse(p, field, std::to_string(x->size()) + " values for " + std::to_string(k) + " joints");
+      }
+      for (std::size_t j = 0; j < x->size(); ++j) {
+        if (!std::isfinite((*x)[j])) {
+          refuse(p, field, "the value of joint '" + names[j] + "' is not finite");
+        }
+        m.fields[(f * count + p) * k + j] = (*x)[j];
+      }
+      ++f;
     }
+    if (point.positions.empty()) {
+      refuse(p, "positions", "positions are needed");
+    }
+    m.times.push_back(point.time_from_start);
+    m.degree.push_back(point.velocities.empty() ? 1 : point.accelerations.empty() ? 3 : 5);
+    m.with_effort = m.with_effort || !point.effort.empty();
   }
   for (std::size_t j = 0; j < k && !single && !settings.allow_nonzero_end_velocity; ++j) {
     if (std::abs(m.fields[last + j]) > REST_SPEED) {

@@ -9,31 +9,26 @@ namespace @package@
 std::string text_of(const Event & event)
 {
   std::string text = text_of(event.reason);
-  char more[200] = "";
   if (event.reason == Reason::path_tolerance || event.reason == Reason::goal_tolerance || event.reason == Reason::step) {
-    std::snprintf(
-      more, sizeof more, ": %s error of joint '%s' is %.6g, %.6g is allowed", event.velocity ? "velocity" : "position",
-      joint_names[event.joint], event.error, event.tolerance);
-    text += more;
+    text += std::string(event.velocity ? ": velocity" : ": position") + " error of joint '" + joint_names[event.joint] +
+            "' is " + text_of(event.error) + ", " + text_of(event.tolerance) + " is allowed";
   }
   if (event.reason == Reason::goal_tolerance) {
+    char more[64] = "";
     std::snprintf(more, sizeof more, ", %.3f s after it was due", event.late);
     text += more;
   }
   return text;
 }
 
-Reference::Reference(const Settings & settings) : memory(tracks_of(settings)) {}
-
 Time Reference::read(Tracks & tracks, Time t)
 {
   Time due = std::numeric_limits<Time>::max();
   for (std::size_t i = 0; i < N; ++i) {
-    const Motion * const motion = tracks.slot[i] < 0 ? nullptr : motions_[static_cast<std::size_t>(tracks.slot[i])];
-    due = std::min<Time>(
-      due, @prefix@_tracks_read_joint(
-             &tracks, static_cast<Time>(i), t, motion != nullptr ? motion->times.data() : nullptr,
-             motion != nullptr ? motion->segments.data() : nullptr));
+    const Motion * const m = tracks.slot[i] < 0 ? nullptr : motions_[static_cast<std::size_t>(tracks.slot[i])];
+    const Time * const times = m != nullptr ? m->times.data() : nullptr;
+    const double * const segments = m != nullptr ? m->segments.data() : nullptr;
+    due = std::min<Time>(due, @prefix@_tracks_read_joint(&tracks, static_cast<Time>(i), t, times, segments));
   }
   return due;
 }
@@ -53,11 +48,32 @@ void Reference::begin_due(Tracks & tracks, Time t)
   }
 }
 
-void Reference::stop_from(Time t, const Vector & q, const Vector & v, Status status, Reason reason)
+void Reference::stop_from(Time t, const double * q, const double * v, Status status, Reason reason)
 {
-  std::copy(q.begin(), q.end(), memory.now);
-  std::copy(v.begin(), v.end(), memory.now + N);
+  for (std::size_t i = 0; i < N; ++i) {  // which may be in `memory.now` already
+    memory.now[i] = q[i];
+    memory.now[N + i] = v[i];
+  }
   @prefix@_tracks_stop_all(&memory, t, static_cast<Time>(status), static_cast<Time>(reason));
+}
+
+void Reference::end_goal(Status status, Reason reason)
+{
+  @prefix@_tracks_end_goal(&memory, static_cast<Time>(status), static_cast<Time>(reason));
+}
+
+/// Refuse a motion for a reason, unless it is none. @returns whether it is none.
+bool Reference::tell(const Motion & motion, Time reason)
+{
+  if (reason != 0) {
+    @prefix@_tracks_tell(&memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
+  }
+  return reason == 0;
+}
+
+bool Reference::admits(const Motion & motion, bool follows)
+{
+  return tell(motion, static_cast<Time>(follows ? Reason::none : Reason::not_following));
 }
 
 bool Reference::adopt(Motion * motion, Time now)
@@ -78,8 +94,7 @@ bool Reference::adopt(Motion * motion, Time now)
     std::copy_n(ahead_.now, N, memory.now);
     reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->fields.data());
   }
-  if (reason != 0) {
-    tell(motion->id, Status::rejected, static_cast<Reason>(reason));
+  if (!tell(*motion, reason)) {
     return false;
   }
   motions_[static_cast<std::size_t>(slot)] = motion;
@@ -92,11 +107,7 @@ bool Reference::stream(const Motion & m, Time now)
   begin_due(now);
   m.describe(memory, 0);
   read(memory, now);
-  const auto reason = @prefix@_tracks_stream(&memory, now, m.times[0], m.degree[0], m.fields.data());
-  if (reason != 0) {
-    tell(m.id, Status::rejected, static_cast<Reason>(reason));
-  }
-  return reason == 0;
+  return tell(m, @prefix@_tracks_stream(&memory, now, m.times[0], m.degree[0], m.fields.data()));
 }
 
 const Tolerances & Reference::tolerances() const
@@ -110,35 +121,28 @@ const Tolerances & Reference::tolerances() const
   return none;
 }
 
-void Reference::tell(unsigned long id, Status status, Reason reason)
-{
-  @prefix@_tracks_tell(&memory, static_cast<Time>(id), static_cast<Time>(status), static_cast<Time>(reason));
-}
-
 bool Reference::take(Event & event)
 {
-  const Time * const row = memory.event + 5 * told_;
-  const double * const values = memory.event_value + 3 * told_;
   if (told_ == static_cast<std::size_t>(memory.events[0])) {
     memory.events[0] = 0;
     told_ = 0;
     return false;
   }
+  const Time * const row = memory.event + 5 * told_;
+  const double * const values = memory.event_value + 3 * told_++;
   event = {static_cast<unsigned long>(row[0]), static_cast<Status>(row[1]), static_cast<Reason>(row[2]),
            static_cast<std::size_t>(row[3]), row[4] == 1, values[0], values[1], values[2]};
-  ++told_;
   return true;
 }
 
 Motion * Reference::take_back()
 {
-  for (std::size_t slot = 0; slot < SLOTS; ++slot) {
-    if (memory.state[slot] == 2) {
-      memory.state[slot] = 0;
-      return motions_[slot];
-    }
+  const auto slot = std::find(std::begin(memory.state), std::end(memory.state), 2);
+  if (slot == std::end(memory.state)) {
+    return nullptr;
   }
-  return nullptr;
+  *slot = 0;
+  return motions_[static_cast<std::size_t>(slot - memory.state)];
 }
 
 }  // namespace @package@

@@ -2,21 +2,13 @@
 //
 // Prints the largest error of each quantity, over the largest value of its row or one, and fails if one is above 1e-9.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <sstream>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "@package@/core.hpp"
 
@@ -27,30 +19,25 @@ namespace
 
 constexpr double TOLERANCE = 1e-9;
 
-double number(std::istream & in)
+/// The next number or word of a line. Streams read neither "nan" nor "inf".
+template <typename T = Time>
+T next(std::istream & in)
 {
   std::string word;
   if (!(in >> word)) {
     throw std::runtime_error("a number is missing");
   }
-  return std::strtod(word.c_str(), nullptr);
-}
-
-Time integer(std::istream & in)
-{
-  Time value = 0;
-  if (!(in >> value)) {
-    throw std::runtime_error("an integer is missing");
-  }
-  return value;
+  return std::is_same_v<T, double> ? static_cast<T>(std::strtod(word.c_str(), nullptr))
+                                   : static_cast<T>(std::strtoll(word.c_str(), nullptr, 10));
 }
 
 template <typename T>
-void fill(std::istream & in, T & out)
+T & fill(std::istream & in, T & out)
 {
-  for (auto & x : out) {
-    x = number(in);
+  for (double & x : out) {
+    x = next<double>(in);
   }
+  return out;
 }
 
 /// A parameter, as it is written down.
@@ -58,34 +45,18 @@ struct Value
 {
   std::string text;
 
+  template <typename T>
+  std::vector<T> list() const
+  {
+    std::istringstream in(text);
+    return {std::istream_iterator<T>(in), {}};
+  }
   double as_double() const { return std::strtod(text.c_str(), nullptr); }
   bool as_bool() const { return text == "true"; }
   const std::string & as_string() const { return text; }
-  std::vector<std::string> as_string_array() const
-  {
-    std::istringstream in(text);
-    return {std::istream_iterator<std::string>(in), {}};
-  }
-  std::vector<double> as_double_array() const
-  {
-    std::istringstream in(text);
-    return {std::istream_iterator<double>(in), {}};
-  }
+  std::vector<std::string> as_string_array() const { return list<std::string>(); }
+  std::vector<double> as_double_array() const { return list<double>(); }
 };
-
-Settings read_settings(std::istream & file, long & number_of_line)
-{
-  std::map<std::string, Value> values;
-  for (std::string line; ++number_of_line, std::getline(file, line) && line != "end";) {
-    const auto space = std::min(line.find(' '), line.size());
-    values[line.substr(0, space)] = {line.substr(std::min(space + 1, line.size()))};
-  }
-  const Settings s = settings_of([&](const std::string & name) { return values.at(name); });
-  if (const std::string problem = problem_with(s); !problem.empty()) {
-    throw std::runtime_error(problem);
-  }
-  return s;
-}
 
 class Replay
 {
@@ -93,23 +64,13 @@ public:
   int run(const char * path)
   {
     std::ifstream file(path);
-    std::string line;
-    if (!file) {
-      std::printf("%s: cannot be read\n", path);
-      return 1;
-    }
-    while (std::getline(file, line)) {
-      ++line_;
+    check(file.good(), std::string(path) + " cannot be read");
+    for (std::string line; ++line_, std::getline(file, line);) {
       std::istringstream in(line);
       std::string word;
       in >> word;
       if (word == "settings" || word == "change") {
-        const Settings settings = read_settings(file, line_);
-        if (word == "settings") {
-          core_ = std::make_unique<Core>(settings);
-        } else {
-          core_->change(settings, carrying(settings.payload));
-        }
+        configure(word == "change", file);
       } else {
         call(word, in);
       }
@@ -124,101 +85,103 @@ public:
   }
 
 private:
+  void configure(bool change, std::istream & file)
+  {
+    std::map<std::string, Value> values;
+    for (std::string line; ++line_, std::getline(file, line) && line != "end";) {
+      const auto space = std::min(line.find(' '), line.size());
+      values[line.substr(0, space)] = {line.substr(std::min(space + 1, line.size()))};
+    }
+    const Settings settings = settings_of([&](const std::string & name) { return values.at(name); });
+    check(problem_with(settings).empty(), problem_with(settings));
+    if (change) {
+      core_->change(settings, carrying(settings.payload));
+    } else {
+      core_ = std::make_unique<Core>(settings);
+    }
+  }
+
   void call(const std::string & word, std::istream & in)
   {
+    Vector q{}, v{}, effort{};
     if (word == "activate") {
-      const Time t = integer(in);
-      Vector q{}, v{};
+      const Time t = next(in);
       fill(in, q);
-      fill(in, v);
-      check(core_->activate(t, q, v), "the first state is refused");
+      check(core_->activate(t, q, fill(in, v)), "the first state is refused");
     } else if (word == "state") {
-      const Time t = integer(in);
-      const bool with_effort = integer(in) != 0;
-      Vector q{}, v{}, effort{};
+      const Time t = next(in);
+      const bool with_effort = next(in) != 0;
       fill(in, q);
       fill(in, v);
-      if (with_effort) {
-        fill(in, effort);
-      }
-      core_->update(t, q, v, with_effort ? &effort : nullptr);
+      core_->update(t, q, v, with_effort ? &fill(in, effort) : nullptr);
     } else if (word == "watch") {
-      core_->watch(integer(in));
+      core_->watch(next(in));
     } else if (word == "expect") {
+      const auto & c = core_->cycle;
       std::string mode;
       in >> mode;
       check(mode == name_of(core_->mode), "mode is " + std::string(name_of(core_->mode)) + ", expected " + mode);
-      compare(in, core_->command, "command");
-      compare(in, core_->effort, "effort");
-      compare(in, core_->wrenches, "wrenches");
-      compare(in, core_->external, "external");
-      compare(in, core_->q_d, "position");
-      compare(in, core_->v_d, "velocity");
-      compare(in, core_->a_d, "acceleration");
+      compare(in, c.command, N, "command");
+      compare(in, c.effort, N, "effort");
+      compare(in, c.wrenches, 6 * N, "wrenches");
+      compare(in, core_->observer.effort, N, "external");
+      compare(in, c.reference, N, "position");
+      compare(in, c.reference + N, N, "velocity");
+      compare(in, c.reference + 2 * N, N, "acceleration");
     } else if (word == "hold") {
-      core_->hold(integer(in));
+      core_->hold(next(in));
     } else if (word == "wrench") {
-      const auto link = static_cast<std::size_t>(integer(in));
+      const auto link = next<std::size_t>(in);
       std::array<double, 6> wrench{};
       fill(in, wrench);
-      core_->set_external_wrench(link, wrench, integer(in));
+      core_->set_external_wrench(link, wrench, next(in));
     } else if (word == "trajectory" || word == "point") {
       follow(word == "trajectory", in);
     } else if (word == "refused") {
-      const auto code = static_cast<int>(integer(in));
+      const auto code = next<int>(in);
       check(refused_ && code == refused_code_, "should be refused with " + std::to_string(code));
       refused_ = false;
     } else if (word == "goal") {
-      const auto id = static_cast<unsigned long>(integer(in));
+      const auto goal = goals_.find(next<unsigned long>(in));
       std::string status;
       in >> status;
-      const auto code = static_cast<int>(integer(in));
-      const auto found = goals_.find(id);
-      const bool waits = status == "waiting" && found == goals_.end();
-      check(
-        waits || (found != goals_.end() && status == name_of(found->second.status) &&
-                  code == static_cast<int>(code_of(found->second.reason))),
-        "goal " + std::to_string(id) + " should be " + status + ", and is " +
-          (found == goals_.end() ? "waiting" : name_of(found->second.status)));
-    } else if (!word.empty()) {
+      const std::string seen = goal == goals_.end() ? "waiting" : name_of(goal->second.status);
+      const auto code = next<int>(in), other = seen == "waiting" ? code : static_cast<int>(code_of(goal->second.reason));
+      check(status == seen && code == other, "a goal should be " + status + ", and is " + seen);
+    } else {
       throw std::runtime_error("unknown word " + word);
     }
   }
 
   void follow(bool trajectory, std::istream & in)
   {
-    const unsigned long id = trajectory ? static_cast<unsigned long>(integer(in)) : 0;
-    const Time stamp = trajectory ? integer(in) : 0, now = integer(in);
-    const auto count = trajectory ? static_cast<std::size_t>(integer(in)) : 1;
+    const auto id = trajectory ? next<unsigned long>(in) : 0;
+    const Time stamp = trajectory ? next(in) : 0, now = next(in);
+    std::vector<Point> points(trajectory ? next<std::size_t>(in) : 1);
     std::vector<std::string> names;
     for (std::string name; in >> name && name != ";";) {
       names.push_back(name);
     }
-    std::vector<Point> points(count);
     for (Point & point : points) {
-      point.time_from_start = integer(in);
+      point.time_from_start = next(in);
       for (auto * field : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
-        field->resize(static_cast<std::size_t>(integer(in)));
+        field->resize(next<std::size_t>(in));
         fill(in, *field);
       }
     }
-    refused_ = !core_->follows();
+    refused_ = true;
     refused_code_ = static_cast<int>(Code::invalid_goal);
+    if (!core_->follows()) {
+      return;
+    }
     try {
-      if (refused_) {
-        return;
-      }
       auto motion = make_motion(names, points, stamp, now, core_->settings(), !trajectory);
       motion->id = id;
-      if (!trajectory) {
-        refused_ = !core_->stream(*motion, now);
-      } else if (core_->adopt(motion.get(), now)) {
+      refused_ = !(trajectory ? core_->adopt(motion.get(), now) : core_->stream(*motion, now));
+      if (trajectory && !refused_) {
         (void)motion.release();  // the controller gives it back
-      } else {
-        refused_ = true;
       }
     } catch (const Rejected & error) {
-      refused_ = true;
       refused_code_ = static_cast<int>(error.code);
     }
   }
@@ -237,24 +200,20 @@ private:
     }
   }
 
-  template <typename T>
-  void compare(std::istream & in, const T & got, const char * what)
+  void compare(std::istream & in, const double * got, std::size_t size, const char * what)
   {
-    T expected{};
-    fill(in, expected);
-    double scale = 1.0, error = 0.0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      scale = std::fmax(scale, std::fabs(expected[i]));
+    std::vector<double> expected(size);
+    double scale = 1.0, & worst = worst_[what];
+    for (const double x : fill(in, expected)) {
+      scale = std::fmax(scale, std::fabs(x));
     }
-    for (std::size_t i = 0; i < got.size(); ++i) {
+    for (std::size_t i = 0; i < size; ++i) {
       const double off = std::fabs(got[i] - expected[i]) / scale;
-      if (!(off <= TOLERANCE) && worst_[what] <= TOLERANCE) {
+      if (!(off <= TOLERANCE) && worst <= TOLERANCE) {
         std::printf("line %ld: %s[%zu] is %.17g, expected %.17g\n", line_, what, i, got[i], expected[i]);
       }
-      error = off <= error ? error : off;  // takes a NaN, too
+      worst = off <= worst ? worst : off;  // takes a NaN, too
     }
-    double & worst = worst_[what];
-    worst = error <= worst ? worst : error;
   }
 
   void check(bool good, const std::string & text)

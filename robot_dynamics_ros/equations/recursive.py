@@ -72,7 +72,7 @@ def trace_recursions(geometry: Geometry) -> RecursiveTerms:
         tau=lifted(newton_euler(tree, q, v, a).tau),
         bias=lifted(newton_euler(tree, q, v, none).tau),
         G=lifted(newton_euler(tree, q, none, none).tau),
-        coriolis=[lifted(row) for row in coriolis_matrix(tree, q, v)],
+        coriolis=[lifted(row) for row in coriolis_matrix(tree, q, v).rows],
         K=graph.lift(kinetic_energy(tree, q, v)),
         U=graph.lift(potential_energy(tree, q)),
     )

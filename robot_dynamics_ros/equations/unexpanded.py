@@ -35,7 +35,7 @@ def unexpanded_terms(
     gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
     for k in range(n):
         unit: list[Scalar] = [1.0 if j == k else 0.0 for j in range(n)]
-        gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit)])
+        gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit).rows])
     D = [b - g for b, g in zip(traced.bias, traced.G, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     flat = {

@@ -38,7 +38,7 @@ def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]
     base = tree.base_transform()
     rows: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     for i in tree.outward():
-        for dof, column in frame.S[i]:
+        for (dof, _), column in zip(i.columns, frame.S[i], strict=True):
             h = base.force_back(frame.inertia[i].mul(column))
             about_c = Force(h.ang - c.cross(h.lin), h.lin)
             for row, value in zip(rows, about_c.parts(), strict=True):

@@ -1,14 +1,18 @@
-"""Analytical derivatives of inverse dynamics."""
+"""Analytical derivatives of inverse and forward dynamics."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
-from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Motion
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
+from robot_dynamics_ros.spatial import Motion, Scalar
 
-__all__ = ["inverse_dynamics_derivatives"]
+__all__ = ["forward_dynamics_derivatives", "inverse_dynamics_derivatives"]
 
 
 @function(
@@ -16,12 +20,13 @@ __all__ = ["inverse_dynamics_derivatives"]
     "q v a external",
     {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv")},
     joint_space=True,
-    per_pair=120,
+    per_pair=65,
+    loops=True,
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )
 def inverse_dynamics_derivatives(
     tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
-) -> tuple[list[list[S]], list[list[S]]]:
+) -> tuple[Square, Square]:
     """∂τ/∂q and ∂τ/∂v at (q, v, a), external forces fixed to their links.
 
     With Ψ̇ = v_λ × S, Ψ̈ = a_λ × S + v_λ × Ψ̇, Ṡ = v × S, and I, B, f of the subtree beyond joint i, for joints j ≤ i:
@@ -36,31 +41,87 @@ def inverse_dynamics_derivatives(
     """
     frame = RootFrame(tree, q, v, a, external, coriolis=True)
     dtau_dq, dtau_dv = tree.square(), tree.square()
-    psi_dot, psi_ddot, psi_dot_S_dot = (tree.field([Motion]) for _ in range(3))
+    psi_dot, psi_ddot, sums = (tree.field([Motion]) for _ in range(3))  # the last: Ψ̇ + Ṡ
     for i in tree.outward():
         v_parent, a_parent = frame.v[i.parent], frame.a[i.parent]
-        psi_dot[i] = [v_parent.cross(S_i) for _, S_i in frame.S[i]]
+        psi_dot[i] = [v_parent.cross(S_i) for S_i in frame.S[i]]
         psi_ddot[i] = [
             a_parent.cross(S_i) + v_parent.cross(psi_dot_i)
-            for (_, S_i), psi_dot_i in zip(frame.S[i], psi_dot[i], strict=True)
+            for S_i, psi_dot_i in zip(frame.S[i], psi_dot[i], strict=True)
         ]
-        psi_dot_S_dot[i] = [x + S_dot for x, S_dot in zip(psi_dot[i], frame.subspace_rate(i), strict=True)]
+        sums[i] = [x + S_dot for x, S_dot in zip(psi_dot[i], frame.subspace_rate(i), strict=True)]
     for i in tree.inward():
-        inertia = frame.inertia[i]
-        of_i = zip(frame.S[i], psi_dot[i], psi_ddot[i], psi_dot_S_dot[i], strict=True)
-        for (dof_i, S_i), psi_dot_i, psi_ddot_i, sum_i in of_i:
-            F_q = frame.times_B(i, psi_dot_i) * 2.0 + inertia.mul(psi_ddot_i)
-            F_v = frame.times_B(i, S_i) * 2.0 + inertia.mul(sum_i)
-            F_q_f = F_q + S_i.cross_force(frame.force[i])
-            I_S, B_S = inertia.mul(S_i), frame.B_times(i, S_i) * 2.0  # I S_i, 2 Bᵀ S_i
-            for j in tree.ancestors(i):
-                of_j = zip(frame.S[j], psi_dot[j], psi_ddot[j], psi_dot_S_dot[j], strict=True)
-                for (dof_j, S_j), psi_dot_j, psi_ddot_j, sum_j in of_j:
-                    dtau_dq[dof_j][dof_i] = dtau_dq[dof_j][dof_i] + S_j.dot(F_q_f)
-                    dtau_dv[dof_j][dof_i] = dtau_dv[dof_j][dof_i] + S_j.dot(F_v)
-                    dtau_dq[dof_i][dof_j] = dtau_dq[dof_i][dof_j] + (psi_dot_j.dot(B_S) + psi_ddot_j.dot(I_S))
-                    dtau_dv[dof_i][dof_j] = dtau_dv[dof_i][dof_j] + (S_j.dot(B_S) + sum_j.dot(I_S))
-            for dof_j, S_j in frame.S[i]:
-                dtau_dq[dof_j][dof_i] = dtau_dq[dof_j][dof_i] + S_j.dot(F_q)
-                dtau_dv[dof_j][dof_i] = dtau_dv[dof_j][dof_i] + S_j.dot(F_v)
+        inertia, B = frame.inertia[i], frame.B[i]
+        of_i = []
+        for (dof_i, _), S_i, psi_dot_i, psi_ddot_i, sum_i in zip(
+            i.columns, frame.S[i], psi_dot[i], psi_ddot[i], sums[i], strict=True
+        ):
+            F_q, F_v = B.mul(psi_dot_i) + inertia.mul(psi_ddot_i), B.mul(S_i) + inertia.mul(sum_i)
+            of_i.append((dof_i, F_q + S_i.cross_force(frame.force[i]), F_v, inertia.mul(S_i), B.tmul(S_i)))
+            for (dof_j, _), S_j in zip(i.columns, frame.S[i], strict=True):
+                dtau_dq.add(dof_j, dof_i, S_j.dot(F_q))
+                dtau_dv.add(dof_j, dof_i, S_j.dot(F_v))
+        for j in tree.ancestors(i):
+            of_j = zip(j.columns, frame.S[j], psi_dot[j], psi_ddot[j], sums[j], strict=True)
+            for (dof_j, _), S_j, psi_dot_j, psi_ddot_j, sum_j in of_j:
+                for dof_i, F_q_f, F_v, I_S, B_S in of_i:
+                    dtau_dq.add(dof_j, dof_i, S_j.dot(F_q_f))
+                    dtau_dv.add(dof_j, dof_i, S_j.dot(F_v))
+                    dtau_dq.add(dof_i, dof_j, psi_dot_j.dot(B_S) + psi_ddot_j.dot(I_S))
+                    dtau_dv.add(dof_i, dof_j, S_j.dot(B_S) + sum_j.dot(I_S))
     return dtau_dq, dtau_dv
+
+
+@function(
+    "forward_dynamics_derivatives",
+    "q v tau external",
+    {"da_dq": ("nv", "nv"), "da_dv": ("nv", "nv"), "da_dtau": ("nv", "nv")},
+    joint_space=True,
+    per_pair=90,
+    per_cube=3,
+)
+def forward_dynamics_derivatives(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    external: Forces = None,
+    damping: Sequence[Scalar] | None = None,
+) -> tuple[list[list[Scalar]], list[list[Scalar]], list[list[Scalar]]]:
+    """∂q̈/∂q = −M⁻¹ ∂τ/∂q, ∂q̈/∂v = −M⁻¹ ∂τ/∂v and ∂q̈/∂τ = M⁻¹ at the resulting acceleration.
+
+    Mass matrix and bias forces come from the bodies as inverse dynamics and its derivatives have them: in the root frame.
+
+    Args:
+        damping: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
+
+    Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
+    """
+    frame = RootFrame(tree, q, v, tree.zeros(), external)
+    M, driving = tree.matrix(), cast("list[Scalar]", list(tau))
+    for i in tree.inward():
+        for (dof_i, _), S_i in zip(i.columns, frame.S[i], strict=True):
+            I_S = frame.inertia[i].mul(S_i)
+            driving[dof_i] = driving[dof_i] - S_i.dot(frame.force[i])
+            for (dof_j, _), S_j in zip(i.columns, frame.S[i], strict=True):
+                if dof_j <= dof_i:
+                    M.add(dof_i, dof_j, S_j.dot(I_S))
+            for j in tree.ancestors(i):
+                for (dof_j, _), S_j in zip(j.columns, frame.S[j], strict=True):
+                    M.add_pair(dof_i, dof_j, S_j.dot(I_S))
+    for dof in tree.degrees():
+        M.add(dof, dof, tree.armature(dof))
+    if damping is not None:
+        driving = [x - d * rate for x, d, rate in zip(driving, damping, v, strict=True)]
+    factors = factorize(M.rows)
+    a = cast("Vector[S]", back_substitute(*factors, driving))
+    by_q, by_v = (x.rows for x in inverse_dynamics_derivatives(tree, q, v, a, external))
+    for k, d in enumerate(damping or ()):
+        by_v[k][k] = by_v[k][k] + d
+    inverse = inverse_of_factors(*factors)
+
+    def through(by: list[list[Scalar]]) -> list[list[Scalar]]:
+        columns = [[row[k] for row in by] for k in range(tree.nv)]
+        return [[-dot(row, column) for column in columns] for row in inverse]
+
+    return through(by_q), through(by_v), inverse

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.algorithms.derivatives import inverse_dynamics_derivatives
-from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
+from robot_dynamics_ros.dynamics.algorithms.derivatives import forward_dynamics_derivatives
 from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix_inverse
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
 
@@ -50,29 +47,20 @@ def linearization(
     *,
     options: Options,
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹] at the resulting acceleration.
+    """A = [0 1; ∂q̈/∂q  ∂q̈/∂v] and B = [0; ∂q̈/∂τ].
 
     With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating joint are counted in a
     frame that moves with the nominal motion.
-
-    Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
     """
     n = tree.nv
-    damping: list[Scalar] = [tree.damping(k) if options["viscous"] else 0.0 for k in range(n)]
-    free = [t - x * d for t, x, d in zip(tau, v, damping, strict=True)] if options["viscous"] else tau
-    a = forward_dynamics(tree, q, v, free, external)
-    inverse = mass_matrix_inverse(tree, q)
-    by_q, by_v = inverse_dynamics_derivatives(tree, q, v, a, external)
-    for k in range(n):
-        by_v[k][k] = by_v[k][k] + damping[k]
-    A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(2 * n)]
-    B: list[list[Scalar]] = [[0.0] * n for _ in range(2 * n)]
+    damping: list[Scalar] | None = [tree.damping(k) for k in range(n)] if options["viscous"] else None
+    by_q, by_v, inverse = forward_dynamics_derivatives(tree, q, v, tau, external, damping)
+    A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(n)]
     for i in range(n):
         A[i][n + i] = 1.0
-        for j in range(n):
-            A[n + i][j] = -dot(inverse[i], [row[j] for row in by_q])
-            A[n + i][n + j] = -dot(inverse[i], [row[j] for row in by_v])
-            B[n + i][j] = inverse[i][j]
+    A += [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)]
+    B: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    B += inverse
     for kind, _, first in tree.position_indices():
         if kind is Kind.FREE:
             _moving_frame(A, first, v)

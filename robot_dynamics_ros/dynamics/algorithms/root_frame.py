@@ -7,24 +7,72 @@ product between quantities of the deeper joint and of its ancestor.  The outward
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from collections.abc import Sequence
+from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.passes import net_force
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
-from robot_dynamics_ros.spatial import Force, Motion, RigidInertia, Transform
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3
 
-__all__ = ["RootFrame"]
+__all__ = ["CoriolisOperator", "RootFrame"]
+
+
+class CoriolisOperator:
+    """Twice the operator B(I, v) = ½ [(v×*) I − I (v×) + (I v)×̄*] of a body or a subtree, with (f ×̄*) m = m ×* f.
+
+    Written out, two of its four blocks vanish, and the others hold the rate of the rotational inertia about the frame's
+    origin, J̇ = ω×J + (ω×J)ᵀ + 2 (v·h) 1 − h vᵀ − v hᵀ, and the momentum [n; p].  For m = [ω; v]:
+
+        2 B m = [J̇ ω − n × ω; −2 p × ω]        2 Bᵀ m = [J̇ ω + n × ω + 2 p × v; 0]
+
+    Source: Echeandia and Wensing, *Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
+    systems* (2021), for B; the factorization of v ×* I v that makes Ṁ − 2C skew.
+    """
+
+    __slots__ = ("inertia_rate", "momentum")
+
+    def __init__(self, inertia_rate: Mat3, momentum: Force) -> None:
+        self.inertia_rate, self.momentum = inertia_rate, momentum
+
+    @staticmethod
+    def of_body(inertia: RigidInertia, v: Motion) -> CoriolisOperator:
+        """The operator of a body that moves with spatial velocity ``v``."""
+        turned = Mat3.skew(v.ang).matmul(inertia.I)
+        h, u = inertia.h, v.lin
+        outer = Mat3(u * h.x, u * h.y, u * h.z)
+        rate = turned + turned.T - outer - outer.T + Mat3.diagonal(u.dot(h) * 2.0)
+        return CoriolisOperator(rate, inertia.mul(v))
+
+    @staticmethod
+    def of(values: Sequence[Scalar]) -> CoriolisOperator:
+        return CoriolisOperator(Mat3.symmetric(*values[:6]), Force.of(values[6:]))
+
+    def parts(self) -> list[Scalar]:
+        return [*self.inertia_rate.upper(), *self.momentum.parts()]
+
+    def __add__(self, o: CoriolisOperator) -> CoriolisOperator:
+        return CoriolisOperator(self.inertia_rate + o.inertia_rate, self.momentum + o.momentum)
+
+    def mul(self, m: Motion) -> Force:
+        """2 B m."""
+        n, p = self.momentum.ang, self.momentum.lin
+        return Force(self.inertia_rate.mul(m.ang) - n.cross(m.ang), p.cross(m.ang) * -2.0)
+
+    def tmul(self, m: Motion) -> Force:
+        """2 Bᵀ m."""
+        n, p = self.momentum.ang, self.momentum.lin
+        return Force(self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero())
 
 
 class RootFrame(Generic[S]):
     """Subspaces, motions, inertias, forces and Coriolis operators of all bodies in the root frame.
 
     Attributes:
-        S: by body, columns of the motion subspace as (index into v, Motion) pairs.
+        S: by body, columns of the motion subspace.
         v, a: spatial velocity and acceleration (gravity included, as the root's acceleration).
         inertia, force: composite inertia and force of the subtree beyond each joint.
-        B: composite Coriolis operator of the subtree, 6 columns of :class:`Force`.
+        B: twice the composite Coriolis operator of the subtree.
     """
 
     def __init__(
@@ -37,68 +85,41 @@ class RootFrame(Generic[S]):
         coriolis: bool = False,
     ) -> None:
         self.tree = tree
-        columns: Any = list[tuple[int, Motion]]
-        self.S, self.v, self.a = tree.field(columns), tree.field(Motion), tree.field(Motion)
-        self.inertia, self.force, self.B = tree.field(RigidInertia), tree.field(Force), tree.field([Force])
+        self.S, self.v, self.a = tree.field([Motion]), tree.field(Motion), tree.field(Motion)
+        self.inertia, self.force, self.B = tree.field(RigidInertia), tree.field(Force), tree.field(CoriolisOperator)
         self.pose = tree.field(Transform)
         self.pose[tree.root] = Transform.identity()
         self.v[tree.root], self.a[tree.root] = tree.base_velocity(), tree.gravity_motion()
         self.inertia[tree.root], self.force[tree.root] = RigidInertia.zero(), Force.zero()
-        self.B[tree.root] = [Force.zero()] * 6
+        self.B[tree.root] = CoriolisOperator(Mat3.zero(), Force.zero())
         for i in tree.outward():
             self.pose[i] = i.transform(q).compose(self.pose[i.parent])
-            self.S[i] = [(dof, self.pose[i].motion_back(column)) for dof, column in i.columns]
+            self.S[i] = [self.pose[i].motion_back(column) for _, column in i.columns]
             self.inertia[i] = own = self.pose[i].rigid_back(i.inertia)
             if v is None:
                 continue
-            vJ = _combine(self.S[i], v)
+            vJ = self._along(i, v)
             self.v[i] = self.v[i.parent] + vJ
             if coriolis:
-                self.B[i] = coriolis_operator(own, self.v[i])
+                self.B[i] = CoriolisOperator.of_body(own, self.v[i])
             if a is not None:
-                self.a[i] = self.a[i.parent] + _combine(self.S[i], a) + self.v[i].cross(vJ)
+                self.a[i] = self.a[i.parent] + self._along(i, a) + self.v[i].cross(vJ)
                 self.force[i] = net_force(own, self.v[i], self.a[i])
                 if external is not None:
                     self.force[i] = self.force[i] - self.pose[i].force_back(external[i])
         for i in tree.inward():
             self.inertia[i.parent] = self.inertia[i.parent] + self.inertia[i]
             if coriolis:
-                self.B[i.parent] = [x + y for x, y in zip(self.B[i.parent], self.B[i], strict=True)]
+                self.B[i.parent] = self.B[i.parent] + self.B[i]
             if a is not None:
                 self.force[i.parent] = self.force[i.parent] + self.force[i]
 
     def subspace_rate(self, i: Body[S]) -> list[Motion]:
         """Ṡ = v × S of each column of a joint."""
-        return [self.v[i].cross(column) for _, column in self.S[i]]
+        return [self.v[i].cross(column) for column in self.S[i]]
 
-    def times_B(self, i: Body[S], x: Motion) -> Force:
-        """B x with the composite operator."""
-        total = Force.zero()
-        for column, value in zip(self.B[i], x.parts(), strict=True):
-            total = total + column * value
+    def _along(self, i: Body[S], x: Vector[S]) -> Motion:
+        total = Motion.zero()
+        for (dof, _), column in zip(i.columns, self.S[i], strict=True):
+            total = total + column * x[dof]
         return total
-
-    def B_times(self, i: Body[S], x: Motion) -> Force:
-        """Bᵀ x."""
-        return Force.of([x.dot(column) for column in self.B[i]])
-
-
-def _combine(columns: list[tuple[int, Motion]], x: Vector[S]) -> Motion:
-    total = Motion.zero()
-    for dof, column in columns:
-        total = total + column * x[dof]
-    return total
-
-
-def coriolis_operator(inertia: RigidInertia, v: Motion) -> list[Force]:
-    """Columns of B(I, v) = ½ [(v×*) I − I (v×) + (I v)×̄*], with (f ×̄*) m = m ×* f.
-
-    Source: Echeandia and Wensing, *Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
-    systems* (2021); the factorization of v ×* I v that makes Ṁ − 2C skew.
-    """
-    momentum = inertia.mul(v)
-    columns = []
-    for k in range(6):
-        e = Motion.of([1.0 if j == k else 0.0 for j in range(6)])
-        columns.append((v.cross_force(inertia.mul(e)) - inertia.mul(v.cross(e)) + e.cross_force(momentum)) * 0.5)
-    return columns

@@ -94,6 +94,16 @@ class Matrix(Protocol):
         """The same for two joints, whose coordinate may be the same where one mimics the other."""
 
 
+class Square(Protocol):
+    """A matrix over the coordinates, in the making; ``rows``: its entries, where it is written out."""
+
+    @property
+    def rows(self) -> list[list[Any]]: ...
+
+    def add(self, i: int, j: int, value: Scalar) -> None:
+        """Add to the entry (i, j); where no joint mimics another, each entry is met once."""
+
+
 class Tree(Protocol[S]):
     """The robot on scalars ``S``.
 
@@ -145,8 +155,8 @@ class Tree(Protocol[S]):
     def matrix(self) -> Matrix:
         """A zero symmetric matrix over the velocity coordinates: an output."""
 
-    def square(self) -> list[list[S]]:
-        """A zero matrix over the velocity coordinates, for any entries."""
+    def square(self) -> Square:
+        """A zero matrix over the velocity coordinates: an output."""
 
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The result of the form that takes the fewest operations, where that can be known.

@@ -290,5 +290,10 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
     return _without_compiler(size)
 
 
+def unrolled(model: RobotModel, name: str) -> bool:
+    """Whether the robot is small enough for the statements of this function to be written out."""
+    return model.has_mimic or estimated_operations(model, name) <= UNROLL_NATIVE
+
+
 def _without_compiler(size: int) -> str:
     return "numpy" if size <= UNROLL_SOURCE else "interpreted"

@@ -432,21 +432,29 @@ class _Forces(dict[Hashable, Force]):
         return Force.zero()
 
 
-class SymmetricMatrix:
-    """A symmetric matrix in the making: pairs of joints add to it, once for both halves."""
+class SquareMatrix:
+    """A matrix in the making: pairs of joints add to it."""
 
     def __init__(self, n: int) -> None:
         self.rows: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
 
     def add(self, i: int, j: int, value: Scalar) -> None:
-        """Add to entries (i, j) and (j, i) when i ≠ j, to (i, i) once."""
+        """Add to the entry (i, j)."""
         self.rows[i][j] = self.rows[i][j] + value
-        if i != j:
-            self.rows[j][i] = self.rows[i][j]
 
     def parts(self) -> list[Scalar]:
         """All entries, row by row."""
         return [x for row in self.rows for x in row]
+
+
+class SymmetricMatrix(SquareMatrix):
+    """The same, each pair once for both halves."""
+
+    def add(self, i: int, j: int, value: Scalar) -> None:
+        """Add to entries (i, j) and (j, i) when i ≠ j, to (i, i) once."""
+        super().add(i, j, value)
+        if i != j:
+            self.rows[j][i] = self.rows[i][j]
 
     def add_pair(self, i: int, j: int, value: Scalar) -> None:
         """The same for two different joints, which add twice where one mimics the other."""
@@ -532,9 +540,9 @@ class NumericTree:
         """Indices of the velocity coordinates."""
         return range(self.nv)
 
-    def square(self) -> list[list[Scalar]]:
-        """A zero matrix over the velocity coordinates, for any entries."""
-        return [[0.0] * self.nv for _ in range(self.nv)]
+    def square(self) -> SquareMatrix:
+        """A zero matrix over the velocity coordinates."""
+        return SquareMatrix(self.nv)
 
     def zeros(self) -> list[Scalar]:
         """Zeros for an input over the velocity coordinates."""

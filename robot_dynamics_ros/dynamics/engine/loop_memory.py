@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Location, Section, Store
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Scalar, Transform
 
-__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopVector"]
+__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopSquare", "LoopVector"]
 
 T = TypeVar("T")
-_SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, ArticulatedInertia: 21, list: 6}
+_SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, CoriolisOperator: 12, ArticulatedInertia: 21, list: 6}
 
 
 class Degree(NamedTuple):
@@ -176,6 +177,17 @@ class LoopVector:
 
     def __setitem__(self, dof: Degree, value: Scalar) -> None:
         self.tree.store(self._location(dof), self.tree.graph.lift(value))
+
+
+class LoopSquare:
+    """An output matrix."""
+
+    def __init__(self, tree: LoopRecord, number: int) -> None:
+        self.tree, self.number = tree, number
+
+    def add(self, i: Degree, j: Degree, value: Operand) -> None:
+        # each pair of joints is met once: nothing to add to
+        self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))
 
 
 class LoopMatrix:

@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Section,
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
-from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopRecord, LoopVector
+from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopRecord, LoopSquare, LoopVector
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -226,6 +226,11 @@ class LoopTree(LoopRecord):
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The form that suits large trees."""
         return forms[loops]()
+
+    def square(self) -> LoopSquare:
+        number = next(self.outputs)
+        self.cleared.append((number, self.layout.nv**2))
+        return LoopSquare(self, number)
 
     def matrix(self) -> LoopMatrix:
         number = next(self.outputs)

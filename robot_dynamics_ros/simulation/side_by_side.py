@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.parallel import threads
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.simulation.plant import Plant, PlantPath
+from robot_dynamics_ros.simulation.simulated_robot import PlantPath, SimulatedRobot
 
 __all__ = ["run_plants"]
 
 
 def run_plants(
-    plants: Sequence[Plant], commands: ArrayLike, steps: int | None = None, *, record: bool = True
+    plants: Sequence[SimulatedRobot], commands: ArrayLike, steps: int | None = None, *, record: bool = True
 ) -> PlantPath | None:
     """Advance all plants by the same number of control periods, on all processors.
 

@@ -9,7 +9,6 @@ import numpy as np
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.constraint_topics import ConstraintTopics
 from robot_dynamics_ros.ros.simulator.contact_topics import ContactTopics
 from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
@@ -21,8 +20,8 @@ from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
-from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 __all__ = ["SimulatorOutputs"]
 
@@ -42,8 +41,8 @@ class SimulatorOutputs:
         published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: ParameterValues, driver: Driver) -> None:
-        model: RobotModel = plant.model
+    def __init__(self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver) -> None:
+        model = plant.model
         self._plant = plant
         self._driver = None if driver.plain else driver
         self._states = JointStatePublisher(node, model, values["joints"])

@@ -24,8 +24,8 @@ from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
-from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 __all__ = [
     "SIMULATOR_PARAMETERS",
@@ -247,7 +247,7 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
 
 
-def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Plant | MujocoPlant:
+def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:
     """The simulated robot, with the errors that it is to have.
 
     Args:

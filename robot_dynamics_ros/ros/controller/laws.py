@@ -132,7 +132,7 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
     return law(**settings)
 
 
-def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, Any]:
+def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, object]:
     link = values["cartesian.link"]
     if not link:
         raise ArgumentError(

@@ -23,7 +23,7 @@ except ImportError:
 __all__ = ["ReferenceTopics"]
 
 
-def _array(values: Array) -> array.array:
+def _array(values: Array) -> array.array[float]:
     return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 

@@ -7,6 +7,7 @@ import math
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.outputs import RateDivider
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
@@ -78,7 +79,7 @@ class _PosePublisher:
     def look_for_listeners(self) -> None:
         self.wanted = self._publisher.get_subscription_count() > 0
 
-    def publish(self, pose, stamp: int) -> None:
+    def publish(self, pose: Array, stamp: int) -> None:
         (numbers,) = self._template.blocks
         numbers[:3], numbers[3:] = pose[:3, 3], self._rotation.from_matrix(pose[:3, :3]).as_quat()
         if not math.isfinite(numbers.dot(numbers)):

@@ -206,7 +206,7 @@ class CommandReader:
             raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
         return np.array([names.index(name) for name in self._joints], dtype=np.intp)
 
-    def _checked(self, data: array.array, names: Sequence[str], order: np.ndarray | None) -> Array:
+    def _checked(self, data: array.array[float], names: Sequence[str], order: np.ndarray | None) -> Array:
         if len(data) != len(names):
             raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
         values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)

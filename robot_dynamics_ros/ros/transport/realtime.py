@@ -11,7 +11,6 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
@@ -135,7 +134,8 @@ def wake_sooner() -> None:
     wait until that one's slice of some milliseconds is over.  It takes no right.  Older kernels ignore the request.
     """
     number = _SCHED_SETATTR.get(platform.machine())
-    if number is None or not hasattr(_libc(), "syscall"):
+    syscall = _libc("syscall")
+    if number is None or syscall is None:
         return
 
     def shorten(thread: int) -> None:
@@ -144,7 +144,7 @@ def wake_sooner() -> None:
             wanted = _SchedulingAttributes(
                 size=ctypes.sizeof(_SchedulingAttributes), sched_nice=nice, sched_runtime=_SLICE
             )
-            _libc().syscall(number, thread, ctypes.byref(wanted), 0)
+            syscall(number, thread, ctypes.byref(wanted), 0)
 
     _for_each_thread(shorten)
 
@@ -154,22 +154,23 @@ _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
 @functools.cache
-def _libc() -> Any:
+def _libc(name: str) -> Callable[..., int] | None:
+    """A function of the C library; ``None`` where the system does not have it."""
     try:
-        return ctypes.CDLL(None, use_errno=True)
+        return getattr(ctypes.CDLL(None, use_errno=True), name, None)
     except (OSError, TypeError):
         return None
 
 
 def _let_timers_be_exact() -> None:
     """Linux lets the timers of an ordinary thread be 50 µs late, to save power; ask for 1 ns instead."""
-    if hasattr(_libc(), "prctl"):
-        _libc().prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
+    if (prctl := _libc("prctl")) is not None:
+        prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
 
 
 def _lock_memory() -> str:
     """Lock present and future memory; returns why not, or nothing."""
-    lock = getattr(_libc(), "mlockall", None)
+    lock = _libc("mlockall")
     if lock is None or resource is None:
         return "this system has no mlockall"
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
@@ -187,7 +188,7 @@ class _Timespec(ctypes.Structure):
 
 def sleep_until(deadline_ns: int) -> None:
     """Sleep until an instant of ``time.monotonic_ns``; what the thread does before does not add to the delay."""
-    sleep = getattr(_libc(), "clock_nanosleep", None)
+    sleep = _libc("clock_nanosleep")
     if sleep is None:
         time.sleep(max(0.0, (deadline_ns - time.monotonic_ns()) * 1e-9))
         return

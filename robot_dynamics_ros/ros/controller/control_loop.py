@@ -22,11 +22,10 @@ from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.effort_watch import EffortWatch
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
-    ContactTopic,
+    EstimatedWrench,
     ExternalEfforts,
-    FlangeTopic,
     FurtherWrenches,
-    JointWrenches,
+    joint_wrenches,
 )
 from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.controller.report import ControllerReport
@@ -122,14 +121,16 @@ class ControlLoop:
         controller = self.controller
         controller.answer_into(self._commands.answer)
         wrenches: list[Output] = [
-            JointWrenches(node, controller),
+            joint_wrenches(node, controller),
             FurtherWrenches(node, controller, values),
         ]
         others: list[Output] = [ReferenceTopics(node, controller, self._reader, values["state_publish_rate"])]
-        if controller.flange is not None:
-            wrenches.append(FlangeTopic(node, controller.flange))
-        if controller.contact is not None:
-            others.append(ContactTopic(node, controller.contact))
+        flange, contact = controller.flange, controller.contact
+        if flange is not None:
+            wrenches.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
+        if contact is not None:
+            topic = "~/external_wrench_estimate"
+            others.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
         if controller.observer is not None:
             others.append(ExternalEfforts(node, controller))
         self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
@@ -178,7 +179,7 @@ class ControlLoop:
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.rate.divisor = divisor
+        self._wrenches.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()

@@ -23,30 +23,19 @@ except ImportError:  # not on every system
 
 __all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back", "yield_to_others"]
 
+# fmt: off
 REALTIME_PARAMETERS = (
-    Param(
-        "executor",
-        "focused",
+    Param("executor", "focused",
         "What spins the node: an executor that waits for the control cycle first, or one of rclpy's.",
-        choices=("focused", "single_threaded", "events"),
-        read_only=True,
-    ),
+        choices=("focused", "single_threaded", "events"), read_only=True),
     Param("cpu_affinity", (), "Processors the node may run on; empty: all.", element=int, lower=0, read_only=True),
-    Param(
-        "thread_priority",
-        0,
-        "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
-        lower=0,
-        upper=99,
-        read_only=True,
-    ),
-    Param(
-        "lock_memory",
-        False,
+    Param("thread_priority", 0, "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
+        lower=0, upper=99, read_only=True),
+    Param("lock_memory", False,
         "Keep all of the node's memory, the present and what comes, in main memory, where the system permits.",
-        read_only=True,
-    ),
+        read_only=True),
 )
+# fmt: on
 
 
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:

@@ -279,8 +279,8 @@ class Plant(SimulatedRobot):
         else:
             y1 = self._hybrid.advance(t, y, h)
             memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], y1[nq : nq + nv], y1[nq + nv :]
-        found = self._check(memory)
-        if found == LEAPT:  # would two half steps have leapt as well?
+        outcome = self._check(memory)
+        if outcome == LEAPT:  # would two half steps have leapt as well?
             y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
             stepper = self._stepper if self._time_stepping else self._hybrid
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
@@ -289,9 +289,9 @@ class Plant(SimulatedRobot):
                 raise describe_divergence(self.system, t, y, y1, True, self.dt, self.substeps)
             memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], v1, y1[nq + nv :]
             memory["trusted"][0] = 1
-            found = self._check(memory)
+            outcome = self._check(memory)
             memory["trusted"][0] = 0
-        if found != DONE:
+        if outcome != DONE:
             y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
             chattering = bool(memory["alternating"][0] >= 3)
             raise describe_divergence(self.system, t, y, y1, chattering, self.dt, self.substeps)

@@ -18,7 +18,8 @@ from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, Integrator
+from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR
 
 __all__ = ["CommonOptions", "PlantOptions", "options_of"]
 

@@ -1,4 +1,4 @@
-"""What the simulated robots of all engines have in common: the start, a command held for a control period, and what it causes."""
+"""Simulated robots of any engine: the start, a command held for a control period, and the efforts and wrenches it causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells the controller what to do: trajectories, goals of the action, set-points, external wrenches, and ``~/hold``."""
+"""Inputs of the controller: trajectories, goals of the action, set-points, external wrenches, and ``~/hold``."""
 
 from __future__ import annotations
 

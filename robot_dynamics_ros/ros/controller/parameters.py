@@ -325,8 +325,8 @@ def guards(values: ParameterValues, model: RobotModel) -> GuardSettings:
     """Limits beside those of the URDF, in model order."""
 
     def column(what: str) -> np.ndarray:
-        given = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
-        return np.where(given > 0.0, given, np.inf)
+        bounds = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
+        return np.where(bounds > 0.0, bounds, np.inf)
 
     return GuardSettings(
         effort_limit=column("effort"),

@@ -72,8 +72,8 @@ def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[s
         return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
 
     for joint in joints:
-        given = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
-        if not given and not values[f"limits.{joint}.effort"]:
+        described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
+        if not described and not values[f"limits.{joint}.effort"]:
             raise ArgumentError(
                 "has no effort limit",
                 where=f"joint {joint!r} of robot {model.name!r}",

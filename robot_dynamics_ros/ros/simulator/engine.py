@@ -64,14 +64,14 @@ def shape_parameters(name: str) -> list[Param]:
     ]  # fmt: skip
 
 
-def check_shapes(given: Iterable[str], names: Iterable[str]) -> None:
+def check_shapes(parameters: Iterable[str], names: Iterable[str]) -> None:
     """Refuse parameters of shapes that are not listed.
 
     Raises:
         UnknownNameError: a name among the parameters given at the start.
     """
     own = {param.name for param in ENGINE_PARAMETERS}
-    for parameter in given:
+    for parameter in parameters:
         head, _, rest = parameter.partition(".")
         shape, dot, _ = rest.rpartition(".")
         if head == "mujoco" and dot and parameter not in own and shape not in names:

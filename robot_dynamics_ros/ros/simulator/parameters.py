@@ -118,7 +118,7 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
     return table
 
 
-def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
+def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     """Refuse initial positions of joints that the robot does not have.
 
     Raises:
@@ -126,7 +126,7 @@ def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
     """
     prefix = "initial_positions."
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
-    for name in given:
+    for name in names:
         if name.startswith(prefix) and name[len(prefix) :] not in simple:
             raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
 
@@ -171,8 +171,8 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     path = values["friction_file"]
     if not path or not values["friction"]:
         return bool(values["friction"])
-    given = FrictionFile.read(path, model).friction(model)
-    return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
+    friction = FrictionFile.read(path, model).friction(model)
+    return JointFriction(friction.viscous, friction.coulomb, friction.breakaway, friction.stribeck_speed)
 
 
 def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:

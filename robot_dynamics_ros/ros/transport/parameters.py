@@ -118,14 +118,14 @@ class Param:
         """
         where = f"parameter {self.name!r}"
         if self.is_array:
-            given = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
+            items = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
             if value is None:
-                given = ()
-            if given is None:
+                items = ()
+            if items is None:
                 raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
-            if self.length is not None and given and len(given) != self.length:
-                raise ArgumentError(f"has {len(given)} values", where=where, got=given, remedy=f"Give {self.length}.")
-            return tuple(self._check_one(where, item, self.element) for item in given)
+            if self.length is not None and items and len(items) != self.length:
+                raise ArgumentError(f"has {len(items)} values", where=where, got=items, remedy=f"Give {self.length}.")
+            return tuple(self._check_one(where, item, self.element) for item in items)
         return self._check_one(where, value, type(self.default))
 
     def _check_one(self, where: str, value: object, kind: type) -> object:
@@ -211,8 +211,8 @@ class ParameterSet(Mapping[str, Any]):
             default = list(param.default) if param.is_array else param.default
             try:
                 # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
-                given = self._node._parameter_overrides.get(param.name)
-                ignored = given is not None and given.value is None
+                override = self._node._parameter_overrides.get(param.name)
+                ignored = override is not None and override.value is None
                 if param.is_array:
                     value = self._declare_array(param, default, ignored)
                 else:

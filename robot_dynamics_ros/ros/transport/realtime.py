@@ -130,10 +130,10 @@ def wake_sooner() -> None:
     def shorten(thread: int) -> None:
         if os.sched_getscheduler(thread) == os.SCHED_OTHER:
             nice = os.getpriority(os.PRIO_PROCESS, thread)
-            wanted = _SchedulingAttributes(
+            attributes = _SchedulingAttributes(
                 size=ctypes.sizeof(_SchedulingAttributes), sched_nice=nice, sched_runtime=_SLICE
             )
-            syscall(number, thread, ctypes.byref(wanted), 0)
+            syscall(number, thread, ctypes.byref(attributes), 0)
 
     _for_each_thread(shorten)
 

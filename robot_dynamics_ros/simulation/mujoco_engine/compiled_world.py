@@ -41,7 +41,7 @@ SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip tha
 
 @dataclass(frozen=True, eq=False)
 class CompiledWorld:
-    """What MuJoCo simulates.
+    """A model of MuJoCo with the robot in it.
 
     Attributes:
         m, data: MuJoCo's model, and its state at the start.

@@ -335,8 +335,8 @@ class MujocoPlant(SimulatedRobot):
         effort = np.zeros(self.m.nv)
         self._mujoco.mj_mulJacTVec(self.m, ask, effort, np.where(mine, ask.efc_force[: ask.nefc], 0.0))
         K = self.constraints.jacobian(q)
-        found: Array = np.linalg.lstsq(K.T, self.map.forces(effort, q), rcond=1e-8)[0]
-        return found
+        reactions: Array = np.linalg.lstsq(K.T, self.map.forces(effort, q), rcond=1e-8)[0]
+        return reactions
 
     def constraint_wrenches(self) -> dict[str, tuple[Array, Array]]:
         """Wrenches of each loop on its links now; see :meth:`Constraints.wrenches`."""

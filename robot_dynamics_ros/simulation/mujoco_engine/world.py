@@ -158,8 +158,10 @@ def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
 
 def unreadable(where: str, error: Exception) -> ArgumentError:
     """MuJoCo's complaint about a document, in one sentence."""
-    said = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
-    return ArgumentError(f"MuJoCo cannot use it: {said}", where=where, got=None, remedy="Correct the element named.")
+    complaint = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return ArgumentError(
+        f"MuJoCo cannot use it: {complaint}", where=where, got=None, remedy="Correct the element named."
+    )
 
 
 def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomOptions) -> None:

@@ -26,8 +26,8 @@ __all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_u
 # fmt: off
 REALTIME_PARAMETERS = (
     Param("executor", "focused",
-        "What spins the node: an executor that waits for the control cycle first, or one of rclpy's.",
-        choices=("focused", "single_threaded", "events"), read_only=True),
+        "What spins the node: an executor that waits for the control cycle first, or rclpy's.",
+        choices=("focused", "single_threaded"), read_only=True),
     Param("cpu_affinity", (), "Processors the node may run on; empty: all.", element=int, lower=0, read_only=True),
     Param("thread_priority", 0, "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
         lower=0, upper=99, read_only=True),

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.differing_robots.differences import Difference
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.mujoco_engine.convert import robot_spec
+from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 
 __all__ = ["STEP", "Robot"]
 
@@ -19,7 +20,7 @@ STEP = 5e-4
 
 def compiled(model: RobotModel, h: float) -> mujoco.MjModel:
     """The robot alone: stops, no contacts."""
-    spec = robot_spec(model, h, stops=True)
+    spec = robot_spec(model, h, MujocoOptions())
     spec.option.timestep = h
     spec.option.gravity = model.gravity.tolist()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST

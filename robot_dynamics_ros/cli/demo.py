@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,50 +96,24 @@ def run(options: argparse.Namespace) -> int:
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
     if elsewhere:
         print(f"start       elsewhere: {elsewhere}")
-    simulator = NodeProcess(
-        "simulator",
-        [
-            "--ros-args",
-            *_parameter_files("simulator", robot.path, arm_files),
-            "-p",
-            f"robot_description_file:={named}",
-            *standing_at,
-            *loading,
-            "-p",
-            f"command_timeout:={_PATIENCE}",
-        ],
-        options.output / "simulator.log",
-    )
-    with simulator:
-        controller = NodeProcess(
-            "controller",
-            [
-                "--ros-args",
-                *_parameter_files("controller", robot.path, arm_files),
-                "-p",
-                f"state_timeout:={_PATIENCE}",
-                *loading,
-            ],
-            options.output / "controller.log",
+    with ExitStack() as stack:
+        nodes = _start(stack, options, robot, arm_files, named, loading, standing_at)
+        simulator, controller = nodes
+        client = stack.enter_context(DemoClient(model))
+        view = None
+        if not options.no_view:
+            view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view, robot.named))
+        print(
+            f"processes   simulator {simulator.pid}, controller {controller.pid}; "
+            f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
         )
-        with ExitStack() as stack:
-            stack.enter_context(controller)
-            client = stack.enter_context(DemoClient(model))
-            view = None
-            if not options.no_view:
-                view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view, robot.named))
-            nodes = (simulator, controller)
-            print(
-                f"processes   simulator {simulator.pid}, controller {controller.pid}; "
-                f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
-            )
-            _wait_until_ready(client, nodes)
-            if view is not None:
-                view.announce()
-            motion, recording, arrived = _follow(client, model, options, nodes, view)
-            client.spin_until(lambda: not _alive(nodes), 1.1)  # the next report of the controller
-            gaps = client.gaps
-            codes = {node.name: node.stop() for node in (controller, simulator)}
+        _wait_until_ready(client, nodes)
+        if view is not None:
+            view.announce()
+        motion, recording, arrived = _follow(client, model, options, nodes, view)
+        client.spin_until(lambda: not _alive(nodes), 1.1)  # the next report of the controller
+        gaps = client.gaps
+        codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(options, model, motion, recording, arrived)
     for gap in gaps:
         print(gap)
@@ -151,6 +125,26 @@ def run(options: argparse.Namespace) -> int:
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
     return 0 if arrived and not unclean else 1
+
+
+def _start(
+    stack: ExitStack,
+    options: argparse.Namespace,
+    robot: NamedRobot,
+    arm_files: Mapping[str, Path],
+    named: str,
+    loading: Sequence[str],
+    standing_at: Sequence[str],
+) -> tuple[NodeProcess, NodeProcess]:
+    """Simulator and controller, which end with ``stack``."""
+
+    def start(node: str, *words: str) -> NodeProcess:
+        arguments = ["--ros-args", *_parameter_files(node, robot.path, arm_files), *words, *loading]
+        return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
+
+    described = ("-p", f"robot_description_file:={named}")
+    simulator = start("simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}")
+    return simulator, start("controller", "-p", f"state_timeout:={_PATIENCE}")
 
 
 def _all(options: argparse.Namespace) -> int:

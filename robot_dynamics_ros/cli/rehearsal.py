@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.reference.reasons import REASONS
 from robot_dynamics_ros.control.reference.tour import Motion
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
@@ -18,7 +20,7 @@ from robot_dynamics_ros.simulation.tracking import follow
 
 __all__ = ["Rehearsal", "rehearse"]
 
-SETTLING = 1.0  # s after the motion
+SETTLING = 3.0  # s after the motion, as the demonstration with nodes waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +61,17 @@ class Rehearsal:
         model, run = self.run.model, self.run
         i = int(np.argmax(self.left))
         name = model.joint_names[i]
+        if self.counts.get("overspeed"):
+            return next(reason.words for reason in REASONS if reason.name == "overspeed")
         used = np.abs(run.tau[:, i]).max() / model.effort_limit[i]
         if used > 0.99:
             return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
         goal = self.reference[-1, i]
         if min(goal - model.lower[i], model.upper[i] - goal) < GuardSettings().position_margin:
             return f"{name}: the goal is at the position limit, where the guards brake; allow it with --tolerance"
-        if np.ptp(run.q[:, i]) < 1e-3 and model.friction[i] > 0.0:
-            return f"{name}: friction of {model.friction[i]:g} holds it; give the law more stiffness"
+        friction, rejected = model.friction[i], Robustness().rejected_effort * model.effort_limit[i]
+        if friction > rejected:
+            return f"{name}: friction of {friction:g} holds it, and feedback overcomes {rejected:g}: see robustness.rejected_effort"
         if self.counts.get("velocity_limit"):
             return f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more --duration"
         return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
@@ -81,6 +86,7 @@ def rehearse(
     tolerance: float = 0.01,
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
+    robustness: Robustness | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
@@ -91,8 +97,9 @@ def rehearse(
         law: one of :data:`~robot_dynamics_ros.simulation.tracking.LAWS`.
         dt: control period and step of the plant, s.
         tolerance: rad or m.
-        duration: s; the motion's and a second for settling if not given.
+        duration: s; the motion's and :data:`SETTLING` if not given.
         integrator: of the plant.
+        robustness: see :func:`~robot_dynamics_ros.simulation.tracking.follow`.
         progress: called now and then with the share that is done.
 
     Raises:
@@ -101,6 +108,6 @@ def rehearse(
     """
     length = motion.duration + SETTLING if duration is None else duration
     run, counts = follow(
-        model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, progress=progress
-    )
+        model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness, progress=progress
+    )  # fmt: skip
     return Rehearsal(run, motion.at(run.t), tolerance, counts)

@@ -32,20 +32,7 @@ def _executor(name: str, node: Node) -> Executor:
         return FocusedExecutor(node)
     if name == "paced":
         return PacedExecutor(node, node.parameters["rate"])
-    executor: Executor
-    if name == "events":
-        try:
-            from rclpy.experimental import EventsExecutor
-        except ImportError:
-            raise RobotDynamicsError(
-                "this rclpy has no EventsExecutor",
-                where="parameter 'executor'",
-                got=name,
-                remedy="Use 'single_threaded'.",
-            ) from None
-        executor = EventsExecutor()
-    else:
-        executor = SingleThreadedExecutor()
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
     return executor
 

@@ -15,12 +15,13 @@ from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import WorldShape
 from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
-from robot_dynamics_ros.simulation.plant import Plant, PlantPath
+from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 from robot_dynamics_ros.simulation.side_by_side import run_plants
-from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
+from robot_dynamics_ros.simulation.simulate import SimulationOptions, SimulationResult, simulate
+from robot_dynamics_ros.simulation.simulated_robot import PlantPath
 
 __all__ = [
     "INTEGRATORS",
@@ -45,6 +46,7 @@ __all__ = [
     "RigidStops",
     "SensorSettings",
     "Sensors",
+    "SimulationOptions",
     "SimulationResult",
     "WorldShape",
     "center_of_mass_paths",

@@ -11,9 +11,7 @@ The step itself is :mod:`~robot_dynamics_ros.simulation.integrators.timestepping
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +23,7 @@ from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
+from robot_dynamics_ros.simulation.simulated_robot import PlantState
 
 __all__ = ["ConstrainedPlant"]
 
@@ -55,6 +54,8 @@ class ConstrainedPlant(Plant):
         ConstraintError: the loops cannot be closed near ``q0``.
     """
 
+    constraints: Constraints
+
     def __init__(self, constraints: Constraints, dt: float = 1e-3, **options: object) -> None:
         if not isinstance(constraints, Constraints):
             raise ArgumentError("expected Constraints", where="constraints", got=constraints)
@@ -64,7 +65,6 @@ class ConstrainedPlant(Plant):
         o = options_of(PlantOptions, options, "ConstrainedPlant")
         if o.stops not in ("rigid", None) and not isinstance(o.stops, CompliantStops):
             raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=o.stops)
-        self.constraints = constraints
         self._loops = constraints.of(add_rotors(constraints.model, o.motors)) if o.motors else constraints
         super().__init__(constraints.model, dt, constraints=constraints, **options)
 
@@ -83,22 +83,22 @@ class ConstrainedPlant(Plant):
         self.system.memory["resting"][...] = 0.0
         return q, v, t
 
-    def state(self) -> dict[str, Any]:
-        """A copy of everything :meth:`restore` needs to continue bit for bit."""
+    def state(self) -> PlantState:
+        """See :meth:`SimulatedRobot.state`."""
         return {**super().state(), "resting": self.stop_and_friction_effort}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a :meth:`state` of a plant like this one."""
+    def restore(self, state: PlantState) -> None:
+        """See :meth:`SimulatedRobot.restore`."""
         super().restore(state)
         if self._loops.rows:
             self.system.memory["resting"][:] = state["resting"]
 
     def prepare(self) -> None:
-        """Compile what :meth:`acceleration` and the wrenches need, which otherwise happens at their first call."""
+        """See :meth:`SimulatedRobot.prepare`."""
         super().prepare()
         self._loops.wrenches(self._q, self._motion()[1])
 
-    # -- what can be known about it ------------------------------------------------------------------------------
+    # -- what the state and the command cause --------------------------------------------------------------------
 
     def _motion(self) -> tuple[Array, Array]:
         """Acceleration and reactions now."""
@@ -113,7 +113,7 @@ class ConstrainedPlant(Plant):
         return self.system.memory["resting"].copy() if self._loops.rows else np.zeros(self.model.nv)
 
     def acceleration(self) -> Array:
-        """(nv,) acceleration now, under the last command."""
+        """See :meth:`SimulatedRobot.acceleration`."""
         return self._motion()[0]
 
     def reactions(self) -> Array:
@@ -124,15 +124,6 @@ class ConstrainedPlant(Plant):
         """Wrenches of each constraint on its links now; see :meth:`Constraints.wrenches`."""
         return self._loops.wrenches(self._q, self.reactions())
 
-    def joint_effort(self) -> Array:
-        """(nv,) net effort at the joints now: motors less friction, plus springs and stops, gears of constraints included."""
-        return self._inverse()[0]
-
-    def joint_wrenches(self) -> Array:
-        """(len(model.joint_names), 6) wrenches of the tree's joints now; those of the loops are in
-        :meth:`constraint_wrenches`."""
-        return self._inverse()[1]
-
-    def _inverse(self) -> tuple[Array, Array]:
+    def _inverse_dynamics(self) -> tuple[Array, Array]:
         a, reactions = self._motion()
         return self.system.inverse_dynamics(self._q, self._v, a, self._loops.as_external(self._q, reactions))

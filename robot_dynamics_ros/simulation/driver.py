@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, as_measured
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ["COMPENSATIONS", "DrivenRobot", "Driver"]
+__all__ = ["COMPENSATIONS", "Driver"]
 
 COMPENSATIONS = ("nothing", "gravity", "gravity_and_coriolis")
-
-
-class DrivenRobot(Protocol):
-    """A simulated robot, as far as its driver is concerned."""
-
-    model: RobotModel
-    dt: float
-    tau: Array
-
-    @property
-    def q(self) -> Array:
-        """(nq,) configuration."""
-
-    @property
-    def v(self) -> Array:
-        """(nv,) velocity."""
-
-    def acceleration(self) -> Array:
-        """(nv,) acceleration."""
-
-    def joint_effort(self) -> Array:
-        """(nv,) net effort at the joints, the armature's share included."""
 
 
 class Driver:
@@ -59,11 +36,11 @@ class Driver:
 
     def __init__(
         self,
-        plant: DrivenRobot,
+        plant: SimulatedRobot,
         *,
         compensates: str = "nothing",
         measured: MeasuredEffort | None = None,
-        effort_rate: Any = np.inf,
+        effort_rate: ArrayLike = np.inf,
     ) -> None:
         if compensates not in COMPENSATIONS:
             raise ArgumentError(

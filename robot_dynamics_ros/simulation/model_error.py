@@ -113,8 +113,8 @@ def random_model_error(
 
 
 def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> dict[str, float]:
-    given = factor if isinstance(factor, Mapping) else dict.fromkeys(names, factor)
-    for name, value in given.items():
+    factors = factor if isinstance(factor, Mapping) else dict.fromkeys(names, factor)
+    for name, value in factors.items():
         if name not in names:
             raise UnknownNameError(kind, name, names, where=f"model error of {word}")
         if not (np.isfinite(value) and value >= 0.0):
@@ -124,4 +124,4 @@ def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> di
                 got=value,
                 remedy="1 leaves the figure as it is.",
             )
-    return {name: float(given.get(name, 1.0)) for name in names}
+    return {name: float(factors.get(name, 1.0)) for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from robot_dynamics_ros.figures import STYLE, pyplot
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.simulate import SimulationResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["CenterOfMassPaths", "center_of_mass_paths"]
 
@@ -34,7 +37,7 @@ class CenterOfMassPaths:
     position: Array
     speed: Array
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """A figure of the paths, coloured by speed, in the plane in which they move most; written to ``path`` if given.
 
         Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from robot_dynamics_ros.simulation.coordinates import Coordinates
 
 __all__ = ["PlantArguments", "Wrenches"]
 
-Wrenches = Mapping[str, Any] | None
+Wrenches = Mapping[str, ArrayLike] | None
 
 _SLACK = 1e-6  # rad or m that a given position may lie outside its limits, as decimals in files do
 

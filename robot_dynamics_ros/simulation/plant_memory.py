@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,7 +57,7 @@ class Effects:
 
 def plant_kernels(model: RobotModel, effects: Effects, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
-    kernels: dict[str, Any] = {"mass_matrix": evaluator(model, "mass_matrix")}
+    kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {"mass_matrix": evaluator(model, "mass_matrix")}
     if midpoint and not effects.rows:
         kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
         kernels["external_efforts"] = evaluator(model, "external_efforts", (("external", True),))
@@ -76,7 +75,12 @@ def plant_kernels(model: RobotModel, effects: Effects, midpoint: bool) -> dict[s
 
 
 def plant_memory(
-    coordinates: Coordinates, effects: Effects, kernels: dict[str, Any], *, midpoint: bool, compiled: bool
+    coordinates: Coordinates,
+    effects: Effects,
+    kernels: dict[str, Evaluator | tuple[Evaluator, ...]],
+    *,
+    midpoint: bool,
+    compiled: bool,
 ) -> Memory[PlantMemory]:
     """The memory of one plant, filled with its parameters."""
     model, floating, rows = coordinates.model, coordinates.floating, effects.rows

@@ -18,7 +18,8 @@ from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, Integrator
+from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR
 
 __all__ = ["CommonOptions", "PlantOptions", "options_of"]
 
@@ -42,6 +43,7 @@ class CommonOptions:
         q0, v0: (nq,), (nv,) initial state; the model's initial configuration (brought within the limits) and rest if not given.
         max_speed: a joint faster than this counts as diverged, rad/s or m/s.
         constraints: closed loops.
+        stops: what happens at the position limits: ``"rigid"`` (default, no rebound), or ``None`` for none.
     """
 
     substeps: int | None = None
@@ -53,6 +55,7 @@ class CommonOptions:
     v0: ArrayLike | None = None
     max_speed: float = 1e5
     constraints: Constraints | None = None
+    stops: RigidStops | CompliantStops | str | None = "rigid"
 
     def __post_init__(self) -> None:
         if self.substeps is not None and (int(self.substeps) != self.substeps or self.substeps < 1):
@@ -68,9 +71,8 @@ class PlantOptions(CommonOptions):
             ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
             springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
             inside the step and keep their order.
-        stops: what happens at the position limits: ``"rigid"`` (default, no rebound),
-            a :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
-            :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`, or ``None`` for none.
+        stops: also :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
+            :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`.
         motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
             voltage, and its rotor is part of ``plant.model``.
         springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
@@ -81,7 +83,6 @@ class PlantOptions(CommonOptions):
     """
 
     integrator: str | Integrator = DEFAULT_INTEGRATOR
-    stops: RigidStops | CompliantStops | str | None = "rigid"
     motors: Mapping[str, DCMotor] | None = None
     springs: JointPD | None = None
     contacts: Sequence[GroundContact] = ()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, legend, pyplot, save, thinned, unit_of, without_noise
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.simulate import SimulationResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["plot_run"]
 
 
-def plot_run(run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None) -> Any:
+def plot_run(run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None) -> Figure:
     """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.
 
     Args:
@@ -38,13 +43,15 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
             where=f"robot {model.name!r}",
             remedy="There is nothing to draw over time; view it instead.",
         )
-    wanted = None if reference is None else np.asarray(reference, dtype=float)
-    if wanted is not None and wanted.shape != run.q.shape:
-        raise ArgumentError(f"expected {run.q.shape}, got {wanted.shape}", where="reference", got=wanted.shape)
+    rows_of_reference = None if reference is None else np.asarray(reference, dtype=float)
+    if rows_of_reference is not None and rows_of_reference.shape != run.q.shape:
+        raise ArgumentError(
+            f"expected {run.q.shape}, got {rows_of_reference.shape}", where="reference", got=rows_of_reference.shape
+        )
     plt = pyplot()
     k = thinned(len(run.t))
     t = run.t[k]
-    rows = ["position", *(["error"] if wanted is not None else []), "velocity", "effort", "energy"]
+    rows = ["position", *(["error"] if rows_of_reference is not None else []), "velocity", "effort", "energy"]
     if run.wrenches is not None:
         rows += ["force", "moment"]
     with plt.rc_context(STYLE):
@@ -61,13 +68,13 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
                     else:
                         _energy(axis, run, k)
                     continue
-                _joints(axis, run, kind, joints, quantity, wanted, k, t)
+                _joints(axis, run, kind, joints, quantity, rows_of_reference, k, t)
             axes[-1, column].set_xlabel("time [s]")
         legend(figure, axes.ravel())
         return save(figure, path)
 
 
-def _energy(axis: Any, run: SimulationResult, k: slice) -> None:
+def _energy(axis: Axes, run: SimulationResult, k: slice) -> None:
     for values, name, colour, dashes in (
         (run.kinetic_energy, "kinetic", "#888888", "solid"),
         (run.potential_energy, "potential", "#888888", "dashed"),
@@ -78,7 +85,14 @@ def _energy(axis: Any, run: SimulationResult, k: slice) -> None:
 
 
 def _joints(
-    axis: Any, run: SimulationResult, kind: str, joints: list[int], quantity: str, wanted: Any, k: slice, t: ArrayLike
+    axis: Axes,
+    run: SimulationResult,
+    kind: str,
+    joints: list[int],
+    quantity: str,
+    reference: Array | None,
+    k: slice,
+    t: ArrayLike,
 ) -> None:
     model = run.model
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
@@ -90,7 +104,8 @@ def _joints(
         if quantity == "position":
             values = run.q[:, q]
         elif quantity == "error":
-            values = wanted[:, q] - run.q[:, q]
+            assert reference is not None
+            values = reference[:, q] - run.q[:, q]
         elif quantity == "velocity":
             values = run.v[:, v]
         elif quantity == "effort":

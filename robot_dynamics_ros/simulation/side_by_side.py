@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.parallel import threads
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.simulation.plant import Plant, PlantPath
+from robot_dynamics_ros.simulation.simulated_robot import PlantPath, SimulatedRobot
 
 __all__ = ["run_plants"]
 
 
 def run_plants(
-    plants: Sequence[Plant], commands: ArrayLike, steps: int | None = None, *, record: bool = True
+    plants: Sequence[SimulatedRobot], commands: ArrayLike, steps: int | None = None, *, record: bool = True
 ) -> PlantPath | None:
     """Advance all plants by the same number of control periods, on all processors.
 
@@ -47,14 +47,14 @@ def run_plants(
             got=sorted(sizes),
             remedy="Run plants of other robots on their own.",
         )
-    given = real_array_or_nan(commands)
-    if given.ndim not in (2, 3) or len(given) != len(plants):
+    rows_of_all = real_array_or_nan(commands)
+    if rows_of_all.ndim not in (2, 3) or len(rows_of_all) != len(plants):
         raise ArgumentError(
             f"expected ({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps",
             where="commands",
             got=np.shape(commands),
         )
-    checked = [plant._arguments.commands(rows, steps) for plant, rows in zip(plants, given, strict=True)]
+    checked = [plant._arguments.commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
     count, model = checked[0][1], plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +13,15 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, Integrator
+from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.plant_arguments import Wrenches
+from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
 
-__all__ = ["SimulationResult", "simulate"]
+__all__ = ["SimulationOptions", "SimulationResult", "simulate"]
 
-Control = Callable[[float, Array, Array], Any]
-External = Mapping[str, Any] | Callable[[float], Mapping[str, Any]] | None
+Control = Callable[[float, Array, Array], ArrayLike]
+External = Mapping[str, ArrayLike] | Callable[[float], Mapping[str, ArrayLike]] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +65,23 @@ class SimulationResult:
         return self.kinetic_energy + self.potential_energy
 
 
+@dataclass(frozen=True, eq=False)
+class SimulationOptions(PlantOptions):
+    """Options of :func:`simulate`, beside those of :class:`~robot_dynamics_ros.simulation.plant.Plant`.
+
+    Attributes:
+        record_wrenches: also record every joint's wrench, and those of the constraints.
+        external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
+            function of time giving that.
+        progress: called now and then with the share that is done.
+    """
+
+    record_wrenches: bool = False
+    external: External = None
+    external_world: External = None
+    progress: Callable[[float], None] | None = None
+
+
 def simulate(
     model: RobotModel,
     control: Control | None = None,
@@ -71,14 +89,7 @@ def simulate(
     v0: ArrayLike | None = None,
     duration: float = 1.0,
     dt: float = DEFAULT_STEP,
-    *,
-    constraints: Constraints | None = None,
-    integrator: str | Integrator = DEFAULT_INTEGRATOR,
-    record_wrenches: bool = False,
-    external: External = None,
-    external_world: External = None,
-    progress: Callable[[float], None] | None = None,
-    **plant_options: Any,
+    **options: object,
 ) -> SimulationResult:
     """Run ``duration`` seconds and record every step.
 
@@ -88,17 +99,14 @@ def simulate(
             ``None``: no effort.  For an effort evaluated continuously, pass ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
-        constraints: closed loops of the robot; see :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
-        integrator: see :class:`~robot_dynamics_ros.simulation.plant.Plant`; constraints need the default.
-        record_wrenches: also record every joint's wrench, and those of the constraints.
-        external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
-            function of time giving that.
-        progress: called now and then with the share that is done.
-        plant_options: everything else :class:`~robot_dynamics_ros.simulation.plant.Plant` takes: ``friction``,
-            ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``substeps`` …
+        options: fields of :class:`SimulationOptions`, by name: ``record_wrenches``, ``external``, ``external_world``,
+            ``progress``, and those of the plant: ``integrator``, ``friction``, ``stops``, ``limiter``, ``motors``, ``springs``,
+            ``contacts``, ``user_effort``, ``substeps``, ``constraints`` (closed loops; see
+            :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`) …
 
     Raises:
         ArgumentError: an argument of the wrong shape, or a control law returning one; constraints of another robot.
+        UnknownNameError: no such option.
         ConstraintError: the loops cannot be closed near ``q0``.
         SimulationError: the simulation diverges, or the step is too large for the stiffness.
 
@@ -111,40 +119,68 @@ def simulate(
     """
     if not (isinstance(duration, (int, float, np.number)) and np.isfinite(duration) and duration >= 0.0):
         raise ArgumentError("must be a finite number of seconds, not negative", where="duration", got=duration)
-    plant = _plant(model, dt, constraints, integrator, q0=q0, v0=v0, **plant_options)
+    options |= {"q0": q0, "v0": v0}
+    o = options_of(SimulationOptions, options, "simulate")
+    plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
     steps = round(duration / dt)
-    n = steps + 1
-    t, kinetic, potential = np.empty(n), np.empty(n), np.empty(n)
-    q, v, a, tau = (np.empty((n, size)) for size in (model.nq, model.nv, model.nv, model.nv))
-    wrenches = np.empty((n, len(model.joint_names), 6)) if record_wrenches else None
-    motors = plant.motor_joints
-    currents = np.empty((n, len(motors)))
-    loops = {name: np.empty((n, 2, 6)) for name in constraints.names} if constraints and record_wrenches else {}
+    record = _Record(plant, steps + 1, o.record_wrenches)
     command: ArrayLike = np.zeros(model.nv)
-    for k in range(n):
-        if progress is not None and k % 64 == 0:
-            progress(k / n)
-        now = plant.t
-        t[k], q[k], v[k] = now, plant.q, plant.v
-        kinetic[k], potential[k] = plant.energy()
+    for k in range(steps + 1):
+        if o.progress is not None and k % 64 == 0:
+            o.progress(k / (steps + 1))
+        t, q, v = record.state(k)
         if k < steps and control is not None:
-            command = _command(control, now, q[k].copy(), v[k].copy())
-        plant.hold(command, _at(external, now), _at(external_world, now))
-        a[k], tau[k] = plant.acceleration(), plant.tau
-        if wrenches is not None:
-            wrenches[k] = plant.joint_wrenches()
-        if motors:
-            currents[k] = plant.currents
-        if loops:
-            assert isinstance(plant, ConstrainedPlant)
-            for name, both in plant.constraint_wrenches().items():
-                loops[name][k] = both
+            command = _command(control, t, q, v)
+        plant.hold(command, _at(o.external, t), _at(o.external_world, t))
+        record.effects(k)
         if k < steps:
             plant.advance()
-    if progress is not None:
-        progress(1.0)
-    by_motor = {name: currents[:, k] for k, name in enumerate(motors)}
-    return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, by_motor, loops)
+    if o.progress is not None:
+        o.progress(1.0)
+    return record.result()
+
+
+_OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}
+
+
+class _Record:
+    """The rows of a :class:`SimulationResult`, while they are filled."""
+
+    def __init__(self, plant: Plant, n: int, wrenches: bool) -> None:
+        self._plant, model = plant, plant.model
+        self._t, self._energy = np.empty(n), np.empty((2, n))
+        self._q, self._v, self._a, self._tau = (np.empty((n, size)) for size in (model.nq, *[model.nv] * 3))
+        self._wrenches = np.empty((n, len(model.joint_names), 6)) if wrenches else None
+        self._currents = np.empty((n, len(plant.motor_joints)))
+        self._loops: dict[str, Array] = {}
+        if wrenches and isinstance(plant, ConstrainedPlant):
+            self._loops = {name: np.empty((n, 2, 6)) for name in plant.constraints.names}
+
+    def state(self, k: int) -> tuple[float, Array, Array]:
+        """Keep the present state as row k; time and copies of configuration and velocity."""
+        plant = self._plant
+        self._t[k], self._q[k], self._v[k], self._energy[:, k] = plant.t, plant.q, plant.v, plant.energy()
+        return plant.t, plant.q, plant.v
+
+    def effects(self, k: int) -> None:
+        """Keep what the command that is held causes."""
+        plant = self._plant
+        self._a[k], self._tau[k] = plant.acceleration(), plant.tau
+        if self._wrenches is not None:
+            self._wrenches[k] = plant.joint_wrenches()
+        if plant.motor_joints:
+            self._currents[k] = plant.currents
+        if self._loops:
+            assert isinstance(plant, ConstrainedPlant)
+            for name, both in plant.constraint_wrenches().items():
+                self._loops[name][k] = both
+
+    def result(self) -> SimulationResult:
+        """All rows."""
+        kinetic, potential = self._energy
+        currents = dict(zip(self._plant.motor_joints, self._currents.T, strict=True))
+        states = self._t, self._q, self._v, self._a, self._tau
+        return SimulationResult(*states, kinetic, potential, self._wrenches, self._plant, currents, self._loops)
 
 
 def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:
@@ -156,11 +192,10 @@ def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:
     return command
 
 
-def _plant(
-    model: RobotModel, dt: float, constraints: Constraints | None, integrator: str | Integrator, **options: Any
-) -> Plant:
+def _plant(model: RobotModel, dt: float, o: PlantOptions, options: dict[str, object]) -> Plant:
+    constraints = options.pop("constraints", None)
     if constraints is None:
-        return Plant(model, dt, integrator=integrator, **options)
+        return Plant(model, dt, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
         raise ArgumentError(
             "expected Constraints of this robot",
@@ -168,15 +203,15 @@ def _plant(
             got=constraints,
             remedy="rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated.",
         )
-    if integrator != DEFAULT_INTEGRATOR:
+    if options.pop("integrator", DEFAULT_INTEGRATOR) != DEFAULT_INTEGRATOR:
         raise ArgumentError(
             "a robot with closed loops is simulated by Moreau's midpoint step",
             where="integrator",
-            got=integrator,
+            got=o.integrator,
             remedy="Leave integrator out.",
         )
     return ConstrainedPlant(constraints, dt, **options)
 
 
-def _at(external: External, t: float) -> Mapping[str, Any] | None:
+def _at(external: External, t: float) -> Wrenches:
     return external(t) if callable(external) else external

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ __all__ = ["JointSystem"]
 
 
 class JointSystem:
-    """A :class:`~robot_dynamics_ros.simulation.integrators.runge_kutta.MechanicalSystem` made of a model and what acts on it.
+    """A :class:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem` made of a model and what acts on it.
 
     Args:
         model: the robot.
@@ -95,7 +94,7 @@ class JointSystem:
     # made when first asked for: time stepping needs none of them
 
     @cached_property
-    def _cholesky(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def _cholesky(self) -> tuple[Callable[..., tuple[Array, int]], Callable[..., tuple[Array, int]]]:
         from scipy.linalg.lapack import dpotrf, dpotrs  # takes long to import
 
         return dpotrf, dpotrs
@@ -109,7 +108,7 @@ class JointSystem:
         return kernel(self.model, "bias_forces")
 
     @cached_property
-    def _momentum(self) -> Callable[..., Any]:
+    def _momentum(self) -> Callable[..., object]:
         return kernel(self.model, "generalized_momentum")
 
     @cached_property
@@ -117,7 +116,7 @@ class JointSystem:
         return kernel(self.model, "mass_matrix")
 
     @cached_property
-    def _inverse(self) -> Callable[..., Any]:
+    def _inverse(self) -> Callable[..., object]:
         return kernel(self.model, "inverse_dynamics_wrenches", external=True)
 
     @cached_property

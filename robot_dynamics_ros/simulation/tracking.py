@@ -16,7 +16,9 @@ from robot_dynamics_ros.control.laws.base import Law
 from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
 from robot_dynamics_ros.control.laws.registry import gain_fields
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
+from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -79,6 +81,7 @@ def follow(
     dt: float = DEFAULT_STEP,
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
+    robustness: Robustness | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[SimulationResult, Counter[str]]:
     """A simulated robot, led along a motion by the controller of the node, in lockstep.
@@ -91,6 +94,7 @@ def follow(
         dt: control period and step of the plant, s.
         duration: s; the motion's if not given.
         integrator: of the plant.
+        robustness: the controller's settings of computed torque; its defaults if not given.
         progress: called now and then with the share that is done.
 
     Returns:
@@ -107,7 +111,8 @@ def follow(
             remedy="Load the robot without a floating base, or lock the joint.",
         )
     start, times = motion.waypoints[0], motion.times[1:]
-    controller = JointController(drawn, tracking_law(drawn, law, start, frequency))
+    options = ControllerOptions(robustness=robustness)
+    controller = JointController(drawn, tracking_law(drawn, law, start, frequency), options=options)
     controller.want_wrenches = False
     controller.activate(0, start, np.zeros(drawn.nv))
     waypoints = motion.waypoints[1:], motion.at(times, 1), motion.at(times, 2)

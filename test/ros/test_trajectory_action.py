@@ -19,7 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.reference.result import ResultCode
-from robot_dynamics_ros.ros.controller import node as controller_node
+from robot_dynamics_ros.ros.controller import inputs
+from robot_dynamics_ros.ros.controller.node import ControllerNode
 from robot_dynamics_ros.ros.controller.trajectory_action import FollowJointTrajectory
 
 pytestmark = pytest.mark.middleware
@@ -68,12 +69,12 @@ class Arm:
 
 @pytest.fixture
 def arm(peer, monkeypatch):
-    monkeypatch.setattr(controller_node, "load_action_type", lambda: ACTION_TYPE)
+    monkeypatch.setattr(inputs, "load_action_type", lambda: ACTION_TYPE)
     monkeypatch.setattr(
-        controller_node, "FollowJointTrajectory", partial(FollowJointTrajectory, server=lambda action_type: FakeServer)
+        inputs, "FollowJointTrajectory", partial(FollowJointTrajectory, server=lambda action_type: FakeServer)
     )
     values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
-    node = controller_node.ControllerNode(
+    node = ControllerNode(
         context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]
     )
     peer.executor.add_node(node)

@@ -18,15 +18,15 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.effort_watch import EffortWatch
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.outputs import (
-    ContactTopic,
+    EstimatedWrench,
     ExternalEfforts,
-    FlangeTopic,
     FurtherWrenches,
-    JointWrenches,
+    joint_wrenches,
 )
 from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.controller.report import ControllerReport
@@ -85,24 +85,7 @@ class ControlLoop:
         values.validate()
         self.description = description
         self.model = model
-        self.controller = JointController(
-            model,
-            make_law(values, model),
-            options=settings.options(values, model),
-            guards=settings.guards(values, model),
-            tolerances=settings.tolerances(values, model),
-            observer=settings.observer(values, model),
-            collision=settings.collision(values, model),
-            contact=settings.contact(values, model),
-            flange=settings.flange(values, model),
-            estimates_later=True,
-        )
-        if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
-            self.controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
-            self.controller.set_law(make_law(values, model))
-        load = settings.payload(values)
-        if load is not None:
-            self.controller.set_payload(load)
+        self.controller = controller = _make_controller(values, model)
         compile_process.start()  # for payloads on the way
         self.running = False
         self.stamp = 0
@@ -114,26 +97,14 @@ class ControlLoop:
         self._late = round(values["state_timeout"] * 1e9)
         self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
         self._clock = node.get_clock()
-        self._reader = JointStateReader(model.joint_names, self.controller.memory, self.controller.read)
-        self._efforts = EffortWatch(self.controller)
+        self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
+        self._efforts = EffortWatch(controller)
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
-        controller = self.controller
         controller.answer_into(self._commands.answer)
-        wrenches: list[Output] = [
-            JointWrenches(node, controller),
-            FurtherWrenches(node, controller, values),
-        ]
-        others: list[Output] = [ReferenceTopics(node, controller, self._reader, values["state_publish_rate"])]
-        if controller.flange is not None:
-            wrenches.append(FlangeTopic(node, controller.flange))
-        if controller.contact is not None:
-            others.append(ContactTopic(node, controller.contact))
-        if controller.observer is not None:
-            others.append(ExternalEfforts(node, controller))
-        self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
-        self._others = Outputs(others)
+        self._wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
+        self._others = Outputs(_other_outputs(node, controller, self._reader, values))
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -178,7 +149,7 @@ class ControlLoop:
 
     def set_wrench_divisor(self, divisor: int) -> None:
         """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.rate.divisor = divisor
+        self._wrenches.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
@@ -291,3 +262,47 @@ class ControlLoop:
             )
         self._others.look_for_listeners()
         self.controller.want_wrenches = self._wrenches.wanted
+
+
+def _make_controller(values: ParameterSet, model: RobotModel) -> JointController:
+    """The controller that the parameters describe, with its payload."""
+    controller = JointController(
+        model,
+        make_law(values, model),
+        options=settings.options(values, model),
+        guards=settings.guards(values, model),
+        tolerances=settings.tolerances(values, model),
+        observer=settings.observer(values, model),
+        collision=settings.collision(values, model),
+        contact=settings.contact(values, model),
+        flange=settings.flange(values, model),
+        estimates_later=True,
+    )
+    if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
+        controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
+        controller.set_law(make_law(values, model))
+    load = settings.payload(values)
+    if load is not None:
+        controller.set_payload(load)
+    return controller
+
+
+def _wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[Output]:
+    outputs: list[Output] = [joint_wrenches(node, controller), FurtherWrenches(node, controller, values)]
+    flange = controller.flange
+    if flange is not None:
+        outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
+    return outputs
+
+
+def _other_outputs(
+    node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
+) -> list[Output]:
+    outputs: list[Output] = [ReferenceTopics(node, controller, reader, values["state_publish_rate"])]
+    contact = controller.contact
+    if contact is not None:
+        topic = "~/external_wrench_estimate"
+        outputs.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
+    if controller.observer is not None:
+        outputs.append(ExternalEfforts(node, controller))
+    return outputs

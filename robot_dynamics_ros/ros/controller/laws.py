@@ -20,87 +20,42 @@ __all__ = ["LAWS", "LAW_PARAMETERS", "joint_friction", "make_law"]
 
 _ROBUST = Robustness()
 
+# fmt: off
 LAW_PARAMETERS = (
     Param("law", "computed_torque", "Control law.", choices=tuple(LAWS)),
-    Param(
-        "robustness.enabled",
-        True,
+    Param("robustness.enabled", True,
         "Make computed_torque hold up on a robot that differs from its description. Its gains are then chosen from "
         "robustness.bandwidth, rate and delay; false: it is its equation, with gains.<joint>.",
-        applies="at the next configure",
-    ),
-    Param(
-        "robustness.bandwidth",
-        _ROBUST.bandwidth,
-        "Natural frequency of the error; less is used where rate and delay ask for it.",
-        unit="rad/s",
-        lower=1.0,
-        upper=1000.0,
-        applies="at the next configure",
-    ),
-    Param(
-        "robustness.rotor_share",
-        _ROBUST.rotor_share,
+        applies="at the next configure"),
+    Param("robustness.bandwidth", _ROBUST.bandwidth,
+        "Natural frequency of the error; less is used where rate and delay ask for it.", unit="rad/s", lower=1.0,
+        upper=1000.0, applies="at the next configure"),
+    Param("robustness.rotor_share", _ROBUST.rotor_share,
         "Rotor inertia assumed of joints without armature, as a share of the largest of their size, 0.2 kg m^2 "
-        "sqrt(effort limit / 100 N m).",
-        lower=0.0,
-        upper=1.0,
-        applies="at the next configure",
-    ),
-    Param(
-        "robustness.rejected_effort",
-        _ROBUST.rejected_effort,
-        "Largest effort that makes up for what the model does not explain, as a share of the effort limit.",
-        lower=0.0,
-        upper=1.0,
-        applies="at the next configure",
-    ),
-    Param(
-        "robustness.friction_trust",
-        _ROBUST.friction_trust,
-        "Share of the compensated friction that is believed at the start; near 1 for one that was measured.",
-        lower=0.0,
-        upper=1.0,
-        applies="at the next configure",
-    ),
-    Param(
-        "robot_delay",
-        0.0,
-        "Delay of the robot: from a measurement to its message and from a command to its effort, together.",
-        unit="s",
-        lower=0.0,
-        upper=0.1,
-        applies="at the next configure",
-    ),
-    Param(
-        "friction_compensation",
-        "reference",
+        "sqrt(effort limit / 100 N m).", lower=0.0, upper=1.0, applies="at the next configure"),
+    Param("robustness.rejected_effort", _ROBUST.rejected_effort,
+        "Largest effort that makes up for what the model does not explain, as a share of the effort limit.", lower=0.0,
+        upper=1.0, applies="at the next configure"),
+    Param("robustness.friction_trust", _ROBUST.friction_trust,
+        "Share of the compensated friction that is believed at the start; near 1 for one that was measured.", lower=0.0,
+        upper=1.0, applies="at the next configure"),
+    Param("robot_delay", 0.0,
+        "Delay of the robot: from a measurement to its message and from a command to its effort, together.", unit="s",
+        lower=0.0, upper=0.1, applies="at the next configure"),
+    Param("friction_compensation", "reference",
         "The speed at which the friction of the URDF is compensated; none: it is not.",
-        choices=("reference", "measured", "none"),
-    ),
-    Param(
-        "friction_file",
-        "",
-        "JSON file with the friction of the joints, as identification writes it; empty: the URDF's.",
-        read_only=True,
-    ),
-    Param(
-        "cartesian.link",
-        "",
-        "Link that cartesian_impedance holds by its origin where the reference would have it; a "
-        "name that is known at configure is prepared, so that a change of law does not delay a cycle.",
-    ),
-    Param(
-        "cartesian.stiffness",
-        (30.0, 30.0, 30.0, 600.0, 600.0, 600.0),
-        "Its stiffness about and along the world's axes; "
-        "gains.<joint>.p and .d hold the posture in what freedom is left.",
-        unit="N m/rad, N/m",
-        length=6,
-        element=float,
-    ),
+        choices=("reference", "measured", "none")),
+    Param("friction_file", "",
+        "JSON file with the friction of the joints, as identification writes it; empty: the URDF's.", read_only=True),
+    Param("cartesian.link", "",
+        "Link that cartesian_impedance holds by its origin where the reference would have it; a name that is known at "
+        "configure is prepared, so that a change of law does not delay a cycle."),
+    Param("cartesian.stiffness", (30.0, 30.0, 30.0, 600.0, 600.0, 600.0),
+        "Its stiffness about and along the world's axes; gains.<joint>.p and .d hold the posture in what freedom is "
+        "left.", unit="N m/rad, N/m", length=6, element=float),
     Param("cartesian.damping_ratio", 0.7, "Its damping ratio.", lower=0.0, upper=10.0),
 )
+# fmt: on
 
 
 def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | None:
@@ -132,7 +87,7 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
     return law(**settings)
 
 
-def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, Any]:
+def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, object]:
     link = values["cartesian.link"]
     if not link:
         raise ArgumentError(

@@ -2,61 +2,33 @@
 
 from __future__ import annotations
 
-import time
 import traceback
-from collections import deque
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
-from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
-from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
+from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.controller.trajectory_action import (
-    FollowJointTrajectory,
-    feedback_message,
-    goal_tolerances,
-    load_action_type,
-)
-from robot_dynamics_ros.ros.controller.trajectory_messages import (
-    LONG,
-    ActionGoal,
-    point_from_message,
-    trajectory_from_bytes,
-)
-from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
 from robot_dynamics_ros.ros.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
-from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
 __all__ = ["ControllerNode"]
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
-MOST_TRAJECTORIES = 4
-"""Of the trajectories that arrive within one period of the watch, so many of the newest are looked at."""
 
 
 class ControllerNode(LifecycleNode):
@@ -66,8 +38,7 @@ class ControllerNode(LifecycleNode):
         super().__init__("computed_torque_controller", **options)
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
         self._background = Background()
-        self._trajectory_input: ApartSubscription | None = None
-        self._action: FollowJointTrajectory | None = None
+        self._inputs: ControllerInputs | None = None
         self.loop: ControlLoop | None = None
         self.parameters = ParameterSet(self, self._validate, self._apply)
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
@@ -76,9 +47,6 @@ class ControllerNode(LifecycleNode):
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
         self._collector = QuietCollector()
-        self._take_down: list[Callable[[], object]] = []
-        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
-        self._trajectories_arrived = 0
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
@@ -86,8 +54,7 @@ class ControllerNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self._subscriptions_of_cycle: list[Subscription] = []
-        self._action = self._offer_action(load_action_type())
-        offer_query(self, lambda: self._running_loop("query"))
+        self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:
@@ -98,22 +65,6 @@ class ControllerNode(LifecycleNode):
                 where=self._source.origin,
                 remedy="See the error above.",
             )
-
-    def _offer_action(self, action_type: Any) -> FollowJointTrajectory | None:
-        if action_type is None:
-            self.get_logger().info(
-                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
-            )
-            return None
-        return FollowJointTrajectory(
-            self,
-            action_type,
-            begin=self._begin_goal,
-            hold=self._hold_for_action,
-            ready=lambda: self._running_loop("goal") is not None,
-            feedback=lambda goal: self._goal_feedback(action_type, goal),
-            rate=self.parameters["action_monitor_rate"],
-        )
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -146,30 +97,8 @@ class ControllerNode(LifecycleNode):
             self.get_logger().error("cannot configure: " + "".join(traceback.format_exception(error)))
             return _FAILURE
         self.loop = loop
-        inputs = (
-            self.create_subscription(
-                JointTrajectoryPoint,
-                "~/joint_references",
-                self._on_reference,
-                NEWEST,
-                event_callbacks=QUIET_SUBSCRIPTION,
-            ),
-            self.create_subscription(
-                WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
-            ),
-        )
-        self._trajectories.clear()
-        self._trajectory_input = ApartSubscription(
-            self, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
-        )
-        self._subscriptions_of_cycle = [loop.subscription, *inputs]
-        hold = self.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
-        self._take_down = [
-            self._trajectory_input.destroy,
-            *(partial(self.destroy_subscription, subscription) for subscription in inputs),
-            partial(self.destroy_service, hold),
-            loop.destroy,
-        ]
+        assert self._inputs is not None
+        self._subscriptions_of_cycle = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
         report_unknown(self, self.parameters, loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
@@ -215,12 +144,14 @@ class ControllerNode(LifecycleNode):
         if self.loop is not None:
             self._collector.stop()
             self.loop.disable()
-            self._see_to_goals()
+            if self._inputs is not None:
+                self._inputs.poll_goals()
 
     def _release(self) -> None:
-        for take_down in self._take_down:
-            take_down()
-        self._take_down = []
+        if self._inputs is not None:
+            self._inputs.close()
+        if self.loop is not None:
+            self.loop.destroy()
         self._subscriptions_of_cycle = []
         self.loop = None
         self._report.configured(None)
@@ -228,30 +159,22 @@ class ControllerNode(LifecycleNode):
     @property
     def unfinished(self) -> bool:
         """Whether goals still wait for their results to be sent."""
-        return self._action is not None and self._action.unfinished
+        return self._inputs is not None and self._inputs.unfinished
 
     def finish(self) -> None:
         """The process ends: leave the robot with a safe command, and see that it has been delivered."""
         if self.loop is not None:
             self._stop()
             self.loop.wait_until_sent()
-            self._say("stopped; the last command sent is the safe one")
+            self._report.say("stopped; the last command sent is the safe one")
         self._background.close()
 
     def destroy_node(self) -> None:
         """Take everything down."""
-        if self._trajectory_input is not None:
-            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
-        if self._action is not None:
-            self._action.destroy()
+        if self._inputs is not None:
+            self._inputs.destroy()
         self._background.close()
         super().destroy_node()
-
-    def _say(self, text: str) -> None:
-        self._background.call(self._log_information, text)
-
-    def _log_information(self, text: str) -> None:
-        self.get_logger().info(text)
 
     def cycle_subscriptions(self) -> list[Subscription]:
         """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
@@ -280,16 +203,12 @@ class ControllerNode(LifecycleNode):
 
     def _chores(self) -> None:
         """Chores that are due many times a second, but not while a joint state waits."""
-        arrived, self._trajectories_arrived = self._trajectories_arrived, 0
-        if arrived > MOST_TRAJECTORIES:
-            passed_over = arrived - MOST_TRAJECTORIES
-            self.rejections.report("trajectory_flood", f"{passed_over} trajectories were passed over for newer ones")
-        for _ in range(len(self._trajectories)):
-            self._on_trajectory(self._trajectories.popleft())
+        assert self._inputs is not None
+        self._inputs.poll()
         if self.loop is not None:
             self.loop.look_for_listeners()
             self._collector.collect()
-        self._see_to_goals()
+        self._inputs.poll_goals()
         if self._report.tick():
             self._collector.collect(thorough=True)
             if self.loop is not None and self.loop.enabled:
@@ -320,123 +239,6 @@ class ControllerNode(LifecycleNode):
             "second_publisher", text if policy == "report" else f"{text}: the controller stays inactive"
         )
         return policy == "report"
-
-    def _see_to_goals(self) -> None:
-        if self._action is not None:
-            self._action.poll(time.monotonic_ns())
-
-    # -- references ----------------------------------------------------------------------------------------------
-
-    def _running_loop(self, what: str) -> ControlLoop | None:
-        if self.loop is not None and self.loop.running:
-            return self.loop
-        self.rejections.report("not_active", f"{what} refused: the controller is not active, or has no joint state yet")
-        return None
-
-    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
-        """A trajectory arrives, in a thread of its own."""
-        self._trajectories.append(raw)
-        self._trajectories_arrived += 1
-
-    def _on_trajectory(self, raw: bytes | memoryview) -> None:
-        loop = self._running_loop("trajectory")
-        if loop is None:
-            return
-        allow = self.parameters["allow_nonzero_velocity_at_trajectory_end"]
-
-        def make() -> Trajectory:
-            return trajectory_from_bytes(raw, allow_nonzero_end_velocity=allow)
-
-        def done(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
-            if isinstance(outcome, Goal):
-                self._accepted(outcome, trajectory)
-            else:
-                self.rejections.report("trajectory", f"trajectory refused: {outcome}")
-
-        self._follow(loop, len(raw), make, done)
-
-    def _follow(
-        self,
-        loop: ControlLoop,
-        size: int,
-        make: Callable[[], Trajectory],
-        done: Callable[[Goal | Exception, Trajectory | None], None],
-        tolerances: Tolerances | None = None,
-    ) -> None:
-        """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
-        controller = loop.controller
-        if size > LONG or controller.preparing:  # else an earlier one, still being prepared, would replace this one
-            controller.accept_trajectory_later(make, done, tolerances)
-            return
-        try:
-            trajectory = make()
-            goal = controller.accept_trajectory(trajectory, loop.stamp, tolerances)
-        except RobotDynamicsError as error:
-            done(error, None)
-        else:
-            done(goal, trajectory)
-
-    def _accepted(self, goal: Goal, trajectory: Trajectory | None) -> None:
-        self._report.goal(goal)
-        if trajectory is None or not len(trajectory):
-            self._say("empty trajectory: holding")
-        else:
-            self._say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
-
-    def _begin_goal(self, wanted: ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
-        loop = self.loop
-        if loop is None or not loop.running:
-            done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
-            return
-        tolerances = goal_tolerances(wanted, loop.controller.tolerances, loop.model.joint_names, self.get_logger())
-        allow = self.parameters["allow_nonzero_velocity_at_trajectory_end"]
-
-        def make() -> Trajectory:
-            return wanted.checked(allow_nonzero_end_velocity=allow)
-
-        def finished(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
-            if isinstance(outcome, Goal):
-                self._accepted(outcome, trajectory)
-            else:
-                self.rejections.report("trajectory", f"goal refused: {outcome}")
-            done(outcome)
-
-        self._follow(loop, wanted.size, make, finished, tolerances)
-
-    def _hold_for_action(self) -> None:
-        if self.loop is not None and self.loop.running:
-            self.loop.controller.hold(self.loop.stamp)
-
-    def _goal_feedback(self, action_type: Any, goal: Goal) -> Any:
-        assert self.loop is not None
-        return feedback_message(action_type, self.loop.controller, self.loop.joints, self.loop.stamp, goal)
-
-    def _on_reference(self, message: JointTrajectoryPoint) -> None:
-        loop = self._running_loop("set-point")
-        if loop is None:
-            return
-        try:
-            loop.controller.accept_point(loop.joints, point_from_message(message), loop.stamp)
-        except RobotDynamicsError as error:
-            self.rejections.report("joint_references", f"set-point refused: {error}")
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        loop = self._running_loop("external wrench")
-        if loop is None:
-            return
-        try:
-            wrench = sensible_wrench(spatial_wrench(message))
-            loop.controller.set_external_wrench(message.header.frame_id, wrench.tolist(), loop.now())
-        except RobotDynamicsError as error:
-            self.rejections.report("external_wrench", f"external wrench refused: {error}")
-
-    def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        loop = self._running_loop("hold")
-        if loop is not None:
-            loop.controller.hold(loop.stamp)
-        response.success = loop is not None
-        response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
-        return response
 
     # -- parameters ----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -12,14 +12,15 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import Template, marks
+from robot_dynamics_ros.ros.transport.cdr import marks
+from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, topic_token
 
-__all__ = ["ContactTopic", "ExternalEfforts", "FlangeTopic", "FurtherWrenches", "JointWrenches"]
+__all__ = ["EstimatedWrench", "ExternalEfforts", "FurtherWrenches", "joint_wrenches"]
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -31,36 +32,18 @@ def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
     return mimic, [name for name in own if name not in mimic]
 
 
-class JointWrenches:
+def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
     """``~/joint_wrenches/<joint>`` of the joints that are controlled.
 
-    Args:
-        node: the node.
-        controller: where the wrenches are.
+    Raises:
+        ArgumentError: two joints would share a topic.
     """
-
-    def __init__(self, node: Node, controller: JointController) -> None:
-        self._controller = controller
-        model = controller.model
-        distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
-        self.topics = WrenchTopics(node, model, model.joint_names, _JOINT_WRENCHES)
-        self.wanted = False
-
-    def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.topics.look_for_listeners()
-        self.wanted = bool(self.topics.wanted)
-
-    def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.topics.publish(self._controller.wrenches, stamp)
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.topics.destroy()
+    model = controller.model
+    distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
+    return WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
 
 
-class FurtherWrenches:
+class FurtherWrenches(Output):
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``.
 
     Args:
@@ -84,7 +67,7 @@ class FurtherWrenches:
             controller.kernels.joints(self._joints)
         for balance in self._balances:
             controller.kernels.balance(*balance)
-        self.topics = WrenchTopics(node, model, self._joints, _JOINT_WRENCHES)
+        self._topics = WrenchTopics(node, model, self._joints, self._wrenches, _JOINT_WRENCHES)
         self._parts = [
             [
                 WrenchPublisher(node, f"~/wrench_parts/{topic_token(name)}/{part}", observer)
@@ -92,84 +75,71 @@ class FurtherWrenches:
             ]
             for name, observer in self._balances
         ]
-        self._heard = [False for _ in self._balances]
-        self.wanted = False
+        super().__init__([publisher for row in self._parts for publisher in row])
+
+    def _motion(self) -> tuple[Array, Array, Array, Mapping[str, Array]]:
+        """Configuration, velocity, acceleration and external wrenches, which the wrenches follow from."""
+        controller = self._controller
+        return (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
+
+    def _wrenches(self) -> Array:
+        return self._controller.kernels.joints(self._joints)(*self._motion())
 
     def look_for_listeners(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.topics.look_for_listeners()
-        for row in self._parts:
-            for publisher in row:
-                publisher.look_for_listeners()
-        self._heard = [any(publisher.wanted for publisher in row) for row in self._parts]
-        self.wanted = bool(self.topics.wanted) or any(self._heard)
+        super().look_for_listeners()
+        self._topics.look_for_listeners()
+        self.wanted = self.wanted or self._topics.wanted
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        controller = self._controller
-        kernels = controller.kernels
-        given = (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
-        if self.topics.wanted:
-            self.topics.publish(kernels.joints(self._joints)(*given), stamp)
-        for balance, row, heard in zip(self._balances, self._parts, self._heard, strict=True):
-            if heard:
-                for publisher, part in zip(row, kernels.balance(*balance)(*given), strict=True):
+        if self._topics.wanted:
+            self._topics.publish(stamp)
+        for balance, row in zip(self._balances, self._parts, strict=True):
+            if any(publisher.wanted for publisher in row):
+                parts = self._controller.kernels.balance(*balance)(*self._motion())
+                for publisher, part in zip(row, parts, strict=True):
                     publisher.publish(part, stamp)
 
     def destroy(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self.topics.destroy()
-        for row in self._parts:
-            for publisher in row:
-                publisher.destroy()
-        self._parts = []
+        super().destroy()
+        self._topics.destroy()
 
 
-class FlangeTopic:
-    """``~/wrench``: the load at the flange."""
+class EstimatedWrench(Output):
+    """One topic of a wrench that is estimated only while somebody listens.
 
-    def __init__(self, node: Node, flange: FlangeLoad) -> None:
-        self._flange = flange
-        self._publisher = WrenchPublisher(node, "~/wrench", flange.frame)
-        self.wanted = flange.enabled = False
+    Args:
+        node, topic, frame: see :class:`~robot_dynamics_ros.ros.transport.wrench_publisher.WrenchPublisher`.
+        estimate: of the wrench.
+        wrench: gives (6,) the newest one [moment; force].
+    """
 
-    def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.look_for_listeners()
-        self.wanted = self._flange.enabled = self._publisher.wanted
-
-    def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.publish(self._flange.load, stamp)
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.destroy()
-
-
-class ContactTopic:
-    """``~/external_wrench_estimate``: the contact at one link that explains the external efforts best."""
-
-    def __init__(self, node: Node, contact: ContactEstimate) -> None:
-        self._contact = contact
-        self._publisher = WrenchPublisher(node, "~/external_wrench_estimate", contact.link)
-        self.wanted = contact.enabled = False
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        frame: str,
+        estimate: FlangeLoad | ContactEstimate,
+        wrench: Callable[[], Array],
+    ) -> None:
+        self._publisher = WrenchPublisher(node, topic, frame)
+        super().__init__([self._publisher])
+        self._estimate, self._wrench = estimate, wrench
+        estimate.enabled = False
 
     def look_for_listeners(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.look_for_listeners()
-        self.wanted = self._contact.enabled = self._publisher.wanted
+        super().look_for_listeners()
+        self._estimate.enabled = self.wanted
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.publish(self._contact.wrench, stamp)
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._publisher.destroy()
+        self._publisher.publish(self._wrench(), stamp)
 
 
-class ExternalEfforts:
+class ExternalEfforts(Output):
     """``~/external_efforts``: what the model does not explain, for each joint.
 
     Args:
@@ -179,25 +149,19 @@ class ExternalEfforts:
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
-        self._node, self._controller, self._observer = node, controller, controller.observer
+        self._controller, self._observer = controller, controller.observer
         effort = marks(controller.model.nv)
-        self._template = Template(JointState(name=list(controller.model.joint_names), effort=effort), effort)
-        self._publisher: Any = node.create_publisher(
-            JointState, "~/external_efforts", STATE, event_callbacks=QUIET_PUBLISHER
-        )
-        self.wanted = controller.want_efforts = False
+        message = JointState(name=list(controller.model.joint_names), effort=effort)
+        self._publisher = TemplatePublisher(node, "~/external_efforts", message, effort)
+        super().__init__([self._publisher])
+        controller.want_efforts = False
 
     def look_for_listeners(self) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        heard = self._controller.estimates_ready and self._publisher.get_subscription_count() > 0
-        self.wanted = self._controller.want_efforts = heard
+        super().look_for_listeners()
+        self.wanted = self._controller.want_efforts = self.wanted and self._controller.estimates_ready
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._template.blocks[0][:] = self._observer.effort
-        self._template.stamp(stamp)
-        self._publisher.publish(self._template.bytes())
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        self._node.destroy_publisher(self._publisher)
+        self._publisher.blocks[0][:] = self._observer.effort
+        self._publisher.send(stamp)

@@ -45,276 +45,111 @@ __all__ = [
 
 _CONFIGURE = "at the next configure"
 
+# fmt: off
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
     MEASURED_EFFORT,
-    Param(
-        "autostart",
-        True,
-        "Configure and activate without being asked, as soon as the description is known.",
-        read_only=True,
-    ),
-    Param(
-        "joints",
-        (),
-        "Joints to command, in the order of the command message; empty: all, in the order of the URDF.",
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "command_format",
-        "multi_array",
-        "multi_array: Float64MultiArray on effort_controller/commands; "
-        "joint_state: JointState on robot_joint_commands.",
-        choices=COMMAND_FORMATS,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "gravity_compensated_by",
-        "controller",
+    Param("autostart", True, "Configure and activate without being asked, as soon as the description is known.",
+        read_only=True),
+    Param("joints", (), "Joints to command, in the order of the command message; empty: all, in the order of the URDF.",
+        applies=_CONFIGURE),
+    Param("command_format", "multi_array",
+        "multi_array: Float64MultiArray on effort_controller/commands; joint_state: JointState on "
+        "robot_joint_commands.", choices=COMMAND_FORMATS, applies=_CONFIGURE),
+    Param("gravity_compensated_by", "controller",
         "Who supplies the effort against gravity; with 'robot' exactly that effort is taken off the command, with "
         "'robot_with_coriolis' that of Coriolis and centrifugal effects too.",
-        choices=("controller", "robot", "robot_with_coriolis"),
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "safe_command",
-        "zero",
-        "What is sent when the state is stale, on deactivation and at the end: no effort, or "
-        "the effort that holds the last known position against gravity.",
-        choices=("zero", "gravity"),
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "state_timeout",
-        0.1,
-        "Age of the newest joint state at which the safe command goes out.",
-        unit="s",
-        lower=0.001,
-        upper=60.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "second_publisher",
-        "report",
-        "What another publisher on the command topic brings about: nothing, a warning in "
-        "the log and /diagnostics, or that the controller does not activate and, if active, sends the safe command and "
-        "deactivates.",
-        choices=("ignore", "report", "refuse"),
-    ),
-    Param(
-        "cycle_budget",
-        0.0,
+        choices=("controller", "robot", "robot_with_coriolis"), applies=_CONFIGURE),
+    Param("safe_command", "zero",
+        "What is sent when the state is stale, on deactivation and at the end: no effort, or the effort that holds the "
+        "last known position against gravity.", choices=("zero", "gravity"), applies=_CONFIGURE),
+    Param("state_timeout", 0.1, "Age of the newest joint state at which the safe command goes out.", unit="s",
+        lower=0.001, upper=60.0, applies=_CONFIGURE),
+    Param("second_publisher", "report",
+        "What another publisher on the command topic brings about: nothing, a warning in the log and /diagnostics, or "
+        "that the controller does not activate and, if active, sends the safe command and deactivates.",
+        choices=("ignore", "report", "refuse")),
+    Param("cycle_budget", 0.0,
         "Time that a control cycle may take; longer ones count as overruns; 0: the period of the joint states.",
-        unit="s",
-        lower=0.0,
-        upper=60.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "action_monitor_rate",
-        20.0,
-        "Rate of the feedback of ~/follow_joint_trajectory, at most 50.",
-        unit="Hz",
-        lower=0.1,
-        upper=50.0,
-        read_only=True,
-    ),
-    Param(
-        "cmd_timeout",
-        0.2,
-        "Time without a streamed set-point after which the arm is brought to a stop.",
-        unit="s",
-        lower=0.001,
-        upper=60.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "wrench_timeout",
-        0.2,
-        "Time after which an external wrench is forgotten.",
-        unit="s",
-        lower=0.001,
-        upper=60.0,
-        applies=_CONFIGURE,
-    ),
+        unit="s", lower=0.0, upper=60.0, applies=_CONFIGURE),
+    Param("action_monitor_rate", 20.0, "Rate of the feedback of ~/follow_joint_trajectory, at most 50.", unit="Hz",
+        lower=0.1, upper=50.0, read_only=True),
+    Param("cmd_timeout", 0.2, "Time without a streamed set-point after which the arm is brought to a stop.", unit="s",
+        lower=0.001, upper=60.0, applies=_CONFIGURE),
+    Param("wrench_timeout", 0.2, "Time after which an external wrench is forgotten.", unit="s", lower=0.001, upper=60.0,
+        applies=_CONFIGURE),
     Param("allow_partial_joints_goal", False, "Accept trajectories for some of the joints only.", applies=_CONFIGURE),
-    Param(
-        "allow_nonzero_velocity_at_trajectory_end",
-        False,
-        "Accept a last trajectory point that moves.",
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "trajectory_effort",
-        "ignore",
-        "What happens to the effort of trajectory points.",
-        choices=("ignore", "add"),
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "blend_time",
-        0.2,
-        "Time over which a change of gains or payload is faded in.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "max_step",
-        0.05,
-        "Largest distance between the present reference and a set-point that is due at once.",
-        unit="rad or m",
-        lower=0.0,
-        upper=10.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "max_state_jump",
-        0.1,
+    Param("allow_nonzero_velocity_at_trajectory_end", False, "Accept a last trajectory point that moves.",
+        applies=_CONFIGURE),
+    Param("trajectory_effort", "ignore", "What happens to the effort of trajectory points.", choices=("ignore", "add"),
+        applies=_CONFIGURE),
+    Param("blend_time", 0.2, "Time over which a change of gains or payload is faded in.", unit="s", lower=0.0,
+        upper=10.0, applies=_CONFIGURE),
+    Param("max_step", 0.05, "Largest distance between the present reference and a set-point that is due at once.",
+        unit="rad or m", lower=0.0, upper=10.0, applies=_CONFIGURE),
+    Param("max_state_jump", 0.1,
         "How far a joint may be from where its speed can have brought it since the joint state before. A state farther "
         "off is dropped; if the jump lasts, the arm is held at its new place after state_timeout; 0: not watched.",
-        unit="rad or m",
-        lower=0.0,
-        upper=1e6,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "constraints.stopped_velocity_tolerance",
-        0.01,
-        "Largest speed that counts as stopped at the goal; 0: not watched.",
-        unit="rad/s or m/s",
-        lower=0.0,
-    ),
-    Param(
-        "constraints.goal_time", 0.0, "How late the goal may be reached; 0: however long it takes.", unit="s", lower=0.0
-    ),
+        unit="rad or m", lower=0.0, upper=1e6, applies=_CONFIGURE),
+    Param("constraints.stopped_velocity_tolerance", 0.01,
+        "Largest speed that counts as stopped at the goal; 0: not watched.", unit="rad/s or m/s", lower=0.0),
+    Param("constraints.goal_time", 0.0, "How late the goal may be reached; 0: however long it takes.", unit="s",
+        lower=0.0),
     Param("effort_scale", 1.0, "Factor on the effort limits of the URDF.", lower=0.0, upper=1.0, applies=_CONFIGURE),
-    Param(
-        "velocity_scale", 1.0, "Factor on the velocity limits of the URDF.", lower=0.001, upper=1.0, applies=_CONFIGURE
-    ),
-    Param(
-        "position_margin",
-        0.05,
-        "Width of the soft zone inside each position limit.",
-        unit="rad or m",
-        lower=0.0,
-        applies=_CONFIGURE,
-    ),
+    Param("velocity_scale", 1.0, "Factor on the velocity limits of the URDF.", lower=0.001, upper=1.0,
+        applies=_CONFIGURE),
+    Param("position_margin", 0.05, "Width of the soft zone inside each position limit.", unit="rad or m", lower=0.0,
+        applies=_CONFIGURE),
     Param("payload.link", "", "Link that carries the payload; empty: none."),
     Param("payload.mass", 0.0, "Mass of the payload.", unit="kg", lower=0.0),
-    Param(
-        "payload.com",
-        (0.0, 0.0, 0.0),
-        "Centre of mass of the payload in the link's frame.",
-        unit="m",
-        length=3,
-        element=float,
-    ),
-    Param(
-        "payload.inertia",
-        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        "Inertia of the payload about its centre of mass: ixx, ixy, ixz, iyy, iyz, izz.",
-        unit="kg m^2",
-        length=6,
-        element=float,
-    ),
+    Param("payload.com", (0.0, 0.0, 0.0), "Centre of mass of the payload in the link's frame.", unit="m", length=3,
+        element=float),
+    Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "Inertia of the payload about its centre of mass: ixx, ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6,
+        element=float),
     *WRENCH_PARAMETERS,
-    Param(
-        "observer_gain",
-        50.0,
-        "Bandwidth of the estimate of external efforts; 0: none is made.",
-        unit="1/s",
-        lower=0.0,
-        upper=10000.0,
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "external_wrench_estimate.link",
-        "",
-        "Link at which ~/external_wrench_estimate takes a contact to be; empty: no estimate.",
-        applies=_CONFIGURE,
-    ),
-    Param(
-        "collision_reaction",
-        "none",
-        "What an external effort beyond collision.<joint> brings about.",
-        choices=("none", "hold", "gravity"),
-        applies=_CONFIGURE,
-    ),
+    Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
+        lower=0.0, upper=10000.0, applies=_CONFIGURE),
+    Param("external_wrench_estimate.link", "",
+        "Link at which ~/external_wrench_estimate takes a contact to be; empty: no estimate.", applies=_CONFIGURE),
+    Param("collision_reaction", "none", "What an external effort beyond collision.<joint> brings about.",
+        choices=("none", "hold", "gravity"), applies=_CONFIGURE),
     Param("collision_delay", 0.0, "How long it must stay beyond.", unit="s", lower=0.0, upper=10.0, applies=_CONFIGURE),
     Param("state_publish_rate", 50.0, "Rate of the reference and error topics.", unit="Hz", lower=0.1, upper=10000.0),
 )
+# fmt: on
 
 
 def joint_parameters(joints: Sequence[str]) -> list[Param]:
     """The parameters that every joint has."""
     table = []
     for joint in joints:
+        # fmt: off
         table += [
-            Param(
-                f"gains.{joint}.p",
-                100.0,
-                "Position gain. With computed_torque the square of the error's natural "
-                "frequency; with the other laws a stiffness.",
-                unit="1/s^2, or N m/rad or N/m",
-                lower=0.0,
-                upper=1e6,
-            ),
-            Param(
-                f"gains.{joint}.d",
-                20.0,
-                "Velocity gain. With computed_torque twice the damping ratio times the "
-                "natural frequency; with the other laws a damping.",
-                unit="1/s, or N m s/rad or N s/m",
-                lower=0.0,
-                upper=1e5,
-            ),
-            Param(
-                f"gains.{joint}.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0, upper=1e7
-            ),
-            Param(
-                f"constraints.{joint}.trajectory",
-                0.0,
-                "Largest position error on the way; more aborts the trajectory; 0: not watched.",
-                unit="rad or m",
-                lower=0.0,
-            ),
-            Param(
-                f"constraints.{joint}.goal",
-                0.0,
-                "Largest position error at the goal; 0: not watched.",
-                unit="rad or m",
-                lower=0.0,
-            ),
-            Param(
-                f"limits.{joint}.effort",
-                0.0,
-                "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
-                unit="N m or N",
-                lower=0.0,
-                applies=_CONFIGURE,
-            ),
-            Param(
-                f"collision.{joint}",
-                0.0,
-                "External effort that counts as a collision; 0: not watched.",
-                unit="N m or N",
-                lower=0.0,
-                applies=_CONFIGURE,
-            ),
-            Param(
-                f"limits.{joint}.effort_rate",
-                0.0,
-                "Largest change of effort in time; 0: not limited.",
-                unit="N m/s or N/s",
-                lower=0.0,
-                applies=_CONFIGURE,
-            ),
+            Param(f"gains.{joint}.p", 100.0,
+                "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
+                "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
+            Param(f"gains.{joint}.d", 20.0,
+                "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
+                "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
+            Param(f"gains.{joint}.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
+                upper=1e7),
+            Param(f"constraints.{joint}.trajectory", 0.0,
+                "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
+                lower=0.0),
+            Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
+                unit="rad or m", lower=0.0),
+            Param(f"limits.{joint}.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
+                unit="N m or N", lower=0.0, applies=_CONFIGURE),
+            Param(f"collision.{joint}", 0.0, "External effort that counts as a collision; 0: not watched.",
+                unit="N m or N", lower=0.0, applies=_CONFIGURE),
+            Param(f"limits.{joint}.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
+                unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
         ]
+        # fmt: on
     return [*table, *factor_parameters(joints)]
 
 
@@ -490,8 +325,8 @@ def guards(values: ParameterValues, model: RobotModel) -> GuardSettings:
     """Limits beside those of the URDF, in model order."""
 
     def column(what: str) -> np.ndarray:
-        given = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
-        return np.where(given > 0.0, given, np.inf)
+        bounds = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
+        return np.where(bounds > 0.0, bounds, np.inf)
 
     return GuardSettings(
         effort_limit=column("effort"),

@@ -13,6 +13,7 @@ from std_msgs.msg import Header
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+from robot_dynamics_ros.ros.transport.outputs import Output
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 try:
@@ -23,11 +24,11 @@ except ImportError:
 __all__ = ["ReferenceTopics"]
 
 
-def _array(values: Array) -> array.array:
+def _array(values: Array) -> array.array[float]:
     return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
-class ReferenceTopics:
+class ReferenceTopics(Output):
     """Publishes reference, error and commanded effort at a rate of its own, while somebody listens.
 
     Args:
@@ -38,6 +39,7 @@ class ReferenceTopics:
     """
 
     def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
+        super().__init__([])
         self._node = node
         self._reader = reader
         self._controller = controller
@@ -53,11 +55,10 @@ class ReferenceTopics:
             if JointTrajectoryControllerState is not None
             else None
         )
-        self.wanted = False
 
     def look_for_listeners(self) -> None:
-        """To be called a few times a second."""
-        self.wanted = any(p.get_subscription_count() for p in self._publishers())
+        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
+        self.wanted = any(p.get_subscription_count() for p in self._raw_publishers())
 
     def publish(self, stamp: int) -> None:
         """Publish what belongs to the joint state of time ``stamp``, ns, if it is time to."""
@@ -94,11 +95,11 @@ class ReferenceTopics:
         state.speed_scaling_factor = 1.0  # time is never scaled here
         self._state.publish(state)
 
-    def _publishers(self) -> list[Publisher]:
+    def _raw_publishers(self) -> list[Publisher]:
         return [p for p in (self._reference, self._error, self._state) if p is not None]
 
     def destroy(self) -> None:
         """Take the publishers down."""
-        for publisher in self._publishers():
+        for publisher in self._raw_publishers():
             self._node.destroy_publisher(publisher)
         self.wanted = False

@@ -83,6 +83,10 @@ class ControllerReport:
         """A trajectory was accepted; its end will be logged."""
         self._goal = goal
 
+    def say(self, text: str) -> None:
+        """A line of information in the log."""
+        self._background.call(self._log.info, text)
+
     def tick(self) -> bool:
         """To be called often; logs changes, and publishes once a second (then ``True``)."""
         self._log_changes()
@@ -116,7 +120,7 @@ class ControllerReport:
             self._frequency = frequency
             reason = "robustness.bandwidth" if frequency >= 0.999 * robustness.bandwidth else "the delay allows no more"
             text = f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late"
-            self._background.call(self._log.info, text)
+            self.say(text)
 
     def _log_end(self, goal: Goal) -> None:
         if goal.status is GoalStatus.SUCCEEDED:

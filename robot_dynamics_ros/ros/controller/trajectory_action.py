@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rclpy.action import CancelResponse, GoalResponse
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
@@ -33,13 +34,18 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
 from robot_dynamics_ros.ros.transport.action_server import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory as ActionType
+    from control_msgs.msg import JointTolerance as JointToleranceMessage
+    from unique_identifier_msgs.msg import UUID
+
 __all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
 
 # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
 _RESULT_KEPT = 10
 
 
-def load_action_type() -> Any:
+def load_action_type() -> type[ActionType] | None:
     """``control_msgs/action/FollowJointTrajectory``, or ``None`` where control_msgs is not installed."""
     try:
         from control_msgs.action import FollowJointTrajectory as action_type
@@ -48,19 +54,19 @@ def load_action_type() -> Any:
     return action_type
 
 
-def _server(action_type: Any) -> Callable[..., Any]:
-    def read(raw: bytes) -> tuple[Any, LongGoal]:
+def _server(action_type: type[ActionType]) -> Callable[..., ActionServer]:
+    def read(raw: memoryview) -> tuple[UUID, LongGoal]:
         return LongGoal.read(action_type.Impl.SendGoalService.Request, raw)
 
     return apart_action_server(action_type, LONG, read)
 
 
-def _goal_of(request: Any) -> ActionGoal:
+def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
     """The goal that the server hands over, as a message or in the form of long ones."""
     return request if isinstance(request, ActionGoal) else MessageGoal(request)
 
 
-def _by_joint(entries: Sequence[Any]) -> dict[str, JointTolerance]:
+def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
     """``control_msgs/JointTolerance[]`` by joint."""
     return {e.name: JointTolerance(e.position, e.velocity, e.acceleration) for e in entries}
 
@@ -89,9 +95,9 @@ class _Pursuit:
     handle: ServerGoalHandle
     goal: Goal
     done: Future
-    times: Sequence[int]
+    times: Sequence[int] | np.ndarray
 
-    def point(self, feedback: Any) -> int:
+    def point(self, feedback: ActionType.Feedback) -> int:
         """Index of the point that the arm is on its way to."""
         return min(bisect_left(self.times, to_nanoseconds(feedback.desired.time_from_start)), len(self.times) - 1)
 
@@ -115,14 +121,14 @@ class FollowJointTrajectory:
     def __init__(
         self,
         node: Node,
-        action_type: Any,
+        action_type: type[ActionType],
         *,
         begin: Callable[[ActionGoal, Callable[[Goal | Exception], None]], None],
         ready: Callable[[], bool],
         hold: Callable[[], None],
-        feedback: Callable[[Any], Any],
+        feedback: Callable[[Goal], ActionType.Feedback],
         rate: float,
-        server: Callable[[Any], Callable[..., Any]] = _server,
+        server: Callable[[type[ActionType]], Callable[..., ActionServer]] = _server,
     ) -> None:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
@@ -152,12 +158,12 @@ class FollowJointTrajectory:
         """Take the server down, before the node."""
         self._server.destroy()
 
-    def _on_goal(self, request: Any) -> GoalResponse:
-        wanted = _goal_of(request)
-        if wanted.multi_dof:
+    def _on_goal(self, request: ActionType.Goal | ActionGoal) -> GoalResponse:
+        goal = _goal_of(request)
+        if goal.multi_dof:
             self._log.warning("goal rejected: multi_dof_trajectory is not supported; move its joints to trajectory")
             return GoalResponse.REJECT
-        if not wanted.size:
+        if not goal.size:
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
@@ -169,20 +175,20 @@ class FollowJointTrajectory:
         self._hold()
         return CancelResponse.ACCEPT
 
-    async def _execute(self, handle: ServerGoalHandle) -> Any:
+    async def _execute(self, handle: ServerGoalHandle) -> ActionType.Result:
         self._open += 1
         try:
             return await self._pursue(handle)
         finally:
             self._open -= 1
 
-    async def _pursue(self, handle: ServerGoalHandle) -> Any:
+    async def _pursue(self, handle: ServerGoalHandle) -> ActionType.Result:
         if handle.is_cancel_requested:
             goal = Goal(0, 0, None)
             goal.finish(GoalStatus.CANCELED)
             return self._end(handle, goal)
-        wanted, begun = _goal_of(handle.request), Future()
-        self._begin(wanted, begun.set_result)
+        requested, begun = _goal_of(handle.request), Future()
+        self._begin(requested, begun.set_result)
         outcome_of_begin = begun.result() if begun.done() else await begun
         if isinstance(outcome_of_begin, Exception):
             error, goal = outcome_of_begin, Goal(0, 0, None)
@@ -190,13 +196,13 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future(), wanted.times)
+        pursuit = _Pursuit(handle, goal, Future(), requested.times)
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done
         return self._end(handle, goal)
 
-    def _end(self, handle: ServerGoalHandle, goal: Goal) -> Any:
+    def _end(self, handle: ServerGoalHandle, goal: Goal) -> ActionType.Result:
         transition, code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
         return self._type.Result(error_code=code, error_string=text)
@@ -223,7 +229,9 @@ class FollowJointTrajectory:
                     pursuit.handle.publish_feedback(message)
 
 
-def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger) -> Tolerances:
+def goal_tolerances(
+    message: ActionGoal, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger
+) -> Tolerances:
     """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
 
     Args:
@@ -244,8 +252,8 @@ def goal_tolerances(message: Any, defaults: Tolerances, joints: Sequence[str], l
 
 
 def feedback_message(
-    action_type: Any, controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
-) -> Any:
+    action_type: type[ActionType], controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
+) -> ActionType.Feedback:
     """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference.
 
     Args:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -14,6 +16,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics_ros.control.reference.result import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
+
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory
+    from unique_identifier_msgs.msg import UUID
 
 __all__ = [
     "LONG",
@@ -160,7 +166,7 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     return ReadTrajectory(stamp, names, times, fields, given, reader.offset, wrong)
 
 
-class ActionGoal:
+class ActionGoal(ABC):
     """A goal of the action, however its trajectory has come.
 
     Attributes:
@@ -168,7 +174,7 @@ class ActionGoal:
         multi_dof: whether it has a ``multi_dof_trajectory``, which no one follows.
     """
 
-    def __init__(self, message: Any) -> None:
+    def __init__(self, message: FollowJointTrajectory.Goal) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
@@ -176,28 +182,28 @@ class ActionGoal:
         self.multi_dof = bodies is not None and bool(bodies.joint_names or bodies.points)
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """About how many bytes it has; 0 without points."""
-        raise NotImplementedError
 
     @property
-    def times(self) -> Any:
+    @abstractmethod
+    def times(self) -> Sequence[int] | np.ndarray:
         """When its points are due, ns from its start, in order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
         """The trajectory.
 
         Raises:
             TrajectoryRejected: it cannot be followed as it is.
         """
-        raise NotImplementedError
 
 
 class MessageGoal(ActionGoal):
     """A goal that is a message."""
 
-    def __init__(self, message: Any) -> None:
+    def __init__(self, message: FollowJointTrajectory.Goal) -> None:
         super().__init__(message)
         self._trajectory: JointTrajectory = message.trajectory
 
@@ -223,7 +229,7 @@ class LongGoal(ActionGoal):
         trajectory: as it was read.
     """
 
-    def __init__(self, message: Any, trajectory: ReadTrajectory, size: int) -> None:
+    def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
         super().__init__(message)
         self.trajectory, self._size = trajectory, size
 
@@ -242,7 +248,7 @@ class LongGoal(ActionGoal):
         return self.trajectory.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     @classmethod
-    def read(cls, request_type: Any, raw: bytes | memoryview) -> tuple[Any, LongGoal]:
+    def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, LongGoal]:
         """The goal's identity, and the goal, of a serialized request.
 
         Args:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
+
+if TYPE_CHECKING:
+    from control_msgs.srv import QueryTrajectoryState
 
 __all__ = ["answer", "offer_query"]
 
@@ -25,14 +28,18 @@ def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
     except ImportError:
         return False
 
-    def on_query(request: Any, response: Any) -> Any:
+    def on_query(
+        request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
+    ) -> QueryTrajectoryState.Response:
         return answer(loop(), to_nanoseconds(request.time), response)
 
     node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)
     return True
 
 
-def answer(loop: ControlLoop | None, time: int, response: Any) -> Any:
+def answer(
+    loop: ControlLoop | None, time: int, response: QueryTrajectoryState.Response
+) -> QueryTrajectoryState.Response:
     """Fill ``control_msgs/QueryTrajectoryState`` for a time, ns: no success without a trajectory that covers it."""
     response.success, response.message = False, "the controller is not active, or has no joint state yet"
     if loop is None:

@@ -18,56 +18,28 @@ from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
 __all__ = ["GATE_PARAMETERS", "gate_settings", "limit_parameters"]
 
+# fmt: off
 GATE_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    Param(
-        "joints",
-        (),
-        "Joints in the array of commands, in order; empty: all, in the order of the URDF.",
-        read_only=True,
-    ),
-    Param(
-        "command_format",
-        "multi_array",
-        "multi_array: Float64MultiArray; joint_state: JointState; in and out alike.",
-        choices=COMMAND_FORMATS,
-        read_only=True,
-    ),
-    Param(
-        "command_timeout",
-        0.1,
-        "Age of the last good command after which the safe command is sent.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
-        read_only=True,
-    ),
-    Param(
-        "state_timeout",
-        0.1,
-        "Age of the last joint state after which its velocity is not used for braking any more.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
-        read_only=True,
-    ),
-    Param(
-        "on_limit",
-        "clip",
+    Param("joints", (), "Joints in the array of commands, in order; empty: all, in the order of the URDF.",
+        read_only=True),
+    Param("command_format", "multi_array", "multi_array: Float64MultiArray; joint_state: JointState; in and out alike.",
+        choices=COMMAND_FORMATS, read_only=True),
+    Param("command_timeout", 0.1, "Age of the last good command after which the safe command is sent.", unit="s",
+        lower=0.001, upper=10.0, read_only=True),
+    Param("state_timeout", 0.1,
+        "Age of the last joint state after which its velocity is not used for braking any more.", unit="s", lower=0.001,
+        upper=10.0, read_only=True),
+    Param("on_limit", "clip",
         "clip: efforts beyond their limit or rate are cut; stop: they stop the gate until ~/reset.",
-        choices=("clip", "stop"),
-        read_only=True,
-    ),
-    Param(
-        "second_publisher",
-        "stop",
+        choices=("clip", "stop"), read_only=True),
+    Param("second_publisher", "stop",
         "A second publisher of commands: stop the gate until ~/reset, report it, or ignore it.",
-        choices=("stop", "report", "ignore"),
-        read_only=True,
-    ),
+        choices=("stop", "report", "ignore"), read_only=True),
 )
+# fmt: on
 
 
 def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param]:
@@ -75,39 +47,18 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
     for name in joints:
         i = model.v_slice(name).start
         effort, velocity = float(model.effort_limit[i]), float(model.velocity_limit[i])
-        yield Param(
-            f"limits.{name}.effort",
-            effort if math.isfinite(effort) else 0.0,
-            "Largest effort; by default that of the description.",
-            unit="N m or N",
-            lower=0.0,
-            read_only=True,
-        )
-        yield Param(
-            f"limits.{name}.effort_rate",
-            0.0,
-            "Largest change of the effort in a second; 0: any.",
-            unit="N m/s or N/s",
-            lower=0.0,
-            read_only=True,
-        )
-        yield Param(
-            f"limits.{name}.velocity",
-            2.0 * velocity if math.isfinite(velocity) else 0.0,
+        # fmt: off
+        yield Param(f"limits.{name}.effort", effort if math.isfinite(effort) else 0.0,
+            "Largest effort; by default that of the description.", unit="N m or N", lower=0.0, read_only=True)
+        yield Param(f"limits.{name}.effort_rate", 0.0, "Largest change of the effort in a second; 0: any.",
+            unit="N m/s or N/s", lower=0.0, read_only=True)
+        yield Param(f"limits.{name}.velocity", 2.0 * velocity if math.isfinite(velocity) else 0.0,
             "Measured speed above which the gate stops; 0: any; by default twice the limit of the description.",
-            unit="rad/s or m/s",
-            lower=0.0,
-            read_only=True,
-        )
-        yield Param(
-            f"limits.{name}.braking",
-            0.0,
-            "Effort per speed of the safe command; 0: the effort drops to zero.  Keep it well below the joint's inertia "
-            "over the period of joint_states.",
-            unit="N m s/rad or N s/m",
-            lower=0.0,
-            read_only=True,
-        )
+            unit="rad/s or m/s", lower=0.0, read_only=True)
+        yield Param(f"limits.{name}.braking", 0.0,
+            "Effort per speed of the safe command; 0: the effort drops to zero.  Keep it well below the joint's "
+            "inertia over the period of joint_states.", unit="N m s/rad or N s/m", lower=0.0, read_only=True)
+        # fmt: on
 
 
 def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
@@ -121,8 +72,8 @@ def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[s
         return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
 
     for joint in joints:
-        given = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
-        if not given and not values[f"limits.{joint}.effort"]:
+        described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
+        if not described and not values[f"limits.{joint}.effort"]:
             raise ArgumentError(
                 "has no effort limit",
                 where=f"joint {joint!r} of robot {model.name!r}",

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
-from robot_dynamics_ros.simulation.driver import COMPENSATIONS, DrivenRobot, Driver
+from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 __all__ = ["DRIVER_PARAMETERS", "driver_parameters", "make_driver"]
 
@@ -42,13 +42,13 @@ def driver_parameters(joints: Sequence[str]) -> list[Param]:
     return [*rates, *factor_parameters(joints)]
 
 
-def make_driver(values: ParameterValues, plant: DrivenRobot) -> Driver:
+def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     """The driver that the parameters describe.
 
     Raises:
         ArgumentError: a meaning of efforts without what it needs.
     """
-    model: RobotModel = plant.model
+    model = plant.model
     rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
     return Driver(
         plant,

@@ -22,60 +22,28 @@ __all__ = ["ENGINES", "ENGINE_PARAMETERS", "check_engine", "check_shapes", "make
 
 ENGINES = ("robot_dynamics", "mujoco")
 
+# fmt: off
 ENGINE_PARAMETERS = (
-    Param(
-        "engine",
-        "robot_dynamics",
+    Param("engine", "robot_dynamics",
         "What simulates the robot: this package, or MuJoCo, which adds contact with a world (extra mujoco).",
-        choices=ENGINES,
-        read_only=True,
-    ),
+        choices=ENGINES, read_only=True),
     Param("mujoco.scene", "", "MJCF file of the world around the robot; empty: no file.", read_only=True),
-    Param(
-        "mujoco.shapes",
-        (),
-        "Names of primitive shapes in the world or on links; each has parameters of its own.",
-        read_only=True,
-    ),
-    Param(
-        "mujoco.geometry",
-        "collision",
-        "By which elements of the URDF the robot touches things.",
-        choices=GEOMETRIES,
-        read_only=True,
-    ),
-    Param(
-        "mujoco.meshes",
-        "",
-        "Folder where relative mesh addresses start; empty: that of robot_description_file.",
-        read_only=True,
-    ),
+    Param("mujoco.shapes", (), "Names of primitive shapes in the world or on links; each has parameters of its own.",
+        read_only=True),
+    Param("mujoco.geometry", "collision", "By which elements of the URDF the robot touches things.", choices=GEOMETRIES,
+        read_only=True),
+    Param("mujoco.meshes", "", "Folder where relative mesh addresses start; empty: that of robot_description_file.",
+        read_only=True),
     Param("mujoco.self_collision", False, "Links of the robot touch each other.", read_only=True),
-    Param(
-        "mujoco.surface_friction",
-        0.8,
-        "Coulomb's coefficient of the robot's surface; of two surfaces the larger one counts.",
-        lower=0.0,
-        upper=100.0,
-        read_only=True,
-    ),
-    Param(
-        "mujoco.contact_time",
-        0.01,
-        "Time in which a penetration decays; at least two substeps.",
-        unit="s",
-        lower=1e-5,
-        upper=1.0,
-        read_only=True,
-    ),
-    Param(
-        "mujoco.integrator",
-        "",
-        "Integration method of MuJoCo; empty: the scene's, else implicitfast.",
-        choices=("", *MUJOCO_INTEGRATORS),
-        read_only=True,
-    ),
+    Param("mujoco.surface_friction", 0.8,
+        "Coulomb's coefficient of the robot's surface; of two surfaces the larger one counts.", lower=0.0, upper=100.0,
+        read_only=True),
+    Param("mujoco.contact_time", 0.01, "Time in which a penetration decays; at least two substeps.", unit="s",
+        lower=1e-5, upper=1.0, read_only=True),
+    Param("mujoco.integrator", "", "Integration method of MuJoCo; empty: the scene's, else implicitfast.",
+        choices=("", *MUJOCO_INTEGRATORS), read_only=True),
 )
+# fmt: on
 
 
 def shape_parameters(name: str) -> list[Param]:
@@ -96,14 +64,14 @@ def shape_parameters(name: str) -> list[Param]:
     ]  # fmt: skip
 
 
-def check_shapes(given: Iterable[str], names: Iterable[str]) -> None:
+def check_shapes(parameters: Iterable[str], names: Iterable[str]) -> None:
     """Refuse parameters of shapes that are not listed.
 
     Raises:
         UnknownNameError: a name among the parameters given at the start.
     """
     own = {param.name for param in ENGINE_PARAMETERS}
-    for parameter in given:
+    for parameter in parameters:
         head, _, rest = parameter.partition(".")
         shape, dot, _ = rest.rpartition(".")
         if head == "mujoco" and dot and parameter not in own and shape not in names:

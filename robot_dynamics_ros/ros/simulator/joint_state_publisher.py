@@ -10,13 +10,13 @@ from sensor_msgs.msg import JointState
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import Template, marks
-from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+from robot_dynamics_ros.ros.transport.cdr import marks
+from robot_dynamics_ros.ros.transport.outputs import TemplatePublisher
 
 __all__ = ["JointStatePublisher"]
 
 
-class JointStatePublisher:
+class JointStatePublisher(TemplatePublisher):
     """Publishes position, velocity and effort of joints with one degree of freedom.
 
     Args:
@@ -40,14 +40,12 @@ class JointStatePublisher:
         n = len(self.joints)
         position, velocity, effort = marks(n), marks(n, n + 1), marks(n, 2 * n + 1)
         message = JointState(name=list(self.joints), position=position, velocity=velocity, effort=effort)
-        self._template = Template(message, position, velocity, effort)
-        self._position, self._velocity, self._effort = self._template.blocks
-        self._publisher = node.create_publisher(JointState, "joint_states", STATE, event_callbacks=QUIET_PUBLISHER)
+        super().__init__(node, "joint_states", message, position, velocity, effort)
+        self._position, self._velocity, self._effort = self.blocks
 
     def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:
         """Send (nq,) positions, (nv,) velocities and (nv,) efforts in model order, of the time ``stamp``, ns."""
         q.take(self.q_index, out=self._position, mode="clip")
         v.take(self.v_index, out=self._velocity, mode="clip")
         effort.take(self.v_index, out=self._effort, mode="clip")
-        self._template.stamp(stamp)
-        self._publisher.publish(self._template.bytes())
+        self.send(stamp)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.constraint_topics import ConstraintTopics
 from robot_dynamics_ros.ros.simulator.contact_topics import ContactTopics
 from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
 from robot_dynamics_ros.ros.simulator.sensors import sensors
-from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.outputs import Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
-from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 __all__ = ["SimulatorOutputs"]
 
@@ -42,20 +39,19 @@ class SimulatorOutputs:
         published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
-    def __init__(self, node: Node, plant: Plant | MujocoPlant, values: ParameterValues, driver: Driver) -> None:
-        model: RobotModel = plant.model
+    def __init__(self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver) -> None:
+        model = plant.model
         self._plant = plant
         self._driver = None if driver.plain else driver
         self._states = JointStatePublisher(node, model, values["joints"])
         self.joints = self._states.joints
         self.v_index = np.array(self._states.v_index, dtype=np.intp)
-        divisor = values["joint_wrenches.rate_divisor"]
-        self._wrenches = WrenchTopics(node, model, model.joint_names, divisor=divisor)
-        self._further: list[ConstraintTopics | ContactTopics] = []
+        wrenches: list[Output] = [WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
-            self._further.append(ConstraintTopics(node, plant, divisor))
+            wrenches.append(ConstraintTopics(node, plant))
         if isinstance(plant, MujocoPlant):
-            self._further.append(ContactTopics(node, plant, divisor))
+            wrenches.append(ContactTopics(node, plant))
+        self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)
         self._last: JointReading | None = None
@@ -64,10 +60,7 @@ class SimulatorOutputs:
         self._q_off = np.full(model.nq, math.nan) if "position" not in on else None
         self._v_off = np.full(model.nv, math.nan) if "velocity" not in on else None
         self._tau_off = np.full(model.nv, math.nan) if "effort" not in on else None
-        self._clock: Any = None
-        if values["publish_clock"]:
-            self._clock = node.create_publisher(ClockMessage, "/clock", STATE, event_callbacks=QUIET_PUBLISHER)
-            self._clock_message = Template(ClockMessage())
+        self._clock = TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
         self.published = False
 
     def measure(self, ns: int) -> None:
@@ -79,12 +72,8 @@ class SimulatorOutputs:
         """Tell the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
         plant, stamp = self._plant, origin + ns
         if self._clock is not None:
-            self._clock_message.stamp(stamp)
-            self._clock.publish(self._clock_message.bytes())
-        if self._wrenches.wanted:
-            self._wrenches.publish(plant.joint_wrenches(), stamp)
-        for topics in self._further:
-            topics.publish(stamp)
+            self._clock.send(stamp)
+        self._wrenches.publish(stamp)
         if self._sensors is None:
             self._send(stamp, plant.q, plant.v, self._effort())
             return True
@@ -115,8 +104,6 @@ class SimulatorOutputs:
     def look_for_listeners(self) -> None:
         """To be called a few times a second."""
         self._wrenches.look_for_listeners()
-        for topics in self._further:
-            topics.look_for_listeners()
 
     def _tell(self, reading: JointReading, origin: int) -> None:
         self._last = reading

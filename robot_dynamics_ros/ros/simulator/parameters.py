@@ -24,8 +24,8 @@ from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
-from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 __all__ = [
     "SIMULATOR_PARAMETERS",
@@ -40,6 +40,7 @@ __all__ = [
 TIME_MODES = ("real_time", "fast", "lockstep")
 STATE_INTERFACES = ("position", "velocity", "effort")
 
+# fmt: off
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
@@ -48,127 +49,54 @@ SIMULATOR_PARAMETERS = (
     *DRIVER_PARAMETERS,
     *SENSOR_PARAMETERS,
     *MODEL_ERROR_PARAMETERS,
-    Param(
-        "joints",
-        (),
+    Param("joints", (),
         "Joints in joint_states and in the array of commands, in order; empty: all, in the order of the URDF.",
-        read_only=True,
-    ),
-    Param(
-        "state_interfaces",
-        STATE_INTERFACES,
-        "Interfaces that joint_states publishes; the others are NaN, at full length.",
-        choices=STATE_INTERFACES,
-        read_only=True,
-    ),
-    Param(
-        "command_format",
-        "multi_array",
-        "multi_array: Float64MultiArray on effort_controller/commands; "
-        "joint_state: JointState on robot_joint_commands.",
-        choices=COMMAND_FORMATS,
-        read_only=True,
-    ),
-    Param(
-        "command_timeout",
-        0.1,
-        "Time without a command after which the effort goes to zero.",
-        unit="s",
-        lower=0.001,
-        upper=3600.0,
-    ),
-    Param(
-        "wrench_timeout",
-        0.2,
-        "Time without a message after which an external wrench ends.",
-        unit="s",
-        lower=0.001,
-        upper=3600.0,
-    ),
-    Param(
-        "holding_brakes",
-        False,
-        "Brakes hold the joints while no command arrives and while the robot is disabled.",
-        read_only=True,
-    ),
-    Param(
-        "brake_effort",
-        0.0,
-        "Breakaway effort of the brakes; 0: they hold anything.",
-        unit="N m or N",
-        lower=0.0,
-        read_only=True,
-    ),
-    Param(
-        "start_enabled",
-        True,
-        "Take commands from the start; otherwise ~/set_enabled with true comes first.",
-        read_only=True,
-    ),
-    Param(
-        "update_rate",
-        500.0,
-        "Rate of joint states; a command is held for one period.",
-        unit="Hz",
-        lower=1.0,
-        upper=20000.0,
-        read_only=True,
-    ),
-    Param(
-        "substeps",
-        0,
+        read_only=True),
+    Param("state_interfaces", STATE_INTERFACES,
+        "Interfaces that joint_states publishes; the others are NaN, at full length.", choices=STATE_INTERFACES,
+        read_only=True),
+    Param("command_format", "multi_array",
+        "multi_array: Float64MultiArray on effort_controller/commands; joint_state: JointState on "
+        "robot_joint_commands.", choices=COMMAND_FORMATS, read_only=True),
+    Param("command_timeout", 0.1, "Time without a command after which the effort goes to zero.", unit="s", lower=0.001,
+        upper=3600.0),
+    Param("wrench_timeout", 0.2, "Time without a message after which an external wrench ends.", unit="s", lower=0.001,
+        upper=3600.0),
+    Param("holding_brakes", False, "Brakes hold the joints while no command arrives and while the robot is disabled.",
+        read_only=True),
+    Param("brake_effort", 0.0, "Breakaway effort of the brakes; 0: they hold anything.", unit="N m or N", lower=0.0,
+        read_only=True),
+    Param("start_enabled", True, "Take commands from the start; otherwise ~/set_enabled with true comes first.",
+        read_only=True),
+    Param("update_rate", 500.0, "Rate of joint states; a command is held for one period.", unit="Hz", lower=1.0,
+        upper=20000.0, read_only=True),
+    Param("substeps", 0,
         "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' damping.",
-        lower=0,
-        upper=1000,
-        read_only=True,
-    ),
+        lower=0, upper=1000, read_only=True),
     Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
     Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
-    Param(
-        "friction_file",
-        "",
+    Param("friction_file", "",
         "JSON file with the friction of the joints, as identification writes it, instead of the URDF's.",
-        read_only=True,
-    ),
-    Param(
-        "constraints_file",
-        "",
-        "YAML file of closed loops and other constraints beside the robot description, or an MJCF file with <equality>; "
-        "empty for none.",
-        read_only=True,
-    ),
+        read_only=True),
+    Param("constraints_file", "",
+        "YAML file of closed loops and other constraints beside the robot description, or an MJCF file with "
+        "<equality>; empty for none.", read_only=True),
     Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
-    Param(
-        "stop_restitution",
-        0.0,
-        "Share of its speed with which a joint rebounds from its stop.",
-        lower=0.0,
-        upper=1.0,
-        read_only=True,
-    ),
+    Param("stop_restitution", 0.0, "Share of its speed with which a joint rebounds from its stop.", lower=0.0,
+        upper=1.0, read_only=True),
     Param("limiter", True, "Limit efforts as ros2_control does.", read_only=True),
-    Param(
-        "time_mode",
-        "real_time",
+    Param("time_mode", "real_time",
         "real_time: paced to the clock; fast: as fast as possible; lockstep: one period for each command.",
-        choices=TIME_MODES,
-        read_only=True,
-    ),
-    Param(
-        "real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0, read_only=True
-    ),
+        choices=TIME_MODES, read_only=True),
+    Param("real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0,
+        read_only=True),
     Param("publish_clock", False, "Publish /clock: the simulator then owns time.", read_only=True),
     Param("publish_description", True, "Publish robot_description, unless it came by that topic.", read_only=True),
-    Param(
-        "joint_wrenches.rate_divisor",
-        1,
-        "Publish joint wrenches with every this-many-th joint state.",
-        lower=1,
-        upper=100000,
-        read_only=True,
-    ),
+    Param("joint_wrenches.rate_divisor", 1, "Publish joint wrenches with every this-many-th joint state.", lower=1,
+        upper=100000, read_only=True),
     Param("start_paused", False, "Wait for ~/set_pause with false.", read_only=True),
 )
+# fmt: on
 
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
@@ -190,7 +118,7 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
     return table
 
 
-def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
+def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     """Refuse initial positions of joints that the robot does not have.
 
     Raises:
@@ -198,7 +126,7 @@ def check_initial_positions(given: Iterable[str], model: RobotModel) -> None:
     """
     prefix = "initial_positions."
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
-    for name in given:
+    for name in names:
         if name.startswith(prefix) and name[len(prefix) :] not in simple:
             raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
 
@@ -243,11 +171,11 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     path = values["friction_file"]
     if not path or not values["friction"]:
         return bool(values["friction"])
-    given = FrictionFile.read(path, model).friction(model)
-    return JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
+    friction = FrictionFile.read(path, model).friction(model)
+    return JointFriction(friction.viscous, friction.coulomb, friction.breakaway, friction.stribeck_speed)
 
 
-def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Plant | MujocoPlant:
+def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:
     """The simulated robot, with the errors that it is to have.
 
     Args:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from action_msgs.msg import GoalInfo
 from rclpy.action import ActionServer, GoalResponse
@@ -24,18 +24,28 @@ from rclpy.type_support import check_for_type_support
 from robot_dynamics_ros.ros.transport.apart import Nobody, WaitingThread
 from robot_dynamics_ros.ros.transport.client_library import GoalRequests
 
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory
+    from unique_identifier_msgs.msg import UUID
+
+    from robot_dynamics_ros.ros.transport.client_library import RequestHeader
+
 __all__ = ["ApartActionServer", "apart_action_server"]
 
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
 _PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
 
 
+ReadGoal: TypeAlias = "Callable[[memoryview], tuple[UUID, object]]"
+"""Makes the identity and the goal of a serialized request."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     """A request for a goal: what rclpy's own message of it holds."""
 
-    goal_id: Any
-    goal: Any
+    goal_id: UUID
+    goal: object
 
 
 class ApartActionServer(ActionServer):
@@ -54,14 +64,14 @@ class ApartActionServer(ActionServer):
     def __init__(
         self,
         node: Node,
-        action_type: Any,
+        action_type: type[FollowJointTrajectory],
         action_name: str,
-        execute_callback: Any,
+        execute_callback: Callable[[ServerGoalHandle], Awaitable[object]],
         *,
         requests: GoalRequests,
         long: int,
-        read: Callable[[Any], tuple[Any, Any]],
-        **options: Any,
+        read: ReadGoal,
+        **options: object,
     ) -> None:
         super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
         self._requests, self._long, self._read = requests, long, read
@@ -79,7 +89,7 @@ class ApartActionServer(ActionServer):
         if self._taker.end():
             super().destroy()
 
-    def _take_ready(self, wait_set: Any, closed: Callable[[], bool]) -> None:
+    def _take_ready(self, wait_set: _rclpy.WaitSet, closed: Callable[[], bool]) -> None:
         taken: dict[str, Any] = {}
         try:
             if not self.is_ready(wait_set):
@@ -102,15 +112,15 @@ class ApartActionServer(ActionServer):
                 return
             time.sleep(_UNSPUN)
 
-    async def _answer_all(self, taken: dict[str, Any]) -> None:
+    async def _answer_all(self, taken: dict[str, object]) -> None:
         if "error" in taken:
-            raise taken["error"]
+            raise taken["error"]  # type: ignore[misc]
         try:
             await self.execute(taken)
         except _rclpy.RCLError as error:
             self._logger.warning(f"a request was not answered (the client may have gone away): {error}")
 
-    def _take_goal(self) -> tuple[Any, Any] | None:
+    def _take_goal(self) -> tuple[RequestHeader, object] | None:
         """Header and request, both as rclpy's own method would return them."""
         requests = self._requests
         with requests.request.message() as message:
@@ -125,7 +135,7 @@ class ApartActionServer(ActionServer):
                     self._logger.debug(f"a long goal is read as a message: {error}")
             return header, requests.request.to_python(message)
 
-    async def _execute_goal_request(self, request_header_and_message: tuple[Any, Any]) -> None:
+    async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, _Request]) -> None:
         # as rclpy's; its own cannot answer to a header that was taken by the C function
         header, request = request_header_and_message
         info = GoalInfo(goal_id=request.goal_id)
@@ -152,7 +162,9 @@ class ApartActionServer(ActionServer):
             self._handle_accepted_callback(handle)
 
 
-def apart_action_server(action_type: Any, long: int, read: Callable[[Any], tuple[Any, Any]]) -> Callable[..., Any]:
+def apart_action_server(
+    action_type: type[FollowJointTrajectory], long: int, read: ReadGoal
+) -> Callable[..., ActionServer]:
     """Makes an :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
         check_for_type_support(action_type)

@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -58,11 +57,11 @@ class WaitingThread:
         count: NumberOfEntities,
         entity: Waitable,
         add: Callable[[Waitable], None],
-        look: Callable[[Any, Callable[[], bool]], None],
+        look: Callable[[_rclpy.WaitSet, Callable[[], bool]], None],
     ) -> None:
         self._entity, self._add, self._look = entity, add, look
         self._closed = False
-        context: Any = node.context.handle
+        context = node.context.handle
         with context:
             self._wake = _rclpy.GuardCondition(context)
             self._set = _rclpy.WaitSet(
@@ -117,7 +116,7 @@ class ApartSubscription:
     ) -> None:
         self._node, self._arrived = node, arrived
 
-        def taken(raw: Any) -> None:  # by an executor that asks no callback group
+        def taken(raw: bytes) -> None:  # by an executor that asks no callback group
             arrived(raw)
 
         self._subscription = node.create_subscription(message_type, topic, taken, qos, raw=True)
@@ -137,7 +136,7 @@ class ApartSubscription:
         if self._thread.end():
             self._node.destroy_subscription(self._subscription)
 
-    def _take_all(self, _wait_set: Any, closed: Callable[[], bool]) -> None:
+    def _take_all(self, _wait_set: _rclpy.WaitSet, closed: Callable[[], bool]) -> None:
         while not closed() and (raw := self._take()) is not None:
             self._arrived(raw)
             del raw

@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import struct
 import sys
-from typing import Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
@@ -169,7 +168,7 @@ class CdrReader:
         return np.frombuffer(self._raw, np.float64, n, at)
 
 
-def marks(n: int, first: int = 1) -> array.array:
+def marks(n: int, first: int = 1) -> array.array[float]:
     """``n`` numbers that occur nowhere else, to be put where the changing numbers of a :class:`Template` are."""
     return array.array("d", [(first + i) * 1.0123456789e-200 for i in range(n)])
 
@@ -186,7 +185,7 @@ class Template:
         words: at which four bytes of the message each block begins.
     """
 
-    def __init__(self, message: Any, *blocks: array.array) -> None:
+    def __init__(self, message: object, *blocks: array.array[float]) -> None:
         self._raw = bytearray(serialize_message(message))
         if bytes(self._raw[:2]) != _NATIVE:
             raise RuntimeError("the middleware serializes in a foreign byte order")

@@ -10,9 +10,12 @@ import ctypes
 import functools
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
-__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "client_library"]
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory
+
+__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "RequestHeader", "client_library"]
 
 
 class Allocator(ctypes.Structure):
@@ -86,6 +89,16 @@ class ClientLibrary:
         return self._view(serialized)
 
 
+class MessageClass(Protocol):
+    """A message class of rosidl with the capsules of its C functions."""
+
+    _TYPE_SUPPORT: object
+    _CREATE_ROS_MESSAGE: object
+    _DESTROY_ROS_MESSAGE: object
+    _CONVERT_FROM_PY: object
+    _CONVERT_TO_PY: object
+
+
 class MessageType:
     """The C functions that belong to a message class of Python, which rclpy uses too; here they run without the interpreter's lock.
 
@@ -99,7 +112,7 @@ class MessageType:
         support: address of its ``rosidl_message_type_support_t``.
     """
 
-    def __init__(self, message_type: Any) -> None:
+    def __init__(self, message_type: MessageClass) -> None:
         address = ctypes.pythonapi.PyCapsule_GetPointer
         address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         self.support: int = address(message_type._TYPE_SUPPORT, None)
@@ -131,7 +144,7 @@ class MessageType:
         return self._to_python(message)
 
 
-class _RequestHeader(ctypes.Structure):
+class RequestHeader(ctypes.Structure):
     """``rmw_request_id_t`` and some room: nobody looks inside."""
 
     _fields_ = (("words", ctypes.c_uint64 * 8),)
@@ -147,7 +160,7 @@ class GoalRequests:
         OSError, AttributeError, ValueError: the libraries or functions are not found.
     """
 
-    def __init__(self, action_type: Any) -> None:
+    def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
         library = client_library()
         if library is None:
             raise OSError("the client library is not found")
@@ -156,15 +169,15 @@ class GoalRequests:
         self.request, self._response = MessageType(service.Request), MessageType(service.Response)
         self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
         for function in (self._take, self._answer):
-            function.argtypes = [ctypes.c_void_p, ctypes.POINTER(_RequestHeader), ctypes.c_void_p]
+            function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
 
-    def take(self, server: int, message: int) -> _RequestHeader | None:
+    def take(self, server: int, message: int) -> RequestHeader | None:
         """Take the next request of the ``rcl_action_server_t`` at that address into a C message.
 
         Returns:
             What :meth:`answer` needs, or ``None`` if there is no request.
         """
-        header = _RequestHeader()
+        header = RequestHeader()
         if self._take(server, header, message):
             self._library.forget_error()
             return None
@@ -174,7 +187,7 @@ class GoalRequests:
         """A request in a C message, serialized; see :meth:`ClientLibrary.serialize`."""
         return self._library.serialize(self.request, message)
 
-    def answer(self, server: int, header: _RequestHeader, response: object) -> bool:
+    def answer(self, server: int, header: RequestHeader, response: object) -> bool:
         """Answer a request with a message of Python; false if that fails, when the client is gone for instance."""
         with self._response.message(response) as message:
             failed = bool(self._answer(server, header, message))

@@ -163,10 +163,10 @@ class CommandReader:
         others = publishers_of_other_types(self._node, topic, self._type)
         if not others:
             return ""
-        name, given = others[0]
-        fitting = next((f"set command_format to {f!r}" for f, t in _TYPES.items() if type_name(t) == given), "")
+        name, type_of_other = others[0]
+        fitting = next((f"set command_format to {f!r}" for f, t in _TYPES.items() if type_name(t) == type_of_other), "")
         return (
-            f"commands of {name} on {topic} do not arrive: they are {given}, and this node takes {type_name(self._type)}; "
+            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {type_name(self._type)}; "
             f"{fitting or 'publish that type'}"
         )
 
@@ -206,7 +206,7 @@ class CommandReader:
             raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
         return np.array([names.index(name) for name in self._joints], dtype=np.intp)
 
-    def _checked(self, data: array.array, names: Sequence[str], order: np.ndarray | None) -> Array:
+    def _checked(self, data: array.array[float], names: Sequence[str], order: np.ndarray | None) -> Array:
         if len(data) != len(names):
             raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
         values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)

@@ -124,17 +124,19 @@ class FocusedExecutor(SingleThreadedExecutor):
             self._wait = None
             super().spin_once(timeout_sec)
             return
-        left = self._look_around_at - time.monotonic_ns()
-        if self._looking_around or left <= 0:
+        remaining = self._look_around_at - time.monotonic_ns()
+        if self._looking_around or remaining <= 0:
             self._look_around()
-            subscriptions, left = self._node.cycle_subscriptions(), 0
+            subscriptions, remaining = self._node.cycle_subscriptions(), 0
             if not subscriptions:
                 return
         wait = self._wait
         if wait is None or wait.subscriptions is not subscriptions or wait.timers != len(self._node.cycle_timers()):
             wait = self._wait = _CycleWait(subscriptions, self._node.cycle_timers(), self._context)
         try:
-            wait.wait(left if timeout_sec is None or timeout_sec < 0.0 else min(left, round(timeout_sec * 1e9)))
+            wait.wait(
+                remaining if timeout_sec is None or timeout_sec < 0.0 else min(remaining, round(timeout_sec * 1e9))
+            )
         except _rclpy.InvalidHandle:
             self._wait = None
             return

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from rclpy.node import Node
 
 __all__ = ["guard_services"]
+
+Message: TypeAlias = object
+"""A request or a response of any service."""
 
 
 def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
@@ -29,28 +32,28 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
 
 
 class _Guarded:
-    def __init__(self, callback: Callable[..., Any], name: str, report: Callable[[str, str], None]) -> None:
+    def __init__(self, callback: Callable[..., Message], name: str, report: Callable[[str, str], None]) -> None:
         self._callback, self._name, self._report = callback, name, report
 
-    def __call__(self, request: Any, response: Any) -> Any:
+    def __call__(self, request: Message, response: Message) -> Message:
         try:
             return self._callback(request, response)
         except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
             return self._failed(error, response)
 
-    def coroutine(self) -> Callable[..., Any]:
+    def coroutine(self) -> Callable[..., Awaitable[Message]]:
         """The same for a callback that takes its time: rclpy awaits functions, not objects."""
 
-        async def guarded(request: Any, response: Any) -> Any:
+        async def guarded(request: Message, response: Message) -> Message:
             try:
-                return await self._callback(request, response)
+                return await self._callback(request, response)  # type: ignore[misc]
             except Exception as error:  # noqa: BLE001
                 return self._failed(error, response)
 
         guarded.guarded = True  # type: ignore[attr-defined]
         return guarded
 
-    def _failed(self, error: Exception, response: Any) -> Any:
+    def _failed(self, error: Exception, response: Message) -> Message:
         self._report("bad_request", f"a request to {self._name} failed: {type(error).__name__}: {error}")
         if hasattr(response, "success"):
             response.success = False

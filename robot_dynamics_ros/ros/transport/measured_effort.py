@@ -44,5 +44,5 @@ def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffor
         ArgumentError: currents without torque constants, or factors where nothing is measured.
     """
     factors = np.array([values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names])
-    given = factors != 0.0
-    return MeasuredEffort(values["measured_effort"], np.where(given, factors, 1.0) if given.any() else None)
+    listed = factors != 0.0
+    return MeasuredEffort(values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None)

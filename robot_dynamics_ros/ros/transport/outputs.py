@@ -2,52 +2,81 @@
 
 from __future__ import annotations
 
+import array
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
-__all__ = ["Output", "Outputs", "RateDivider"]
+from rclpy.node import Node
+
+from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+
+__all__ = ["Output", "Outputs", "TemplatePublisher"]
 
 
-class Output(Protocol):
+class TemplatePublisher:
+    """A topic whose messages differ only in the stamp and in some numbers.
+
+    Args:
+        node: the node.
+        topic: its name.
+        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
+        blocks: these marks, one array a block of consecutive numbers.
+
+    Attributes:
+        blocks: writable views of the numbers that :meth:`send` publishes.
+        wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
+    """
+
+    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
+        self._node, self._template = node, Template(message, *blocks)
+        self._publisher = node.create_publisher(type(message), topic, STATE, event_callbacks=QUIET_PUBLISHER)
+        self.blocks = self._template.blocks
+        self.wanted = False
+
+    def look_for_listeners(self) -> None:
+        """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
+        self.wanted = self._publisher.get_subscription_count() > 0
+
+    def send(self, stamp: int) -> None:
+        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
+        self._template.stamp(stamp)
+        self._publisher.publish(self._template.bytes())
+
+    def destroy(self) -> None:
+        """Take the publisher down."""
+        self._node.destroy_publisher(self._publisher)
+
+
+class Output(ABC):
     """One topic or several that belong together.
+
+    Args:
+        publishers: of the topics.
 
     Attributes:
         wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
-    wanted: bool
+    def __init__(self, publishers: Sequence[TemplatePublisher]) -> None:
+        self._publishers = list(publishers)
+        self.wanted = False
 
     def look_for_listeners(self) -> None:
         """Ask the middleware who listens; it costs more than a cycle should spend, so a timer calls it."""
-        ...
+        for publisher in self._publishers:
+            publisher.look_for_listeners()
+        self.wanted = any(publisher.wanted for publisher in self._publishers)
 
+    @abstractmethod
     def publish(self, stamp: int) -> None:
-        """Publish what belongs to the state of time ``stamp``, ns."""
-        ...
+        """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`wanted`."""
 
     def destroy(self) -> None:
         """Take the publishers down."""
-        ...
-
-
-class RateDivider:
-    """Lets every ``divisor``-th cycle pass, the first one too.
-
-    Attributes:
-        divisor: may be changed; the new one counts from the next cycle that passes.
-    """
-
-    def __init__(self, divisor: int) -> None:
-        self.divisor = divisor
-        self._countdown = 1
-
-    def due(self) -> bool:
-        """Count a cycle; whether it passes."""
-        self._countdown -= 1
-        if self._countdown > 0:
-            return False
-        self._countdown = self.divisor
-        return True
+        for publisher in self._publishers:
+            publisher.destroy()
+        self._publishers, self.wanted = [], False
 
 
 class Outputs:
@@ -55,14 +84,14 @@ class Outputs:
 
     Args:
         outputs: the outputs.
-        divisor: publish with every ``divisor``-th cycle.
+        divisor: publish with every ``divisor``-th cycle, the first one too.
 
     Attributes:
-        rate: the divider, whose divisor may be changed.
+        divisor: may be changed; the new one counts from the next cycle that passes.
     """
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
-        self.rate = RateDivider(divisor)
+        self.divisor, self._countdown = divisor, 1
         self._all = list(outputs)
         self._wanted: list[Output] = []
 
@@ -78,9 +107,13 @@ class Outputs:
         self._wanted = [output for output in self._all if output.wanted]
 
     def publish(self, stamp: int) -> None:
-        """Publish those that are wanted."""
-        if not self._wanted or not self.rate.due():
+        """Count a cycle, and publish what is wanted if this one is its turn."""
+        if not self._wanted:
             return
+        self._countdown -= 1
+        if self._countdown > 0:
+            return
+        self._countdown = self.divisor
         for output in self._wanted:
             output.publish(stamp)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,8 +24,6 @@ __all__ = ["Param", "ParameterSet", "ParameterValues", "check_joints"]
 
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
-
-#: How names of parameters begin that rclpy declares, or may declare later.
 
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {
@@ -112,7 +110,7 @@ class Param:
                 ]
         return descriptor
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> object:
         """The value as a plain Python object; whole numbers become floats where those are meant.
 
         Raises:
@@ -120,14 +118,14 @@ class Param:
         """
         where = f"parameter {self.name!r}"
         if self.is_array:
-            given = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
+            items = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
             if value is None:
-                given = ()
-            if given is None:
+                items = ()
+            if items is None:
                 raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
-            if self.length is not None and given and len(given) != self.length:
-                raise ArgumentError(f"has {len(given)} values", where=where, got=given, remedy=f"Give {self.length}.")
-            return tuple(self._check_one(where, item, self.element) for item in given)
+            if self.length is not None and items and len(items) != self.length:
+                raise ArgumentError(f"has {len(items)} values", where=where, got=items, remedy=f"Give {self.length}.")
+            return tuple(self._check_one(where, item, self.element) for item in items)
         return self._check_one(where, value, type(self.default))
 
     def _check_one(self, where: str, value: object, kind: type) -> object:
@@ -213,8 +211,8 @@ class ParameterSet(Mapping[str, Any]):
             default = list(param.default) if param.is_array else param.default
             try:
                 # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
-                given = self._node._parameter_overrides.get(param.name)
-                ignored = given is not None and given.value is None
+                override = self._node._parameter_overrides.get(param.name)
+                ignored = override is not None and override.value is None
                 if param.is_array:
                     value = self._declare_array(param, default, ignored)
                 else:
@@ -230,7 +228,7 @@ class ParameterSet(Mapping[str, Any]):
             self._values[param.name] = param.check(value)
             self._params[param.name] = param
 
-    def _declare_array(self, param: Param, default: list[Any], ignore_override: bool) -> Any:
+    def _declare_array(self, param: Param, default: list[object], ignore_override: bool) -> object:
         """The same for a list.  rclpy takes an empty one for bytes, and tools would show it so: it is set with its type."""
         open_to_change = param.descriptor()
         open_to_change.read_only = False
@@ -281,7 +279,7 @@ class ParameterSet(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
     def __len__(self) -> int:

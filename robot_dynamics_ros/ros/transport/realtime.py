@@ -11,7 +11,6 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
@@ -24,30 +23,19 @@ except ImportError:  # not on every system
 
 __all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back", "yield_to_others"]
 
+# fmt: off
 REALTIME_PARAMETERS = (
-    Param(
-        "executor",
-        "focused",
-        "What spins the node: an executor that waits for the control cycle first, or one of rclpy's.",
-        choices=("focused", "single_threaded", "events"),
-        read_only=True,
-    ),
+    Param("executor", "focused",
+        "What spins the node: an executor that waits for the control cycle first, or rclpy's.",
+        choices=("focused", "single_threaded"), read_only=True),
     Param("cpu_affinity", (), "Processors the node may run on; empty: all.", element=int, lower=0, read_only=True),
-    Param(
-        "thread_priority",
-        0,
-        "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
-        lower=0,
-        upper=99,
-        read_only=True,
-    ),
-    Param(
-        "lock_memory",
-        False,
+    Param("thread_priority", 0, "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
+        lower=0, upper=99, read_only=True),
+    Param("lock_memory", False,
         "Keep all of the node's memory, the present and what comes, in main memory, where the system permits.",
-        read_only=True,
-    ),
+        read_only=True),
 )
+# fmt: on
 
 
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:
@@ -135,16 +123,17 @@ def wake_sooner() -> None:
     wait until that one's slice of some milliseconds is over.  It takes no right.  Older kernels ignore the request.
     """
     number = _SCHED_SETATTR.get(platform.machine())
-    if number is None or not hasattr(_libc(), "syscall"):
+    syscall = _libc("syscall")
+    if number is None or syscall is None:
         return
 
     def shorten(thread: int) -> None:
         if os.sched_getscheduler(thread) == os.SCHED_OTHER:
             nice = os.getpriority(os.PRIO_PROCESS, thread)
-            wanted = _SchedulingAttributes(
+            attributes = _SchedulingAttributes(
                 size=ctypes.sizeof(_SchedulingAttributes), sched_nice=nice, sched_runtime=_SLICE
             )
-            _libc().syscall(number, thread, ctypes.byref(wanted), 0)
+            syscall(number, thread, ctypes.byref(attributes), 0)
 
     _for_each_thread(shorten)
 
@@ -154,22 +143,23 @@ _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
 @functools.cache
-def _libc() -> Any:
+def _libc(name: str) -> Callable[..., int] | None:
+    """A function of the C library; ``None`` where the system does not have it."""
     try:
-        return ctypes.CDLL(None, use_errno=True)
+        return getattr(ctypes.CDLL(None, use_errno=True), name, None)
     except (OSError, TypeError):
         return None
 
 
 def _let_timers_be_exact() -> None:
     """Linux lets the timers of an ordinary thread be 50 µs late, to save power; ask for 1 ns instead."""
-    if hasattr(_libc(), "prctl"):
-        _libc().prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
+    if (prctl := _libc("prctl")) is not None:
+        prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
 
 
 def _lock_memory() -> str:
     """Lock present and future memory; returns why not, or nothing."""
-    lock = getattr(_libc(), "mlockall", None)
+    lock = _libc("mlockall")
     if lock is None or resource is None:
         return "this system has no mlockall"
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
@@ -187,7 +177,7 @@ class _Timespec(ctypes.Structure):
 
 def sleep_until(deadline_ns: int) -> None:
     """Sleep until an instant of ``time.monotonic_ns``; what the thread does before does not add to the delay."""
-    sleep = getattr(_libc(), "clock_nanosleep", None)
+    sleep = _libc("clock_nanosleep")
     if sleep is None:
         time.sleep(max(0.0, (deadline_ns - time.monotonic_ns()) * 1e-9))
         return

@@ -14,31 +14,18 @@ from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 
 __all__ = ["ROBOT_PARAMETERS", "load_robot_model"]
 
+# fmt: off
 ROBOT_PARAMETERS = (
-    Param(
-        "gravity",
-        (0.0, 0.0, -9.81),
-        "Gravitational acceleration in the root link's frame.",
-        unit="m/s^2",
-        length=3,
-        element=float,
-        applies="when the description is read",
-    ),
-    Param(
-        "inertia_check",
-        DEFAULT_POLICY,
-        "Links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible inertia.",
-        choices=INERTIA_POLICIES,
-        applies="when the description is read",
-    ),
-    Param(
-        "locked_joints",
-        (),
-        "Joints that something else commands, grippers above all: fixed where the robot starts, and known as load. Those that "
-        "the robot does not have are passed over.",
-        read_only=True,
-    ),
+    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
+        element=float, applies="when the description is read"),
+    Param("inertia_check", DEFAULT_POLICY,
+        "Links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "inertia.", choices=INERTIA_POLICIES, applies="when the description is read"),
+    Param("locked_joints", (),
+        "Joints that something else commands, grippers above all: fixed where the robot starts, and known as load. "
+        "Those that the robot does not have are passed over.", read_only=True),
 )
+# fmt: on
 
 
 def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:

@@ -6,7 +6,7 @@ A joint's wrench is what the parent side exerts on the child link, about the joi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -15,7 +15,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.outputs import RateDivider
+from robot_dynamics_ros.ros.transport.outputs import Output
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.topic_names import topic_token
 
@@ -80,46 +80,34 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
     return list(taken)
 
 
-class WrenchTopics:
-    """Publishes the wrenches of joints, each only while somebody listens.
+class WrenchTopics(Output):
+    """The wrenches of joints, one topic each.
 
     Args:
         node: the node.
         model: the robot.
-        joints: the joints, in the order of the rows given to :meth:`publish`.
+        joints: the joints.
+        wrenches: gives (joints, 6) wrenches [moment; force] of the present state.
         prefix: topic prefix, ended by the joint's name.
-        divisor: publish every ``divisor``-th call.
-
-    Attributes:
-        wanted: rows that somebody listens to; brought up to date by :meth:`look_for_listeners`.
     """
 
     def __init__(
-        self, node: Node, model: RobotModel, joints: Sequence[str], prefix: str = "~/joint_wrenches/", divisor: int = 1
+        self,
+        node: Node,
+        model: RobotModel,
+        joints: Sequence[str],
+        wrenches: Callable[[], Array],
+        prefix: str = "~/joint_wrenches/",
     ) -> None:
-        self._rate = RateDivider(divisor)
         tokens = distinct_tokens(joints, prefix)
-        self._publishers = [
+        self._each = [
             WrenchPublisher(node, prefix + token, model.joint(joint).child)
             for token, joint in zip(tokens, joints, strict=True)
         ]
-        self.wanted: list[int] = []
+        super().__init__(self._each)
+        self._wrenches = wrenches
 
-    def look_for_listeners(self) -> None:
-        """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
-        for publisher in self._publishers:
-            publisher.look_for_listeners()
-        self.wanted = [i for i, publisher in enumerate(self._publishers) if publisher.wanted]
-
-    def publish(self, wrenches: Array, stamp: int) -> None:
-        """Publish (joints, 6) wrenches [moment; force] that belong to the time ``stamp``, ns."""
-        if not self.wanted or not self._rate.due():
-            return
-        for i in self.wanted:
-            self._publishers[i].publish(wrenches[i], stamp)
-
-    def destroy(self) -> None:
-        """Take the publishers down."""
-        for publisher in self._publishers:
-            publisher.destroy()
-        self._publishers, self.wanted = [], []
+    def publish(self, stamp: int) -> None:
+        """See :meth:`~robot_dynamics_ros.ros.transport.outputs.Output.publish`."""
+        for publisher, wrench in zip(self._each, self._wrenches(), strict=True):
+            publisher.publish(wrench, stamp)

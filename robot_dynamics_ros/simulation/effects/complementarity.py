@@ -394,8 +394,8 @@ class Complementarity(Generic[M]):
         """
         memory = self.memory
         kept = memory["v"].copy()
-        given = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
-        for name, value in given.items():
+        problem = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
+        for name, value in problem.items():
             memory[name][...] = value
         memory["whole"][0] = memory["unsettled"][0] = 0
         solved = self._solve(memory)

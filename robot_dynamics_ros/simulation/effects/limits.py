@@ -26,6 +26,7 @@ __all__ = [
     "StopTable",
     "limited_effort",
     "stop_effort",
+    "stop_tables",
 ]
 
 
@@ -154,3 +155,22 @@ class StopTable:
         """Elastic energy, J."""
         depth = np.maximum(np.maximum(self.lower - position, position - self.upper), 0.0)
         return float(0.5 * np.sum(self.stiffness * depth * depth))
+
+
+def stop_tables(
+    stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
+) -> tuple[RigidStopTable, StopTable | None]:
+    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most.
+
+    Raises:
+        ArgumentError: another value, or numbers that do not fit.
+    """
+    if stops == "rigid":
+        stops = RigidStops()
+    if isinstance(stops, RigidStops):
+        return RigidStopTable(lower, upper, stops.coefficients(model), stops.rest_velocity), None
+    if isinstance(stops, CompliantStops):
+        return RigidStopTable.none(model.nv), stops.table(model, lower, upper)
+    if stops is not None:
+        raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
+    return RigidStopTable.none(model.nv), None

@@ -8,6 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
 __all__ = ["Adaptive"]
 
@@ -40,7 +41,7 @@ class Adaptive:
 
         self._solve = solve_ivp
 
-    def step(self, system, t: float, y: Array, h: float) -> Array:  # type: ignore[no-untyped-def]
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
         def rate(time: float, state: Array) -> Array:
             out = np.empty_like(y)
             system.derivative(t + time, np.ascontiguousarray(state), out)

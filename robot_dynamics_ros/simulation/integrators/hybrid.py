@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import Complementarity
 from robot_dynamics_ros.simulation.effects.limits import RigidStopTable
-from robot_dynamics_ros.simulation.integrators.runge_kutta import Integrator
+from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.system import JointSystem
 
@@ -148,22 +148,22 @@ class HybridStepper:
 
     def _locate(self, t: float, y: Array, h: float, y1: Array) -> tuple[float, Array]:
         """Time and state just past the earliest event within the step."""
-        first, found = h, y1
+        first, event_state = h, y1
 
         def nearest(sigma: float) -> float:
-            nonlocal first, found
+            nonlocal first, event_state
             state = self._try(t, y, sigma) if sigma > 0.0 else y
             margins, tolerances = self._margins(t + sigma, state)
             value = float(np.min(margins / tolerances)) + 1.0
             if value < 0.0 and sigma < first:
-                first, found = sigma, state
+                first, event_state = sigma, state
             return value
 
         if nearest(0.0) > 0.0:
             self._find_root(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
         else:  # past an event already: cannot get earlier than now, so take the smallest step that moves
             nearest(1e-12 * h)
-        state = found.copy()
+        state = event_state.copy()
         self._touch(state)
         return t + first, state
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
 __all__ = ["Rosenbrock2"]
 
@@ -32,7 +33,7 @@ class Rosenbrock2:
 
         self._factorize, self._solve = lu_factor, lu_solve
 
-    def step(self, system, t: float, y: Array, h: float) -> Array:  # type: ignore[no-untyped-def]
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
         n = len(y)
         f0, f1 = np.empty(n), np.empty(n)
         system.derivative(t, y, f0)

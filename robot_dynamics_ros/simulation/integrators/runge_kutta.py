@@ -3,82 +3,32 @@
 The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
 rate is [N(q) v; a; ż].  N is the identity except for floating joints, where positions move with R v and unit
 quaternions with ½ q ⊗ ω; the methods integrate the quaternion's four components as they are, which keeps their order,
-and :meth:`MechanicalSystem.normalize` puts it back on the unit sphere after each step.
+and :meth:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem.normalize` puts it back on the unit sphere after each step.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
+from robot_dynamics_ros.simulation.integrators.implicit import Rosenbrock2
+from robot_dynamics_ros.simulation.integrators.protocols import Integrator, MechanicalSystem
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS, Tableau
+from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
 
 __all__ = [
     "INTEGRATORS",
     "TIME_STEPPING",
     "ExplicitRungeKutta",
-    "Integrator",
-    "MechanicalSystem",
     "SemiImplicitEuler",
     "make_integrator",
     "rk_step",
 ]
-
-
-class MechanicalSystem(Protocol):
-    """The system that an integrator steps.
-
-    Attributes:
-        nq, nv, nz: lengths of configuration, velocity and further states.
-        twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in the body's frame.
-        locked: numbers in v of joints held at rest.
-    """
-
-    nq: int
-    nv: int
-    nz: int
-    twists: list[int]
-    locked: np.ndarray
-
-    def derivative(self, t: float, y: Array, out: Array) -> None:
-        """Write ẏ = [N(q) v; a; ż] to ``out``, (nq + nv + nz,)."""
-
-    def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        """Write q ⊕ dq to ``out``, (nq,): move along the tangent ``dq``, (nv,)."""
-
-    def normalize(self, y: Array) -> None:
-        """Give the quaternions in ``y`` unit length, in place."""
-
-    def mass_matrix(self, q: Array) -> Array:
-        """(nv, nv) M(q)."""
-
-    def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """(nv,), (nv,) M(q) v, and its rate but for the efforts that act: Cᵀ v − g."""
-
-    def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """(nv,) right-hand side of M a + b = τ."""
-
-
-class Integrator(Protocol):
-    """One method.
-
-    Attributes:
-        name: its name.
-        order: order of convergence on smooth problems.
-        stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
-
-    A plant steps those of :data:`TIME_STEPPING` by its own routines, friction and stops included.
-    """
-
-    name: str
-    order: int
-    stability_limit: float
-
-    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h``; ``y`` is not changed."""
 
 
 def rk_step(tableau: Tableau, system: MechanicalSystem, t: float, y: Array, h: float, stages: Array) -> Array:
@@ -101,10 +51,10 @@ def rk_step(tableau: Tableau, system: MechanicalSystem, t: float, y: Array, h: f
 
 
 class ExplicitRungeKutta:
-    """A fixed-step explicit Runge-Kutta method."""
+    """A fixed-step explicit Runge-Kutta method, by its name in :data:`~robot_dynamics_ros.simulation.integrators.tableaus.TABLEAUS`."""
 
-    def __init__(self, tableau: Tableau) -> None:
-        self.tableau = tableau
+    def __init__(self, method: str) -> None:
+        self.tableau = tableau = TABLEAUS[method]
         self.name = tableau.name
         self.order = tableau.order
         self.stability_limit = tableau.stability_limit()
@@ -135,7 +85,7 @@ class SemiImplicitEuler:
         return y1
 
 
-def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
+def make_integrator(integrator: str | Integrator, **options: object) -> Integrator:
     """An integrator by name; an integrator object is returned as it is.
 
     Args:
@@ -159,7 +109,7 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
     factory = INTEGRATORS[integrator]
     try:
-        made: Integrator = factory(**options)
+        return factory(**options)
     except TypeError:
         raise ArgumentError(
             f"integrator {integrator!r} does not take {sorted(options)}",
@@ -167,31 +117,18 @@ def make_integrator(integrator: str | Integrator, **options: Any) -> Integrator:
             got=options,
             remedy="Leave them out, or choose an integrator that takes them.",
         ) from None
-    return made
 
 
-def _explicit(name: str) -> Any:
-    return lambda: ExplicitRungeKutta(TABLEAUS[name])
-
-
-def _registry() -> dict[str, Any]:
-    from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
-    from robot_dynamics_ros.simulation.integrators.implicit import Rosenbrock2
-    from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
-
-    return {
-        "semi_implicit_euler": SemiImplicitEuler,
-        "moreau": lambda **options: VariationalMidpoint("moreau", **options),
-        **{name: _explicit(name) for name in TABLEAUS},
-        "dopri5": lambda **options: Adaptive("RK45", **options),
-        "dop853": lambda **options: Adaptive("DOP853", **options),
-        "radau": lambda **options: Adaptive("Radau", **options),
-        "rosenbrock": Rosenbrock2,
-        "variational": VariationalMidpoint,
-    }
-
-
-INTEGRATORS: dict[str, Any] = _registry()
+INTEGRATORS: dict[str, Callable[..., Integrator]] = {
+    "semi_implicit_euler": SemiImplicitEuler,
+    "moreau": partial(VariationalMidpoint, "moreau"),
+    **{name: partial(ExplicitRungeKutta, name) for name in TABLEAUS},
+    "dopri5": partial(Adaptive, "RK45"),
+    "dop853": partial(Adaptive, "DOP853"),
+    "radau": partial(Adaptive, "Radau"),
+    "rosenbrock": Rosenbrock2,
+    "variational": VariationalMidpoint,
+}
 """Name → factory of every integrator."""
 TIME_STEPPING = ("moreau", "semi_implicit_euler")
 """Names of the methods that a plant runs as time stepping; the others go from event to event."""

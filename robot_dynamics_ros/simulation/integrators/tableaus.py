@@ -68,8 +68,8 @@ def _tableau(name: str, order: int, rows: Sequence[Sequence[float]], weights: Se
 def _from_scipy(name: str, order: int, method: str) -> Tableau:
     from scipy import integrate  # takes longer to import than the rest of a node
 
-    found = getattr(integrate, method)
-    return _tableau(name, order, [list(found.A[i, :i]) for i in range(1, len(found.B))], list(found.B))
+    table = getattr(integrate, method)
+    return _tableau(name, order, [list(table.A[i, :i]) for i in range(1, len(table.B))], list(table.B))
 
 
 _SCIPYS = {"rk5": (5, "RK45"), "rk8": (8, "DOP853")}

@@ -15,12 +15,12 @@ Ad(exp(−½ξ)) η₀ + ½ dexp(−½ξ) δξ, so that (Bou-Rabee and Marsden, 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
 __all__ = ["VariationalMidpoint"]
 
@@ -42,7 +42,7 @@ class VariationalMidpoint:
         self.name = name
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
 
-    def step(self, system: Any, t: float, y: Array, h: float) -> Array:
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
         nq, nv = system.nq, system.nv
         q0, v0, z0 = y[:nq], y[nq : nq + nv], y[nq + nv :]
         free = np.ones(nv, dtype=bool)
@@ -81,7 +81,9 @@ class VariationalMidpoint:
         )
 
     @staticmethod
-    def _finish(system: Any, q0: Array, v: Array, p1: Array, z0: Array, z: Array, free: np.ndarray, h: float) -> Array:
+    def _finish(
+        system: MechanicalSystem, q0: Array, v: Array, p1: Array, z0: Array, z: Array, free: np.ndarray, h: float
+    ) -> Array:
         nq, nv = system.nq, system.nv
         y1 = np.zeros(nq + nv + len(z))
         system.integrate(q0, h * v, y1[:nq])

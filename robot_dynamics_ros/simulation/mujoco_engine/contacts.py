@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.mujoco_engine.convert import PREFIX, CoordinateMap
 from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
+
+if TYPE_CHECKING:
+    import mujoco
 
 __all__ = ["Contact", "ContactReader"]
 
@@ -44,7 +47,9 @@ class ContactReader:
         links: the robot's links that have geometry, in model order.
     """
 
-    def __init__(self, m: Any, model: RobotModel, coordinates: CoordinateMap, owners: dict[str, str]) -> None:
+    def __init__(
+        self, m: mujoco.MjModel, model: RobotModel, coordinates: CoordinateMap, owners: dict[str, str]
+    ) -> None:
         """``owners``: name of a geom, without prefix → link."""
         self._mujoco, self._m, self._model = mujoco_or_error(), m, model
         self._body = coordinates.body
@@ -61,9 +66,9 @@ class ContactReader:
         self.links = tuple(link for link in model.link_names if link in have)
         self._six = np.zeros(6)
 
-    def contacts(self, data: Any) -> list[Contact]:
+    def contacts(self, data: mujoco.MjData) -> list[Contact]:
         """Those that exert a force."""
-        found = []
+        contacts = []
         for k in range(data.ncon):
             contact = data.contact[k]
             self._mujoco.mj_contactForce(self._m, data, k, self._six)
@@ -71,7 +76,7 @@ class ContactReader:
                 continue
             axes = np.array(contact.frame).reshape(3, 3)
             one, other = (int(g) for g in contact.geom)
-            found.append(
+            contacts.append(
                 Contact(
                     self._name[one],
                     self._name[other],
@@ -82,9 +87,9 @@ class ContactReader:
                     max(-float(contact.dist), 0.0),
                 )
             )
-        return found
+        return contacts
 
-    def wrenches(self, data: Any, links: Iterable[str] | None = None) -> dict[str, Array]:
+    def wrenches(self, data: mujoco.MjData, links: Iterable[str] | None = None) -> dict[str, Array]:
         """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
         m, total = self._m, {link: np.zeros(6) for link in (self.links if links is None else links)}
         for k in range(data.ncon):
@@ -102,7 +107,7 @@ class ContactReader:
                     total[link][3:] += sign * force @ R
         return total
 
-    def link_pose(self, data: Any, link: str) -> tuple[Array, Array]:
+    def link_pose(self, data: mujoco.MjData, link: str) -> tuple[Array, Array]:
         """(3, 3), (3,) of a link in the world."""
         k = self._model.link_index(link)
         body = self._body[int(self._model.link_body[k]) + 1]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import position_bounds
+from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
+    GeomOptions,
     WorldShape,
     add_primitive,
     friction,
@@ -41,6 +43,9 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
     mujoco_or_error,
     placed,
 )
+
+if TYPE_CHECKING:
+    import mujoco
 
 __all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "finish", "robot_geometry", "robot_spec"]
 
@@ -86,24 +91,19 @@ def robot_geometry(
 def robot_spec(
     model: RobotModel,
     h: float,
+    o: MujocoOptions,
     *,
     shapes: Sequence[Shape] = (),
     own: Sequence[WorldShape] = (),
-    surface_friction: float = 0.8,
-    self_collision: bool = False,
-    stops: bool = True,
-    constraints: Constraints | None = None,
-    contact: dict[str, Any] | None = None,
-) -> Any:
+    contact: GeomOptions | None = None,
+) -> mujoco.MjSpec:
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
     Args:
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
+        o: whether its joints have stops and links touch each other; its constraints, and the friction of ``shapes``.
         shapes: geometry of its links; own: further shapes fixed to links.
-        surface_friction: Coulomb's coefficient of ``shapes``.
-        self_collision: whether links touch each other (neighbours never do).
-        constraints: closed loops.
-        contact: further attributes of geoms, such as ``solref``.
+        contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
@@ -127,17 +127,17 @@ def robot_spec(
             if dof < 0:
                 continue
             joint.armature = float(model.armature[dof])
-            if stops and np.isfinite(lower[dof]) | np.isfinite(upper[dof]):
+            if o.stops is not None and np.isfinite(lower[dof]) | np.isfinite(upper[dof]):
                 joint.limited = 1
                 joint.range = [max(float(lower[dof]), -1e10), min(float(upper[dof]), 1e10)]
         bodies.append(body)
     for k, link in enumerate(model.link_names):
         at = Pose(model.link_rotation[k], model.link_position[k])
         bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(at))
-    _add_geometry(spec, model, bodies, shapes, own, surface_friction, self_collision, contact or {})
+    _add_geometry(spec, model, bodies, shapes, own, o, contact or {})
     _add_mimics(spec, model, h)
-    if constraints is not None:
-        _add_constraints(spec, model, bodies, constraints, h)
+    if o.constraints is not None:
+        _add_constraints(spec, model, bodies, o.constraints, h)
     return spec
 
 
@@ -158,7 +158,7 @@ def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
     return np.maximum(moments, AT_LEAST), axes
 
 
-def _set_inertia(body: Any, model: RobotModel, i: int) -> None:
+def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
     moments, axes = _principal(model, i)
     if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; finish() sets it
         moments = np.full(3, moments[2])
@@ -168,7 +168,7 @@ def _set_inertia(body: Any, model: RobotModel, i: int) -> None:
     body.ipos, body.iquat, body.inertia = at["pos"], at["quat"], moments.tolist()
 
 
-def finish(m: Any, data: Any, model: RobotModel, constraints: Constraints | None) -> None:
+def finish(m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraints: Constraints | None) -> None:
     """Write to a compiled model what its source cannot say.
 
     Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics is sound as long as
@@ -188,7 +188,7 @@ def finish(m: Any, data: Any, model: RobotModel, constraints: Constraints | None
             m.eq_data[m.equality(name).id, 0] = numbers[6] - m.tendon_length0[m.tendon(name).id]
 
 
-def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, Any, int]]:
+def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, list[float] | None, int]]:
     """Name, kind, axis and entry in ``v`` (−1: it counts elsewhere, or not at all) of MuJoCo's joints for joint i."""
     name, axis = model.moving_joint_names[i], model.joint_axis[i].tolist()
     kind, dof = JointType(int(model.joint_type[i])), int(model.v_index[i])
@@ -207,17 +207,16 @@ def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, Any, int]]
 
 
 def _add_geometry(
-    spec: Any,
+    spec: mujoco.MjSpec,
     model: RobotModel,
-    bodies: Sequence[Any],
+    bodies: Sequence[mujoco.MjsBody],
     shapes: Sequence[Shape],
     own: Sequence[WorldShape],
-    surface_friction: float,
-    self_collision: bool,
-    contact: dict[str, Any],
+    o: MujocoOptions,
+    contact: GeomOptions,
 ) -> None:
     # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other only if asked for
-    sides = {"contype": 3, "conaffinity": 3} if self_collision else {"contype": 2, "conaffinity": 1}
+    sides = {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
     number = dict.fromkeys(model.link_names, 0)
     for shape in shapes:
         k = model.link_index(shape.link)
@@ -227,7 +226,7 @@ def _add_geometry(
             number[shape.link] += 1
             body.add_geom(
                 name=f"{shape.link}/{number[shape.link]}",
-                friction=friction(surface_friction),
+                friction=friction(o.surface_friction),
                 mass=0.0,
                 condim=4,
                 **placed(pose),
@@ -238,10 +237,10 @@ def _add_geometry(
     for piece in own:
         k = model.link_index(piece.link)
         pose = Pose(model.link_rotation[k], model.link_position[k]) @ piece.pose
-        add_primitive(bodies[int(model.link_body[k]) + 1], piece, pose, {**contact, **sides}, mass=0.0)
+        add_primitive(bodies[int(model.link_body[k]) + 1], piece, pose, {**contact, **sides, "mass": 0.0})
 
 
-def _geoms_of(spec: Any, shape: Shape) -> Iterator[dict[str, Any]]:
+def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
     if shape.kind != "mesh":
         yield {"type": geom_type(shape.kind), "size": geom_size(shape.kind, shape.size)}
         return
@@ -267,18 +266,18 @@ def _geoms_of(spec: Any, shape: Shape) -> Iterator[dict[str, Any]]:
         yield {"type": geom_type("mesh"), "meshname": name}
 
 
-def _add_mimics(spec: Any, model: RobotModel, h: float) -> None:
-    mujoco = mujoco_or_error()
+def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
     for i in np.flatnonzero(model.mimic_master >= 0):
         master = model.moving_joint_names[int(model.mimic_master[i])]
-        _couple(
-            spec, mujoco, model.moving_joint_names[i], master,
-            float(model.mimic_multiplier[i]), float(model.mimic_offset[i]), h,
-        )  # fmt: skip
+        ratio, offset = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
+        _couple(spec, model.moving_joint_names[i], master, ratio, offset, h)
 
 
-def _couple(spec: Any, mujoco: Any, follower: str, leader: str, ratio: float, offset: float, h: float) -> Any:
+def _couple(
+    spec: mujoco.MjSpec, follower: str, leader: str, ratio: float, offset: float, h: float
+) -> mujoco.MjsEquality:
     """q_follower = ratio · q_leader + offset."""
+    mujoco = mujoco_or_error()
     joined = spec.add_equality(name=f"{follower}={leader}", type=mujoco.mjtEq.mjEQ_JOINT)
     joined.name1, joined.name2, joined.objtype = follower, leader, mujoco.mjtObj.mjOBJ_JOINT
     joined.data = [offset, ratio, *[0.0] * (len(joined.data) - 2)]
@@ -286,7 +285,9 @@ def _couple(spec: Any, mujoco: Any, follower: str, leader: str, ratio: float, of
     return joined
 
 
-def _add_constraints(spec: Any, model: RobotModel, bodies: Sequence[Any], loops: Constraints, h: float) -> None:
+def _add_constraints(
+    spec: mujoco.MjSpec, model: RobotModel, bodies: Sequence[mujoco.MjsBody], loops: Constraints, h: float
+) -> None:
     mujoco = mujoco_or_error()
 
     def site(name: str, link: int, point: Array, rotation: Array | None = None) -> str:
@@ -297,7 +298,7 @@ def _add_constraints(spec: Any, model: RobotModel, bodies: Sequence[Any], loops:
         body.add_site(name=name, **placed(at))
         return name
 
-    def tie(name: str, kind: Any, one: str, other: str) -> None:
+    def tie(name: str, kind: object, one: str, other: str) -> None:
         tied = spec.add_equality(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE)
         tied.name1, tied.name2 = one, other
         tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
@@ -311,7 +312,7 @@ def _add_constraints(spec: Any, model: RobotModel, bodies: Sequence[Any], loops:
         loop = f"loop/{c.name}"
         if kind == "gear":
             names = [model.moving_joint_names[model.body_index(joint)] for joint in (c.a, c.b)]
-            _couple(spec, mujoco, names[1], names[0], float(n[0]), float(n[1]), h).name = loop
+            _couple(spec, names[1], names[0], float(n[0]), float(n[1]), h).name = loop
         elif kind == "point":
             tie(loop, mujoco.mjtEq.mjEQ_CONNECT, site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]))
         elif kind == "hinge":  # two points of the axis
@@ -348,7 +349,7 @@ class CoordinateMap:
         body: (nb + 1,) numbers of the bodies, the robot's base first.
     """
 
-    def __init__(self, m: Any, model: RobotModel) -> None:
+    def __init__(self, m: mujoco.MjModel, model: RobotModel) -> None:
         self.model = model
         self.q_at, self.v_at = np.empty(model.nq, dtype=np.intp), np.empty(model.nv, dtype=np.intp)
         self.body = np.array([m.body(PREFIX + name).id for name in body_names(model)])
@@ -371,14 +372,14 @@ class CoordinateMap:
         self._mimic_at = rows[:, :4].astype(np.intp)
         self._ratio, self._offset = rows[:, 4], rows[:, 5]
 
-    def read(self, data: Any) -> tuple[Array, Array]:
+    def read(self, data: mujoco.MjData) -> tuple[Array, Array]:
         """(nq,) configuration and (nv,) velocity."""
         q, v = data.qpos[self.q_at], data.qvel[self.v_at]
         for iq, iv in self._floating:
             v[iv + 3 : iv + 6] = v[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
         return q, v
 
-    def write(self, data: Any, q: Array, v: Array) -> None:
+    def write(self, data: mujoco.MjData, q: Array, v: Array) -> None:
         """Set the robot's part of ``qpos`` and ``qvel``, joints that mimic others included."""
         data.qpos[self.q_at], data.qvel[self.v_at] = q, self._turned(q, v)
         for (q_at, v_at, iq, iv), ratio, offset in zip(self._mimic_at, self._ratio, self._offset, strict=True):
@@ -397,7 +398,7 @@ class CoordinateMap:
             values[iv + 3 : iv + 6] = rotation_of_quaternion(q[iq + 3 : iq + 7]) @ values[iv + 3 : iv + 6]
         return values
 
-    def acceleration(self, data: Any, q: Array, v: Array) -> Array:
+    def acceleration(self, data: mujoco.MjData, q: Array, v: Array) -> Array:
         """(nv,) of ``qacc``."""
         a: Array = data.qacc[self.v_at]
         for iq, iv in self._floating:

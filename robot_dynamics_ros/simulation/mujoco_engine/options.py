@@ -37,7 +37,6 @@ class MujocoOptions(CommonOptions):
             :class:`WorldShape`.
         contact_time: s in which a penetration decays (critically damped): how soft contacts are; at least two substeps.
         integrator: one of :data:`MUJOCO_INTEGRATORS`; ``None``: the scene's, else ``"implicitfast"``.
-        stops: ``"rigid"`` (no rebound) or ``None``.
     """
 
     scene: str | os.PathLike[str] | None = None
@@ -49,7 +48,6 @@ class MujocoOptions(CommonOptions):
     surface_friction: float = 0.8
     contact_time: float = 0.01
     integrator: str | None = None
-    stops: str | None = "rigid"
 
     def __post_init__(self) -> None:
         super().__post_init__()

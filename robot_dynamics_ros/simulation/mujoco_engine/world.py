@@ -8,23 +8,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Pose
 
-__all__ = ["PRIMITIVES", "WorldShape", "add_shapes", "mujoco_or_error", "read_scene"]
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["PRIMITIVES", "GeomOptions", "WorldShape", "add_shapes", "mujoco_or_error", "read_scene"]
 
 PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0}
 """Kind of primitive → how many numbers its size has."""
+
+GeomOptions: TypeAlias = dict[str, Any]
+"""Attributes of MuJoCo's elements by name, such as ``pos`` or ``solref``."""
 
 OLDEST = 4  # major version of MuJoCo; those before leave tendons out of the forces on bodies
 _LOG = logging.getLogger("robot_dynamics_ros.mujoco")
 
 
-def mujoco_or_error() -> Any:
+def mujoco_or_error() -> ModuleType:
     """The package mujoco, its warnings sent to Python's ``logging`` instead of a file in the current directory.
 
     A handler that the program has set itself stays.
@@ -122,7 +129,7 @@ def _numbers(values: Sequence[float], length: int, where: str) -> tuple[float, .
     return numbers
 
 
-def read_scene(scene: str | os.PathLike[str] | None) -> Any:
+def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
     """The ``mujoco.MjSpec`` of a scene.
 
     Args:
@@ -151,11 +158,13 @@ def read_scene(scene: str | os.PathLike[str] | None) -> Any:
 
 def unreadable(where: str, error: Exception) -> ArgumentError:
     """MuJoCo's complaint about a document, in one sentence."""
-    said = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
-    return ArgumentError(f"MuJoCo cannot use it: {said}", where=where, got=None, remedy="Correct the element named.")
+    complaint = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return ArgumentError(
+        f"MuJoCo cannot use it: {complaint}", where=where, got=None, remedy="Correct the element named."
+    )
 
 
-def add_shapes(spec: Any, shapes: Sequence[WorldShape], contact: dict[str, Any]) -> None:
+def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomOptions) -> None:
     """Put the shapes that are no part of a link into a scene, under their names."""
     for shape in shapes:
         if shape.link:
@@ -164,12 +173,12 @@ def add_shapes(spec: Any, shapes: Sequence[WorldShape], contact: dict[str, Any])
         if shape.mass:
             body = spec.worldbody.add_body(name=shape.name, **placed(shape.pose))
             body.add_freejoint()
-            add_primitive(body, shape, Pose(), contact, mass=shape.mass)
+            add_primitive(body, shape, Pose(), {**contact, "mass": shape.mass})
         else:
             add_primitive(body, shape, shape.pose, contact)
 
 
-def add_primitive(body: Any, shape: WorldShape, pose: Pose, contact: dict[str, Any], **more: Any) -> None:
+def add_primitive(body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions) -> None:
     """One geom.  Its friction is the one that counts: its priority is above that of the robot's links and of scenes."""
     body.add_geom(
         name=shape.name,
@@ -179,11 +188,10 @@ def add_primitive(body: Any, shape: WorldShape, pose: Pose, contact: dict[str, A
         priority=1,
         **placed(pose),
         **contact,
-        **more,
     )
 
 
-def geom_type(kind: str) -> Any:
+def geom_type(kind: str) -> mujoco.mjtGeom:
     """MuJoCo's number of a kind of shape."""
     return getattr(mujoco_or_error().mjtGeom, f"mjGEOM_{kind.upper()}")
 
@@ -204,7 +212,7 @@ def friction(sliding: float) -> list[float]:
     return [sliding, 0.005 * sliding, 0.0001 * sliding]
 
 
-def placed(pose: Pose) -> dict[str, Any]:
+def placed(pose: Pose) -> GeomOptions:
     """``pos`` and ``quat`` (scalar first) of a pose."""
     from scipy.spatial.transform import Rotation
 

@@ -1,0 +1,267 @@
+"""Inputs of the controller: trajectories, goals of the action, set-points, external wrenches, and ``~/hold``."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
+from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
+from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.controller.trajectory_action import (
+    FollowJointTrajectory,
+    feedback_message,
+    goal_tolerances,
+    load_action_type,
+)
+from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    LONG,
+    ActionGoal,
+    point_from_message,
+    trajectory_from_bytes,
+)
+from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
+from robot_dynamics_ros.ros.transport.apart import ApartSubscription
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
+
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory as ActionType
+
+__all__ = ["ControllerInputs"]
+
+MOST_TRAJECTORIES = 4
+"""Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
+
+
+class ControllerInputs:
+    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
+
+    Args:
+        node: the node.
+        values: its parameters.
+        loop: the control loop, or ``None`` while nothing is configured.
+        rejections: where refused input is reported.
+        report: where goals are reported.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        values: ParameterSet,
+        loop: Callable[[], ControlLoop | None],
+        rejections: Rejections,
+        report: ControllerReport,
+    ) -> None:
+        self._node, self._values, self._loop = node, values, loop
+        self._rejections, self._report = rejections, report
+        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._trajectories_arrived = 0
+        self._trajectory_input: ApartSubscription | None = None
+        self._subscriptions: list[Subscription] = []
+        self._hold: Service | None = None
+        self._action = self._offer_action(load_action_type())
+        offer_query(node, lambda: self._running_loop("query"))
+
+    def _offer_action(self, action_type: type[ActionType] | None) -> FollowJointTrajectory | None:
+        if action_type is None:
+            self._node.get_logger().info(
+                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
+            )
+            return None
+        return FollowJointTrajectory(
+            self._node,
+            action_type,
+            begin=self._begin_goal,
+            hold=self._hold_for_action,
+            ready=lambda: self._running_loop("goal") is not None,
+            feedback=lambda goal: self._goal_feedback(action_type, goal),
+            rate=self._values["action_monitor_rate"],
+        )
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> list[Subscription]:
+        """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
+        node = self._node
+        self._trajectories.clear()
+        self._trajectory_input = ApartSubscription(
+            node, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
+        )
+        self._subscriptions = [
+            node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
+            for kind, topic, callback in (
+                (JointTrajectoryPoint, "~/joint_references", self._on_reference),
+                (WrenchStamped, "~/external_wrench", self._on_wrench),
+            )
+        ]
+        self._hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
+        return self._subscriptions
+
+    def close(self) -> None:
+        """Take down what :meth:`open` has made."""
+        if self._trajectory_input is not None:
+            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
+            self._trajectory_input = None
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions = []
+        if self._hold is not None:
+            self._node.destroy_service(self._hold)
+            self._hold = None
+
+    def destroy(self) -> None:
+        """Take everything down."""
+        self.close()
+        if self._action is not None:
+            self._action.destroy()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether goals still wait for their results to be sent."""
+        return self._action is not None and self._action.unfinished
+
+    def poll(self) -> None:
+        """To be called many times a second, but not while a joint state waits: follow the trajectories that have arrived."""
+        arrived, self._trajectories_arrived = self._trajectories_arrived, 0
+        if arrived > MOST_TRAJECTORIES:
+            passed_over = arrived - MOST_TRAJECTORIES
+            self._rejections.report("trajectory_flood", f"{passed_over} trajectories were passed over for newer ones")
+        for _ in range(len(self._trajectories)):
+            self._on_trajectory(self._trajectories.popleft())
+
+    def poll_goals(self) -> None:
+        """Send results of goals that are done, and feedback."""
+        if self._action is not None:
+            self._action.poll(time.monotonic_ns())
+
+    # -- trajectories --------------------------------------------------------------------------------------------
+
+    def _running_loop(self, what: str) -> ControlLoop | None:
+        loop = self._loop()
+        if loop is not None and loop.running:
+            return loop
+        self._rejections.report(
+            "not_active", f"{what} refused: the controller is not active, or has no joint state yet"
+        )
+        return None
+
+    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
+        """A trajectory arrives, in a thread of its own."""
+        self._trajectories.append(raw)
+        self._trajectories_arrived += 1
+
+    def _on_trajectory(self, raw: bytes | memoryview) -> None:
+        loop = self._running_loop("trajectory")
+        if loop is None:
+            return
+        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
+        self._follow(
+            loop,
+            len(raw),
+            lambda: trajectory_from_bytes(raw, allow_nonzero_end_velocity=allow),
+            lambda outcome, trajectory: self._begun("trajectory", outcome, trajectory),
+        )
+
+    def _follow(
+        self,
+        loop: ControlLoop,
+        size: int,
+        make: Callable[[], Trajectory],
+        done: Callable[[Goal | Exception, Trajectory | None], None],
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
+        controller = loop.controller
+        if size > LONG or controller.preparing:  # else an earlier one, still being prepared, would replace this one
+            controller.accept_trajectory_later(make, done, tolerances)
+            return
+        try:
+            trajectory = make()
+            goal = controller.accept_trajectory(trajectory, loop.stamp, tolerances)
+        except RobotDynamicsError as error:
+            done(error, None)
+        else:
+            done(goal, trajectory)
+
+    def _begun(self, what: str, outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+        """Report a trajectory that is followed from now on, or is not."""
+        if not isinstance(outcome, Goal):
+            self._rejections.report("trajectory", f"{what} refused: {outcome}")
+            return
+        self._report.goal(outcome)
+        if trajectory is None or not len(trajectory):
+            self._report.say("empty trajectory: holding")
+        else:
+            self._report.say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
+
+    def _begin_goal(self, requested: ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
+        loop = self._loop()
+        if loop is None or not loop.running:
+            done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
+            return
+        names, log = loop.model.joint_names, self._node.get_logger()
+        tolerances = goal_tolerances(requested, loop.controller.tolerances, names, log)
+        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
+
+        def begun(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+            self._begun("goal", outcome, trajectory)
+            done(outcome)
+
+        def make() -> Trajectory:
+            return requested.checked(allow_nonzero_end_velocity=allow)
+
+        self._follow(loop, requested.size, make, begun, tolerances)
+
+    def _hold_for_action(self) -> None:
+        loop = self._loop()
+        if loop is not None and loop.running:
+            loop.controller.hold(loop.stamp)
+
+    def _goal_feedback(self, action_type: type[ActionType], goal: Goal) -> ActionType.Feedback:
+        loop = self._loop()
+        assert loop is not None
+        return feedback_message(action_type, loop.controller, loop.joints, loop.stamp, goal)
+
+    # -- other inputs --------------------------------------------------------------------------------------------
+
+    def _on_reference(self, message: JointTrajectoryPoint) -> None:
+        loop = self._running_loop("set-point")
+        if loop is None:
+            return
+        try:
+            loop.controller.accept_point(loop.joints, point_from_message(message), loop.stamp)
+        except RobotDynamicsError as error:
+            self._rejections.report("joint_references", f"set-point refused: {error}")
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        loop = self._running_loop("external wrench")
+        if loop is None:
+            return
+        try:
+            wrench = sensible_wrench(spatial_wrench(message))
+            loop.controller.set_external_wrench(message.header.frame_id, wrench.tolist(), loop.now())
+        except RobotDynamicsError as error:
+            self._rejections.report("external_wrench", f"external wrench refused: {error}")
+
+    def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        loop = self._running_loop("hold")
+        if loop is not None:
+            loop.controller.hold(loop.stamp)
+        response.success = loop is not None
+        response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
+        return response

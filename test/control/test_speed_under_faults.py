@@ -1,0 +1,95 @@
+"""Faults of joint states in the middle of a motion, on an arm that MuJoCo moves: none lets it run away.
+
+The driver of this arm holds the last effort it was given, which is the worst habit there is.
+"""
+
+import mujoco
+import numpy as np
+import pytest
+from support.closed_loop import mid
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.control import Mode
+
+PERIOD, STEP = 0.002, 0.0005
+SECOND = 1_000_000_000
+NAN, INF = np.nan, np.inf
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return rd.load_robot("six_axis")
+
+
+def one(x, joint, value):
+    return np.where(np.arange(len(x)) == joint, value, x)
+
+
+#: name → what a fault makes of (cycle, stamp in ns, q, v): the states that arrive, none, one or more
+FAULTS = {
+    "a position is NaN": lambda k, t, q, v: [(t, one(q, 1, NAN), v)],
+    "a velocity is infinite": lambda k, t, q, v: [(t, q, one(v, 1, -INF))],
+    "a velocity of 1e100": lambda k, t, q, v: [(t, q, one(v, 2, 1e100))],
+    "every third position jumps": lambda k, t, q, v: [(t, q + (1.0 if k % 3 == 0 else 0.0), v)],
+    "all positions are elsewhere": lambda k, t, q, v: [(t, q + 0.7, v)],
+    "two robots on one topic": lambda k, t, q, v: [(t, q, v), (t + 1, -q, 0.0 * v)],
+    "silence": lambda k, t, q, v: [],
+    "the stamp stands still": lambda k, t, q, v: [(SECOND // 2, q, v)],
+    "an hour late": lambda k, t, q, v: [(t - 3600 * SECOND, q, v)],
+    "an hour early": lambda k, t, q, v: [(t + 3600 * SECOND, q, v)],
+    "stamps in pairs, the older one last": lambda k, t, q, v: [(t, q, v), (t - 1_000_000, q, v)],
+    "each state twice": lambda k, t, q, v: [(t, q, v)] * 2,
+    "only every fortieth state": lambda k, t, q, v: [(t, q, v)] if k % 40 == 0 else [],
+    "no velocity": lambda k, t, q, v: [(t, q, 0.0 * v)],
+    "velocities of the neighbours": lambda k, t, q, v: [(t, q, np.roll(v, 1))],
+    "positions of the neighbours": lambda k, t, q, v: [(t, np.roll(q, 1), v)],
+    "a position slips by 0.05 rad": lambda k, t, q, v: [(t, one(q, 1, q[1] + 0.05), v)],
+}
+
+#: another unit or sign in the middle of a motion: seen within some cycles, in which a light joint gets faster than that
+UNITS = {
+    "velocities in degrees": lambda k, t, q, v: [(t, q, np.degrees(v))],
+    "positions in degrees": lambda k, t, q, v: [(t, np.degrees(q), v)],
+    "the wrong sign of everything": lambda k, t, q, v: [(t, -q, -v)],
+}
+
+
+def moved_by_mujoco(arm, fault):
+    """The controller, and the largest speed as a share of the limit, after a motion with a fault from 0.5 s to 1.2 s."""
+    engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
+    engine.opt.timestep = STEP
+    data = mujoco.MjData(engine)
+    data.qpos[:] = mid(arm)
+    controller = rd.JointController(arm)
+    controller.activate(0, mid(arm), np.zeros(6))
+    controller.accept_trajectory(rd.plan_move(arm, mid(arm), mid(arm) + 0.4, duration=1.5), 0)
+    fastest, stamp, stamped = 0.0, 0, 0
+    for k in range(1, round(2.5 / PERIOD)):
+        t = round(k * PERIOD * 1e9)
+        states = [(t, data.qpos.copy(), data.qvel.copy())]
+        if 0.5 < k * PERIOD < 1.2:
+            states = fault(k, *states[0])
+        for state in states:
+            data.qfrc_applied[:] = controller.update(*state)
+            if not 0 <= stamp - state[0] <= 100_000_000:  # as the node has it: else time stands still
+                stamp, stamped = state[0], t
+        if k % 10 == 0 and (safe := controller.watch(stamp + t - stamped)) is not None:
+            data.qfrc_applied[:] = safe
+        assert np.isfinite(data.qfrc_applied).all() and (np.abs(data.qfrc_applied) <= arm.effort_limit + 1e-9).all()
+        for _ in range(round(PERIOD / STEP)):
+            mujoco.mj_step(engine, data)
+        fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
+    return controller, fastest
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_joint_is_faster_than_one_and_a_half_times_its_limit(arm, fault):
+    _, fastest = moved_by_mujoco(arm, FAULTS[fault])
+    assert fastest <= 1.5
+
+
+@pytest.mark.parametrize("fault", UNITS)
+def test_another_unit_ends_in_a_fault(arm, fault):
+    controller, _ = moved_by_mujoco(arm, UNITS[fault])
+    assert controller.fault
+    assert controller.mode is Mode.SAFE

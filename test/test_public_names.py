@@ -142,7 +142,7 @@ def test_help_describes_every_argument_that_functions_share():
         function = getattr(rd, name)
         if not inspect.isfunction(function):
             continue
-        text = inspect.getdoc(function)
+        text = inspect.getdoc(function).partition("\nExamples:\n")[0]
         for parameter in inspect.signature(function).parameters.keys() & ARGUMENTS.keys():
             lines = re.findall(rf"^ +(?:.*, )?{parameter}(?:, .*)?: .+", text, re.M)
             assert len(lines) == 1, f"{name}({parameter}): {lines}"

@@ -13,13 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics import (
-    bias_forces,
-    check_finite,
-    forward_dynamics,
-    inverse_dynamics_derivatives,
-    mass_matrix_inverse,
-)
+from robot_dynamics_ros.dynamics import bias_forces, check_finite, forward_dynamics_derivatives
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
@@ -80,7 +74,7 @@ def linearize(
     >>> A.shape, B.shape
     ((4, 4), (4, 2))
 
-    Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
+    Source: Carpentier and Mansard (2018).
     """
     columns = _columns(model, inputs)
     q = as_input(q, (model.nq,), "q")
@@ -94,20 +88,17 @@ def linearize(
     else:
         free = as_input(tau, (model.nv,), "tau") - damping * v
     check_finite(q=q, v=v, tau=free)
-    a = forward_dynamics(model, q, v, free, external=external)
-    by_q, by_v = inverse_dynamics_derivatives(model, q, v, a, external=external)
-    by_v = by_v + np.diag(damping)
-    inverse = mass_matrix_inverse(model, q)
-    lead, n = inverse.shape[:-2], model.nv
-    lead = np.broadcast_shapes(lead, by_q.shape[:-2], v.shape[:-1])
+    by_q, by_v, inverse = forward_dynamics_derivatives(model, q, v, free, external=external)
+    n = model.nv
+    lead = np.broadcast_shapes(inverse.shape[:-2], by_q.shape[:-2], v.shape[:-1])
     A, B = np.zeros((*lead, 2 * n, 2 * n)), np.zeros((*lead, 2 * n, n))
     A[..., :n, n:] = np.eye(n)
     for name in model.joint_names:
         if model.joint(name).type is JointType.FLOATING:
             block = model.v_slice(name)
             A[..., block, block] = -_twist_matrix(v[..., block])
-    A[..., n:, :n] = -inverse @ by_q
-    A[..., n:, n:] = -inverse @ by_v
+    A[..., n:, :n] = by_q
+    A[..., n:, n:] = by_v - inverse * damping
     B[..., n:, :] = inverse
     if motors:
         A, B = _with_motors(A, B, table)

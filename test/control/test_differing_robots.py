@@ -136,6 +136,13 @@ def test_light_joints_without_rotor_and_friction_are_held_with_a_small_rotor_sha
     assert errors[500:].max() < 20e-3 and errors[-50:].max() < 5e-3
 
 
+def test_joints_that_are_stuck_at_rest_reach_the_band_of_the_late_loop():
+    """Dry friction of 7 % of the limits and a delay of 12 ms; 5.5 mrad is left where the integral alone moves them."""
+    errors, controller, _ = lead(differing(rotors=0.05, dry=0.07 * ARM.effort_limit), delay=6)
+    assert errors[-50:].max() < 3.1e-3
+    assert controller._runner.memory["pulse"].max() > 0.0
+
+
 def test_the_rotor_of_a_joint_that_rings_is_estimated():
     errors, controller, _ = lead(differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3)
     rotor = controller._runner.memory["rotor"]

@@ -1,9 +1,9 @@
 """Fourth step, second half: feedback that holds up on a robot that is not its description.
 
 The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong; what the model does
-not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, J, z, f, c are below.
+not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, J, z, f, c, h are below.
 
-    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d),   u = ω² e + 2 ω (v_d − v̂)
+    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = ω² e + 2 ω (v_d − v̂)
 
 The theory, with pictures, is in docs/explanation/differing_robots.md.
 
@@ -13,7 +13,7 @@ Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters
 
 from __future__ import annotations
 
-from math import exp, floor, log
+from math import exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
@@ -64,7 +64,15 @@ FALL = 0.25
 SETTLED = 0.2
 """s after breaking free, in which what that took may be too much."""
 ADAPT = 0.5
-"""Gain, over ω, of the trust in the description's friction while the joint moves."""
+"""Gain, over ω, of c, and of f as it falls, by the error of a joint that moves."""
+PULSE = 0.02
+"""Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light."""
+GROWTH = 0.3
+"""Share by which a large pulse grows; also the share of the error that one pulse should do."""
+SLIP = 2e-3
+"""rad, twice the way that a joint goes while a pulse acts that is one step above its friction."""
+MOST_PULSE = 0.25
+"""Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
 
 
 def reject_disturbances(p: CycleMemory) -> None:
@@ -92,19 +100,19 @@ def reject_disturbances(p: CycleMemory) -> None:
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
         moved = p.rotor[i] * p.feedback[i]
-        wound = p.rotor[i] * p.held_back[i]
         modelled, inertial = 0.0, 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
-            wound = wound + p.inertia[i, j] * p.held_back[j]
         p.nominal[i] = p.motion[i] - modelled
         if dt > 0.0:
             adapt_friction(p, i, dt)
+        pulse = pulse_of_stuck_joint(p, i, dt)
+        wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]  # a joint that is stuck does not wind up others
         most = p.largest_rejected[i]
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
-        p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i], -most), most)
+        p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # the friction that the law claims is explained
             p.moving[0, i] = p.moving[0, i] + dt
             p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
@@ -137,6 +145,7 @@ def begin_rejection(p: CycleMemory) -> None:
         p.calm[i] = 0.0
         p.taken[i] = 0.0
         p.stuck[i] = 0.0
+        p.pulse[i] = 0.0
         p.nominal[i] = p.previous[i]
         for k in range(5):
             p.passed[k, i] = 0.0
@@ -213,11 +222,13 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     """f, its side s, and the trust c in the friction that the law compensates, of one joint.
 
     A joint that is stuck while the reference moves on has more friction than thought: f and c grow.  One that broke
-    free and is ahead has less: part of what it took is taken back.
+    free and is ahead has less: part of what it took is taken back.  Where the reference stops, friction may brake.
     """
     desired, scale = p.reference[1, i], p.scale[i]
     if abs(desired) <= SLOW * scale:
-        p.stuck[i] = 0.0
+        lead = p.error[0, i] + (desired - p.velocity[i]) / p.natural[0]
+        if p.side[i] * lead < 0.0 and abs(p.velocity[i]) > SLOW * scale:
+            p.side[i] = p.side[i] - min(max(p.side[i], -dt / TURN_TIME), dt / TURN_TIME)
         return
     along = 1.0
     if desired < 0.0:
@@ -252,5 +263,51 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     stiffness = (p.inertia[i, i] + p.rotor[i]) * p.natural[0] * p.natural[0]
     change = ADAPT * p.natural[0] * stiffness * lead * dt  # N m, in pace with the feedback
     if p.claimed[i] * along > 0.0:
-        p.trust[i] = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
+        trust = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
+        change = change - (trust - p.trust[i]) * abs(p.claimed[i])
+        p.trust[i] = trust
+    p.stiction[i] = p.stiction[i] + max(min(change, 0.0), -p.stiction[i])
     p.taken[i] = p.taken[i] - p.taken[i] * min(dt / SETTLED, 1.0)
+
+
+def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
+    """h: pulses move a joint that is stuck at rest beyond the band.
+
+    What breaks a joint free is more than what its friction then takes.  The loop is late, so the joint would slip far;
+    a pulse is over before.  Between pulses the loop sees what the last one did.
+    """
+    scale, beyond = p.scale[i], p.held_back[i]
+    if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:
+        p.pulse[i] = 0.0
+        p.stuck[i] = max(p.stuck[i], 0.0)
+        return 0.0
+    stuck = p.calm[i] <= CALM and beyond != 0.0 and abs(p.velocity[i]) <= SLOW * scale
+    if not stuck or p.pulse[i] > MOST_PULSE * p.effort_size[i]:
+        p.stuck[i] = 0.0
+        return 0.0
+    along = 1.0
+    if beyond < 0.0:
+        along = -1.0
+    p.stuck[i] = p.stuck[i] + dt
+    if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
+        slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
+        step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
+        choose_pulse(p, i, along, step)
+        p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
+    if p.stuck[i] < 0.0:
+        return along * p.pulse[i]
+    return 0.0
+
+
+def choose_pulse(p: CycleMemory, i: int, along: float, step: float) -> None:
+    """The next pulse by what the last one did: too much, sliding back, or too little."""
+    gain = abs(p.struck[i]) - abs(p.error[0, i])
+    if p.pulse[i] == 0.0:
+        p.pulse[i] = max(0.5 * p.stiction[i], step)
+    elif p.struck[i] * along < 0.0:
+        p.pulse[i] = max(p.pulse[i] - step, step)
+    elif gain < -0.1 * BAND * p.scale[i]:
+        p.rejected[i] = p.rejected[i] + 0.25 * along * step
+    elif gain < GROWTH * (abs(p.error[0, i]) - BAND * p.scale[i]):
+        p.pulse[i] = p.pulse[i] + max(step, GROWTH * p.pulse[i])
+    p.struck[i] = p.error[0, i]

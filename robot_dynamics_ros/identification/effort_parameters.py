@@ -159,8 +159,7 @@ class EffortParameters:
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
         at = nv * len(self.kinds)
-        for j, form in enumerate(self.effects):
-            motion = JointMotion(q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :])
+        for j, (form, motion) in enumerate(zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)):
             for column in form.columns(motion).values():
                 out[..., j, at] = column
                 at += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +48,7 @@ class FrictionTerms:
     coulomb: bool = True
     offset: bool = True
     armature: bool = False
-    smoothing: Any = None
+    smoothing: ArrayLike | None = None
 
 
 class EffortParameters:
@@ -155,7 +154,7 @@ class EffortParameters:
         d = direction(self.effects, q, v, parts)
         diagonal = np.arange(nv)
         for k, kind in enumerate(self.kinds):
-            values: Any = {"armature": a, "viscous": v, "coulomb": d, "offset": 1.0}[kind]
+            values: Array = {"armature": a, "viscous": v, "coulomb": d, "offset": np.ones(())}[kind]
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
         at = nv * len(self.kinds)

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +78,7 @@ class IdentificationSettings:
     friction: str | tuple[str, ...] = "auto"
     window: float | None = None
     block: float = 0.05
-    slow: Any = None
+    slow: ArrayLike | None = None
     delay: float | None = None
     confidence: float = 0.95
     tolerance: float = 1e-3

@@ -271,7 +271,7 @@ class _Problem:
             covariances.append(np.linalg.inv(N))
             means.append(covariances[-1] @ b)
             evidence[k] = 0.5 * b @ means[-1] - 0.5 * np.linalg.slogdet(N)[1] - self.arm * math.log(spread)
-        evidence -= 0.5 * (spreads / _ARM_ERROR) ** 2
+        evidence += np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2  # half-normal, on a geometric grid
         share = np.exp(evidence - evidence.max())
         share /= share.sum()
         mean = share @ np.array(means)

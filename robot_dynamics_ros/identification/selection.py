@@ -183,16 +183,17 @@ def select_effects(
         numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
     again = _Trials(known, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
-    offers = [[f for f, _ in own] for own in offered]
+    tried = [[f for f, _ in pairs] for pairs in offered]
     before = list(forms)
     for j in range(nv):
         tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")
-        forms[j] = _add_effects(again, chosen, j, forms[j], offers[j], numbers[j], least[j])
+        forms[j] = _add_effects(again, chosen, j, forms[j], tried[j], numbers[j], least[j])
     for j in _coupled_alone(forms):
-        kept = [k for k, offer in enumerate(offers[j]) if offer.effects[0] != "coupled"]
+        kept = [k for k, form in enumerate(tried[j]) if form.effects[0] != "coupled"]
         chosen[j] = list(range(first + int(coulomb)))
-        own = [[values[k] for k in kept] for values in (offers[j], numbers[j])]
-        forms[j] = _add_effects(again, chosen, j, before[j], own[0], own[1], least[j])
+        forms[j] = _add_effects(
+            again, chosen, j, before[j], [tried[j][k] for k in kept], [numbers[j][k] for k in kept], least[j]
+        )
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
     return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)

@@ -192,8 +192,9 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
         ArgumentError: neither a number of at least 0 nor a covariance of all inertial parameters.
     """
     size = 10 * model.nb
-    if arm_error is None or np.ndim(arm_error) == 0:
-        spreads = _ARM_ERRORS if arm_error is None else np.asarray(arm_error, dtype=np.float64).reshape(1)
+    covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
+    if covariance.ndim == 0:
+        spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
         if not (0.0 <= spreads[0] < 10.0):
             raise ArgumentError(
                 "expected a relative error of at least 0", where="arm_error", got=arm_error, remedy="0.03 is 3 %."
@@ -203,7 +204,6 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
             own = slice(10 * k, 10 * k + 10)
             directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(np.ones(10))
         return directions, np.maximum(spreads, _EXACT)
-    covariance = np.asarray(arm_error, dtype=np.float64)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
         raise ArgumentError(
             f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",

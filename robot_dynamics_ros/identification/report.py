@@ -97,7 +97,10 @@ def report_text(found: Identification, recordings: Sequence[Recording] = (), che
     head = ["joint", "viscous", "Coulomb", "presliding", "smoothing", "offset", "rotor inertia", "more"]
     lines += _table([*head, "error", "simple"], rows)
     lines += ["", f"## Base parameters with {base.confidence:.0%} confidence intervals", ""]
-    lines += ["t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.", ""]
+    lines += [
+        "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
+        "",
+    ]
     prior = found.identifiable.base.values(found.parameters.values())
     lines += _table(
         ["parameter", "before", "identified", "±", "t-value", "stands for"],

@@ -91,6 +91,7 @@ class JointMotion:
         q, v, a: position, velocity, acceleration.
         d: direction of friction, between −1 and 1.
         load: (..., 3) effort without friction and the moments across the axis, N m or N.
+        beside: (..., 2, 2) velocity and acceleration of the joint before and of the one after, zero where there is none.
     """
 
     q: Array
@@ -98,6 +99,17 @@ class JointMotion:
     a: Array
     d: Array
     load: Array
+    beside: Array
+
+    @classmethod
+    def of_joints(cls, q: Array, v: Array, a: Array, d: Array, load: Array) -> list[JointMotion]:
+        """Of all joints, in order: (..., nv) each, ``load`` (..., nv, 3)."""
+        none = np.zeros((*v.shape[:-1], 1, 2))
+        both = np.concatenate([none, np.stack([v, a], axis=-1), none], axis=-2)
+        return [
+            cls(q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :], both[..., [j, j + 2], :])
+            for j in range(v.shape[-1])
+        ]
 
 
 Numbers: TypeAlias = Mapping[str, float]
@@ -148,6 +160,17 @@ def _waves(k: int) -> dict[str, Column]:
     return {f"sin{k}": lambda x, _: np.sin(k * x.q), f"cos{k}": lambda x, _: np.cos(k * x.q)}
 
 
+def _of_motor(x: JointMotion, n: Numbers) -> Array:
+    """(..., 2) velocity and acceleration of the motor of a coupled joint, at the joint."""
+    own = np.stack([x.v, x.a], axis=-1)
+    return np.asarray(own + n["coupled_before"] * x.beside[..., 0, :] + n["coupled_after"] * x.beside[..., 1, :])
+
+
+def _couplings(smoothing: float, _: float) -> Iterable[Numbers]:
+    rows = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+    return [{"coupled_before": b, "coupled_after": c, "coupled_width": smoothing} for b, c in rows]
+
+
 EFFECTS: dict[str, Effect] = {
     "stribeck": Effect(
         {"rise": lambda x, n: x.d * stribeck(x.v, n["stribeck_speed"], 2.0)},
@@ -173,6 +196,20 @@ EFFECTS: dict[str, Effect] = {
         not_negative=True,
         automatic=False,  # it can take the place of Stribeck friction, which controllers can compensate
         text="sigmoid over {sigmoid_width:.3g}, shifted by {sigmoid_shift:.3g}",
+    ),
+    # a motor that two joints share by their gears turns with a sum of their speeds, and acts on both
+    "coupled": Effect(
+        {
+            "coupled_coulomb": lambda x, n: np.tanh(_of_motor(x, n)[..., 0] / max(n["coupled_width"], 1e-6)),
+            "coupled_viscous": lambda x, n: _of_motor(x, n)[..., 0],
+            "coupled_rotor": lambda x, n: _of_motor(x, n)[..., 1],
+        },
+        {"coupled_before": 0.0, "coupled_after": 0.0, "coupled_width": 0.02},
+        _couplings,
+        needs="coulomb",
+        signed=("coupled_before", "coupled_after"),
+        not_negative=True,
+        text="motor turns with {coupled_before:+g} of the joint before, {coupled_after:+g} of the one after",
     ),
     "rotor": Effect({"rotor": lambda x, _: x.a}, needs="rotors", not_negative=True),
     # a sensor that reads more than a fifth of what acts across its axis is broken; tried last

@@ -509,6 +509,21 @@ def all_robots_count() -> str:
     )
 
 
+def payload_intervals() -> str:
+    """How often 95 % intervals of payloads hold the truth."""
+    head = (
+        "arm", "`arm_error`", "mass held, %", "centre held, %", "± mass, %", "± centre, mm"
+    )  # fmt: skip
+    rows = []
+    for name, row in results("payload_intervals")["rows"].items():
+        arm, case, given = name.split(", ")
+        if arm == "all":
+            held = [f"{100 * row[f'{what} held']:.0f}" for what in ("mass", "centre")]
+            width = (100 * row["half width of the mass"], row["half width of the centre, mm"])
+            rows.append([case, given, *held, *map(number, width)])
+    return with_source(table(head, rows), "payload_intervals")
+
+
 def real_arm(times: str, what: str) -> str:
     """The efforts of a real arm, predicted by four models."""
     found = results("identification")[times]
@@ -584,6 +599,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "observer largest": observer_largest,
     "all robots": all_robots,
     "all robots count": all_robots_count,
+    "payload intervals": lambda: payload_intervals(),
     "real arm rms": lambda: real_arm("times as recorded", "rms, N m"),
     "real arm largest": lambda: real_arm("times as recorded", "largest, N m"),
     "real arm repaired rms": lambda: real_arm("times repaired", "rms, N m"),

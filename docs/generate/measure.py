@@ -42,9 +42,18 @@ COMMANDS = {
     "energy": "-m benchmarks.energy",
     "comparison": "-m docs.images.comparison_figures",
     "identification": "-m benchmarks.identification",
+    "payload_intervals": "-m benchmarks.payload_intervals --draws 12",
 }
 """Result file → the command that writes it."""
-SLOW = {"all_robots", "closed_loop_500", "control_laws", "observer", "identification", "viewer_memory"}
+SLOW = {
+    "all_robots",
+    "closed_loop_500",
+    "control_laws",
+    "observer",
+    "identification",
+    "payload_intervals",
+    "viewer_memory",
+}
 """Measured if they are named or with ``--all``: minutes each, and their figures do not depend on the speed of the machine."""
 
 

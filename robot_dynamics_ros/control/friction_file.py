@@ -147,8 +147,8 @@ class FrictionFile:
             )
         d = direction(tuple(forms), q, v, parts)
         load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
-        for j, form in enumerate(forms):
+        for j, (form, motion) in enumerate(zip(forms, JointMotion.of_joints(q, v, a, d, load), strict=True)):
             out[:, j] = friction.viscous[j] * v[:, j] + friction.coulomb[j] * d[:, j]
-            for key, column in form.columns(JointMotion(q[:, j], v[:, j], a[:, j], d[:, j], load[:, j])).items():
+            for key, column in form.columns(motion).items():
                 out[:, j] += values[j].get(key, 0.0) * column
         return out + (0.0 if friction.offset is None else friction.offset)

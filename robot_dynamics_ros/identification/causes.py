@@ -41,7 +41,8 @@ _TIMES = (0.1, 0.3, 3.0, 10.0)  # scales of one joint's efforts that are tried, 
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
 _LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
 _NAMED = 0.012  # s: less delay is usual
-_STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least
+_STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least,
+_LARGE, _LASTS_LARGE = 0.7, 0.5  # share of the usual efforts, and s, where they are large
 _DIFFERS, _PUSH = 5.0, 0.15  # times the usual misfit, share of the usual efforts
 _STEPS = 4
 _FEWEST = 50  # rows
@@ -278,7 +279,10 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
         share = uniform_filter1d(there.astype(np.float64), width)
         power = uniform_filter1d(np.where(there, row**2, 0.0), width) / np.maximum(share, 0.5)
         far = power > max(_DIFFERS**2 * float(np.median(power[there])), (_PUSH * usual) ** 2)
-        out += [(j, a, b) for a, b in runs(far) if (b - a) * step >= _LASTS and far.mean() < 0.25]
+        for a, b in runs(far) if far.mean() < 0.25 else ():
+            large = float(power[a:b].max()) > (_LARGE * usual) ** 2
+            if (b - a) * step >= (_LASTS_LARGE if large else _LASTS):
+                out.append((j, a, b))
     return out
 
 

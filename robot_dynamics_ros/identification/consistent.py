@@ -36,7 +36,7 @@ class ConsistentEstimate:
 
     Attributes:
         values: (p,) in the order of :class:`~robot_dynamics_ros.identification.effort_parameters.EffortParameters`.
-        standard_error: (p,) of all parameters: what neither the data nor how far they may well be from the prior tell of
+        covariance: (p, p) of all parameters: what neither the data nor how far they may well be from the prior tell of
             them.  Masses that efforts do not tell have as wide ones as the prior leaves them.
         distance: (nb,) Riemannian distance of each body from its prior; 0.7 is about a factor of 2 in mass or one
             principal moment.
@@ -47,12 +47,17 @@ class ConsistentEstimate:
     """
 
     values: Array
-    standard_error: Array
+    covariance: Array
     distance: Array
     converged: bool
     spread: float
     share: float
     determined: float
+
+    @property
+    def standard_error(self) -> Array:
+        """(p,) of all parameters."""
+        return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
 
 class _Problem:
@@ -90,14 +95,13 @@ class _Problem:
         bodies = [shape.parameters(x[10 * k : 10 * k + 10]) for k, shape in enumerate(self.shapes)]
         return np.concatenate([*bodies, x[self.split :]])
 
-    def standard_error(self, x: Array, covariance: Array) -> Array:
-        """(p,) of all parameters, to first order, of the (p, p) covariance of free ones."""
-        variance = covariance.diagonal().copy()
+    def covariance(self, x: Array, free: Array) -> Array:
+        """(p, p) of all parameters, to first order, of the (p, p) covariance of free ones."""
+        D = np.eye(len(x))
         for k, shape in enumerate(self.shapes):
             part = slice(10 * k, 10 * k + 10)
-            D = shape.derivative(x[part])
-            variance[part] = np.einsum("ij,jk,ik->i", D, covariance[part, part], D)
-        return np.sqrt(np.maximum(variance, 0.0))
+            D[part, part] = shape.derivative(x[part])
+        return np.asarray(D @ free @ D.T)
 
     def away(self, x: Array) -> Array:
         """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
@@ -190,11 +194,9 @@ def consistent_parameters(
         settled = max(abs(size / before[0] - 1.0), abs(usual / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
-    covariance: Array = np.asarray(
-        np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64
-    )
-    error = problem.standard_error(x, covariance)
-    return ConsistentEstimate(problem.full(x), error, distance, converged, size, usual, determined)
+    remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
+    covariance = problem.covariance(x, remain)
+    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, determined)
 
 
 def cross_validated(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:

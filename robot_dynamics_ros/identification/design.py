@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,9 +57,9 @@ class DesignSettings:
     harmonics: int = 5
     scale: float = 0.8
     effort_scale: float = 0.8
-    acceleration: Any = None
-    lower: Any = None
-    upper: Any = None
+    acceleration: ArrayLike | None = None
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
     floor: float | None = None
     terms: FrictionTerms | None = None
     evaluations: int = 1500

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +48,7 @@ class FrictionTerms:
     coulomb: bool = True
     offset: bool = True
     armature: bool = False
-    smoothing: Any = None
+    smoothing: ArrayLike | None = None
 
 
 class EffortParameters:
@@ -155,12 +154,11 @@ class EffortParameters:
         d = direction(self.effects, q, v, parts)
         diagonal = np.arange(nv)
         for k, kind in enumerate(self.kinds):
-            values: Any = {"armature": a, "viscous": v, "coulomb": d, "offset": 1.0}[kind]
+            values: Array = {"armature": a, "viscous": v, "coulomb": d, "offset": np.ones(())}[kind]
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
         at = nv * len(self.kinds)
-        for j, form in enumerate(self.effects):
-            motion = JointMotion(q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :])
+        for j, (form, motion) in enumerate(zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)):
             for column in form.columns(motion).values():
                 out[..., j, at] = column
                 at += 1

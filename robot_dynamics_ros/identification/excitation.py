@@ -12,7 +12,6 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,7 +74,7 @@ class Excitation:
         periods: int = 1,
         *,
         rate: float = 50.0,
-        start: Any = None,
+        start: ArrayLike | None = None,
         model: RobotModel | None = None,
         rest: float = 1.0,
     ) -> Trajectory:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +53,8 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "rotor", "crosstalk";
+            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "coupled", "rotor",
+            "crosstalk";
             "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
@@ -78,7 +78,7 @@ class IdentificationSettings:
     friction: str | tuple[str, ...] = "auto"
     window: float | None = None
     block: float = 0.05
-    slow: Any = None
+    slow: ArrayLike | None = None
     delay: float | None = None
     confidence: float = 0.95
     tolerance: float = 1e-3
@@ -186,6 +186,12 @@ class Identification:
     def effects(self) -> tuple[JointEffects, ...]:
         """(nv,) the form of each joint's friction."""
         return self.parameters.effects
+
+    @property
+    def body_covariance(self) -> Array:
+        """(10 nb, 10 nb) covariance of the bodies' inertial parameters, [m, h, I] each in SI units and the body's frame."""
+        bodies = self.parameters.bodies
+        return self.full.covariance[bodies, bodies]
 
     def value(self, joint: int, name: str) -> float:
         """A joint's parameter, 0 where it has none of this name."""
@@ -434,14 +440,23 @@ def _diagnosed(
 def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
-    return tuple(
-        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-        for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-    ) + tuple(
-        f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
-        "controllers and the simulator do not"
-        for name, form in zip(model.joint_names, parameters.effects, strict=True)
-        if "crosstalk" in form.effects
+    return (
+        tuple(
+            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
+        )
+        + tuple(
+            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
+            "controllers and the simulator do not"
+            for name, form in zip(model.joint_names, parameters.effects, strict=True)
+            if "crosstalk" in form.effects
+        )
+        + tuple(
+            f"joint {name} is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have "
+            "this, controllers and the simulator do not"
+            for name, form in zip(model.joint_names, parameters.effects, strict=True)
+            if "coupled" in form.effects
+        )
     )
 
 

@@ -16,7 +16,7 @@ from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "weighted_least_squares"]
+__all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "inflation", "weighted_least_squares"]
 
 _LAGS = 40
 
@@ -159,7 +159,7 @@ def weighted_least_squares(
             if len(r):
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
-                kappa[j] = _inflation(table[:, j], data.part)
+                kappa[j] = inflation(table[:, j], data.part)
     w = 1.0 / (sigma * np.sqrt(kappa))[joint]
     Aw = A * w[:, None]
     alike = np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True)
@@ -196,7 +196,7 @@ def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.nd
         A: (rows, p) columns, and residual: (rows,), both in units of each joint's noise.
         block: (rows,) number of each row's block.
         part: (m,) number of the stretch each block is from.
-        kappa: (nv,) see :func:`_inflation`.
+        kappa: (nv,) see :func:`inflation`.
 
     Source: Newey and West, Econometrica 55 (1987).
     """
@@ -213,7 +213,7 @@ def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.nd
     return np.asarray(bread @ middle @ bread) * (len(A) / max(len(A) - p, 1))
 
 
-def _inflation(residual: Array, part: np.ndarray) -> float:
+def inflation(residual: Array, part: np.ndarray) -> float:
     """Variance of a sum of residuals over what it would be were they independent; blocks not used are gaps."""
     r = np.where(np.isnan(residual), 0.0, residual)
     there = ~np.isnan(residual)

@@ -6,7 +6,7 @@ import base64
 import html
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.errors import BackendError
 from robot_dynamics_ros.figures import pyplot
@@ -16,6 +16,9 @@ from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import report_text
 from robot_dynamics_ros.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["STYLE", "report_html"]
 
@@ -47,7 +50,7 @@ def report_html(
     drawn = [*comparisons[:1], *checks]
     total, done = 1 + len(drawn) * found.prior.nv, 0
 
-    def picture(draw: Callable[[], Any], words: str) -> str:
+    def picture(draw: Callable[[], Figure], words: str) -> str:
         nonlocal done
         done += 1
         if progress is not None:

@@ -9,34 +9,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest
-from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
+from robot_dynamics_ros.identification.least_squares import inflation
+from robot_dynamics_ros.identification.pseudo_inertia import BodyShape, is_consistent
 from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["PayloadEstimate", "estimate_payload", "estimate_payload_at_rest", "payload_motion"]
 
-_INERTIA = 0.1  # kg m², of which size inertias may well be
-_MOMENT = 2.0  # kg m
-_MASS = 20.0  # kg
+_LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])  # kg, kg m, kg m²: of which size payloads may well be
+_ARM_ERROR = 0.05  # share by which masses of arms may well be off
+_ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)  # shares that are compared with the data
+_EXACT = 1e-6
 _FRICTION = 0.3  # share by which friction may well be wrong
-_OFFSET = 5e-4  # of the effort limit
+_UNSTATED, _OFFSET = 0.02, 2e-3  # of the effort limit: friction and offset that no description may state
 _BLOCK = 0.05  # s
 _LATEST = 0.02  # s
 _SLOW = 3.0  # times the smoothing of friction
-_CORRELATED = 4.0  # by which errors alike in successive blocks make variances larger
+_PASSES, _WEIGHTS = 3, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,7 @@ class PayloadEstimate:
         inertia_seen: whether the data show the inertia, and it is physically possible.
         rms: (nv,) effort that remains unexplained, N m or N.
         delay: s, by which the efforts are late.
+        arm_error: share by which the arm's masses were taken to be off (1 standard deviation); 1 with a covariance.
     """
 
     payload: Payload
@@ -60,6 +63,7 @@ class PayloadEstimate:
     inertia_seen: bool
     rms: Array
     delay: float
+    arm_error: float
 
     def __str__(self) -> str:
         p = self.payload
@@ -73,11 +77,11 @@ def payload_motion(
     link: str,
     q0: ArrayLike,
     *,
-    span: Any = 0.5,
+    span: ArrayLike = 0.5,
     duration: float = 24.0,
     scale: float = 0.3,
-    lower: Any = None,
-    upper: Any = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
     tries: int = 60,
     seed: int = 0,
 ) -> Excitation:
@@ -156,9 +160,8 @@ def payload_motion(
 def _worth(model: RobotModel, body: int, q: Array, v: Array, a: Array) -> float:
     """Minus the logarithm of the uncertainty of mass and first moments."""
     Y = np.asarray(joint_torque_regressor(model, q, v, a))[..., 10 * body : 10 * body + 10]
-    weight = 1.0 / _usual(model)
-    N, _ = _normal(model, Y, np.zeros(v.shape), v, np.tanh(v / 0.02), weight, 10, np.abs(v) > 0.02)
-    covariance = np.linalg.pinv(N, hermitian=True)[:4, :4]
+    rows = _Rows(np.zeros(v.shape), Y, v, np.tanh(v / 0.02), np.abs(v) > 0.02)
+    covariance = np.linalg.pinv(_Problem(model, rows).normal(1.0 / _usual(model))[0], hermitian=True)[:4, :4]
     sizes = np.array([1.0, 0.1, 0.1, 0.1])
     value = float(np.sum(covariance.diagonal() / sizes**2))
     return -math.log(value) if value > 0.0 else -math.inf
@@ -182,32 +185,116 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
     return body, np.asarray(model.link_rotation[i]), np.asarray(model.link_position[i])
 
 
-def _normal(
-    model: RobotModel, Y: Array, effort: Array, v: Array, step: Array, weight: Array, columns: int, use: np.ndarray
-) -> tuple[Array, Array]:
-    """Normal equations of [payload, friction errors], with what is likely of each as prior; rows (m, nv) in ``use``."""
-    nv = model.nv
-    size = columns + 3 * nv
-    N, b = np.zeros((size, size)), np.zeros(size)
-    likely = np.array([_MASS, *[_MOMENT] * 3, *[_INERTIA] * 6])[:columns]
-    N[range(columns), range(columns)] = 1.0 / likely**2
-    for j in range(nv):
-        A = np.column_stack([Y[:, j, :columns], v[:, j], step[:, j], np.ones(len(v))])[use[:, j]]
-        own = [*range(columns), *range(columns + 3 * j, columns + 3 * j + 3)]
-        N[np.ix_(own, own)] += weight[j] ** 2 * (A.T @ A)
-        b[own] += weight[j] ** 2 * (A.T @ effort[use[:, j], j])
-        errors = (
-            _FRICTION * max(float(model.damping[j]), 1e-3),
-            _FRICTION * max(float(model.friction[j]), 1e-3),
-            _OFFSET * float(_usual(model)[j]),
+def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
+    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs.
+
+    Raises:
+        ArgumentError: neither a number of at least 0 nor a covariance of all inertial parameters.
+    """
+    size = 10 * model.nb
+    covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
+    if covariance.ndim == 0:
+        spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
+        if not (0.0 <= spreads[0] < 10.0):
+            raise ArgumentError(
+                "expected a relative error of at least 0", where="arm_error", got=arm_error, remedy="0.03 is 3 %."
+            )
+        directions = np.zeros((size, size))
+        for k, body in enumerate(inertial_parameters(model).reshape(-1, 10)):
+            own = slice(10 * k, 10 * k + 10)
+            directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(np.ones(10))
+        return directions, np.maximum(spreads, _EXACT)
+    if covariance.shape != (size, size) or not np.isfinite(covariance).all():
+        raise ArgumentError(
+            f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",
+            where="arm_error",
+            got=covariance.shape,
+            remedy="Give identification.body_covariance with identification.model.",
         )
-        for k, size_of in enumerate(errors):
-            N[own[columns + k], own[columns + k]] += 1.0 / size_of**2
-    return N, b
+    power, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(power, 0.0)), np.ones(1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Block averages of a motion: efforts that the arm does not explain (m, nv), columns (m, nv, c), velocity and direction
+    of friction (m, nv), and which count."""
+
+    effort: Array
+    columns: Array
+    v: Array
+    direction: Array
+    use: NDArray[np.bool_]
+
+
+class _Problem:
+    """Least squares for payload, the arm's own errors, and errors of each joint's friction, with what is likely of each.
+
+    Args:
+        arm: number of columns of the arm's errors; those of the payload come first.
+    """
+
+    def __init__(self, model: RobotModel, rows: _Rows, arm: int = 0) -> None:
+        self.rows, self.arm, self.count = rows, arm, 10 + arm
+        self.joints: list[tuple[list[int], Array, Array, Array]] = []
+        usual, fastest = _usual(model), np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+        fastest = np.where(np.isfinite(fastest), fastest, 2.0)
+        for j in range(model.nv):
+            A = np.column_stack(
+                [rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))]
+            )[rows.use[:, j]]  # fmt: skip
+            own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
+            effort, speed = float(usual[j]), float(fastest[j])
+            errors = (
+                _FRICTION * float(model.damping[j]) + _UNSTATED * effort / speed,
+                _FRICTION * float(model.friction[j]) + _UNSTATED * effort,
+                _OFFSET * effort,
+            )
+            self.joints.append((own, A.T @ A, A.T @ rows.effort[rows.use[:, j], j], 1.0 / np.square(errors)))
+
+    def normal(self, weight: Array, spread: float = 1.0) -> tuple[Array, Array]:
+        """Matrix and right-hand side for weights (nv,) of the joints' rows, and a standard deviation of the arm's errors."""
+        size = self.count + 3 * len(self.joints)
+        N, b = np.zeros((size, size)), np.zeros(size)
+        N[range(self.count), range(self.count)] = np.r_[_LIKELY, np.full(self.arm, spread)] ** -2.0
+        for (own, G, c, held), w in zip(self.joints, weight, strict=True):
+            N[np.ix_(own, own)] += w**2 * G
+            b[own] += w**2 * c
+            N[own[-3:], own[-3:]] += held
+        return N, b
+
+    def averaged(self, weight: Array, spreads: Array) -> tuple[Array, Array, float]:
+        """Mean and covariance of all parameters over ``spreads`` (k,), each as likely as the data make it, and their mean."""
+        means, covariances, evidence = [], [], np.empty(len(spreads))
+        for k, spread in enumerate(spreads):
+            N, b = self.normal(weight, spread)
+            covariances.append(np.linalg.inv(N))
+            means.append(covariances[-1] @ b)
+            evidence[k] = 0.5 * b @ means[-1] - 0.5 * np.linalg.slogdet(N)[1] - self.arm * math.log(spread)
+        evidence += np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2  # half-normal, on a geometric grid
+        share = np.exp(evidence - evidence.max())
+        share /= share.sum()
+        mean = share @ np.array(means)
+        apart = np.array(means) - mean
+        covariance = np.einsum("k,kij->ij", share, covariances) + (apart.T * share) @ apart
+        return mean, covariance, float(np.exp(share @ np.log(spreads)))
+
+    def residual(self, solution: Array) -> Array:
+        """(m, nv) efforts that remain; NaN where they do not count."""
+        rows, wrong = self.rows, solution[self.count :].reshape(-1, 3)
+        friction = rows.v * wrong[:, 0] + rows.direction * wrong[:, 1] + wrong[:, 2]
+        return np.where(rows.use, rows.effort - rows.columns @ solution[: self.count] - friction, np.nan)
 
 
 def estimate_payload(
-    model: RobotModel, link: str, t: ArrayLike, q: ArrayLike, effort: ArrayLike, *, friction: Friction | None = None
+    model: RobotModel,
+    link: str,
+    t: ArrayLike,
+    q: ArrayLike,
+    effort: ArrayLike,
+    *,
+    friction: Friction | None = None,
+    arm_error: float | ArrayLike | None = None,
 ) -> PayloadEstimate:
     """Estimate a payload from a recorded motion.
 
@@ -216,54 +303,75 @@ def estimate_payload(
         link: that carries it.
         t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
         friction: of the joints, as well as it is known; that of the URDF if not given.
+        arm_error: what the arm's own bodies may be off by: the standard deviation of their masses as a share, with centres
+            and inertias off accordingly; or, of an identified arm, the covariance (10 nb, 10 nb) of its parameters, see
+            :attr:`Identification.body_covariance`.  The share is found from the data if not given.
 
     Raises:
         ArgumentError: data of the wrong shape or too few, a mass that is not positive, or a link that does not move.
         UnknownNameError: no such link.
 
-    Source: Khalil, Gautier and Lemoine, ICRA 2007 (payload identification by least squares).
+    Sources: Khalil, Gautier and Lemoine, ICRA 2007 (payload identification by least squares); MacKay, Neural Computation 4
+    (1992) (size of the arm's errors by the evidence).
     """
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)
+    directions, spreads = _arm_directions(model, arm_error)
     motion = Motion.of(model, t, q, effort, window=0.2)
-    rms: Array
-    x: Array
-    covariance: Array
-    delay, x, left, rms = 0.0, np.zeros(10), np.zeros((0, model.nv)), np.zeros(model.nv)
-    weight = 1.0 / _usual(model)
-    covariance = np.zeros((10, 10))
-    for _ in range(3):
+    delay, usual = 0.0, _usual(model)
+    weight = 1.0 / usual
+    for _ in range(_PASSES):
         m = motion.earlier(delay)
-        known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
-        rest = m.mean(m.effort - known, _BLOCK)
-        Y = m.mean_regressor(model, _BLOCK)[..., 10 * body : 10 * body + 10]
-        v, step = m.mean(m.v, _BLOCK), m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
-        # while a joint turns back it may stick, and its friction is anything
-        slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
-        use = (slow == 0.0) & (np.abs(v) > 0.0)
-        for _ in range(2):
-            N, b = _normal(model, Y, rest, v, step, weight, 10, use)
-            inverse = np.asarray(np.linalg.pinv(N, hermitian=True), dtype=np.float64)
-            solution = inverse @ b
-            x, covariance = solution[:10], inverse[:10, :10]
-            wrong = solution[10:].reshape(-1, 3)
-            left = np.where(use, rest - Y @ x - v * wrong[:, 0] - step * wrong[:, 1] - wrong[:, 2], 0.0)
-            rms = np.asarray(np.sqrt((left**2).sum(axis=0) / np.maximum(use.sum(axis=0), 1)))
-            weight = 1.0 / np.maximum(rms, 1e-6 * _usual(model))
-        rate = np.where(use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
-        power = float((rate * rate).sum())
-        if power > 0.0:
-            delay = float(np.clip(delay - float((rate * left * weight).sum()) / power, -_LATEST, _LATEST))
-    return _result(link, x, covariance * _CORRELATED, R, p, rms, delay)
+        rows = _rows(model, m, friction, body, directions)
+        problem = _Problem(model, rows, directions.shape[1])
+        for _ in range(_WEIGHTS):
+            solution, covariance, spread = problem.averaged(weight, spreads)
+            left = problem.residual(solution)
+            rms = np.sqrt(np.nansum(left**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
+            alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in left.T])
+            weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
+        delay = _corrected(delay, m, rows, left, weight)
+    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
+
+
+def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, directions: Array) -> _Rows:
+    """Block averages: columns of the payload on a body, then of the arm's own errors."""
+    known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
+    Y = m.mean_regressor(model, _BLOCK)
+    v = m.mean(m.v, _BLOCK)
+    # while a joint turns back it may stick, and its friction is anything
+    slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
+    return _Rows(
+        m.mean(m.effort - known, _BLOCK),
+        np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1),
+        v,
+        m.mean(np.tanh(m.v / friction.smoothing), _BLOCK),
+        (slow == 0.0) & (np.abs(v) > 0.0),
+    )
+
+
+def _corrected(delay: float, m: Motion, rows: _Rows, left: Array, weight: Array) -> float:
+    """s by which efforts are late, with what residuals show of it to first order."""
+    rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
+    power = float((rate * rate).sum())
+    if power <= 0.0:
+        return delay
+    return float(np.clip(delay - float(np.nansum(rate * left * weight)) / power, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(
-    model: RobotModel, link: str, q: ArrayLike, effort: ArrayLike, *, friction: Friction | None = None
+    model: RobotModel,
+    link: str,
+    q: ArrayLike,
+    effort: ArrayLike,
+    *,
+    friction: Friction | None = None,
+    arm_error: float | ArrayLike | None = None,
 ) -> PayloadEstimate:
     """Estimate mass and centre of mass from poses at rest.
 
-    Dry friction may hold each joint with up to its breakaway effort in either direction; the stated errors include
-    that.  Average over poses that were reached from both sides where the errors are too large.
+    Dry friction may hold each joint with up to its breakaway effort in either direction, and the arm may not be as the URDF
+    says; the stated errors include both.  Average over poses that were reached from both sides where the errors are too large.
 
     Args:
         model: the arm without the payload.
@@ -271,12 +379,14 @@ def estimate_payload_at_rest(
         q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with the hand turned
             show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.
+        arm_error: see :func:`estimate_payload`; 0.03 if not given.
 
     Raises:
         ArgumentError: data of the wrong shape, a mass that is not positive, or a link that does not move.
         UnknownNameError: no such link.
     """
     body, R, p = _carrier(model, link)
+    directions, (spread,) = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         raise ArgumentError(
@@ -285,19 +395,22 @@ def estimate_payload_at_rest(
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))
-    Y = np.asarray(joint_torque_regressor(model, q, zero, zero))[..., 10 * body : 10 * body + 4]
+    Y = np.asarray(joint_torque_regressor(model, q, zero, zero))
     noise = np.maximum(friction.breakaway / math.sqrt(3.0), 1e-3 * _usual(model))
-    A, b = (Y / noise[:, None]).reshape(-1, 4), (rest / noise).reshape(-1)
-    N = A.T @ A + np.diag(1.0 / np.array([_MASS, _MOMENT, _MOMENT, _MOMENT]) ** 2)
-    covariance = np.zeros((10, 10))
-    covariance[:4, :4] = np.linalg.inv(N)
-    x = np.zeros(10)
-    x[:4] = covariance[:4, :4] @ (A.T @ b)
-    covariance[range(4, 10), range(4, 10)] = np.inf
-    return _result(link, x, covariance, R, p, np.sqrt(np.mean((rest - Y @ x[:4]) ** 2, axis=0)), 0.0)
+    Y = np.concatenate([Y[..., 10 * body : 10 * body + 4], Y @ directions], axis=-1)
+    A, b = (Y / noise[:, None]).reshape(-1, Y.shape[-1]), (rest / noise).reshape(-1)
+    likely = np.r_[_LIKELY[:4], np.full(directions.shape[1], spread)]
+    inverse = np.linalg.inv(A.T @ A + np.diag(1.0 / likely**2))
+    solution = inverse @ (A.T @ b)
+    covariance = np.diag(np.r_[np.zeros(4), np.full(6, np.inf)])
+    covariance[:4, :4] = inverse[:4, :4]
+    rms = np.sqrt(np.mean((rest - Y @ solution) ** 2, axis=0))
+    return _result(link, np.r_[solution[:4], np.zeros(6)], covariance, R, p, rms, 0.0, float(spread))
 
 
-def _result(link: str, x: Array, covariance: Array, R: Array, p: Array, rms: Array, delay: float) -> PayloadEstimate:
+def _result(
+    link: str, x: Array, covariance: Array, R: Array, p: Array, rms: Array, delay: float, arm_error: float
+) -> PayloadEstimate:
     """From parameters in the body's frame to a payload in the link's frame."""
     mass, error = float(x[0]), math.sqrt(max(float(covariance[0, 0]), 0.0))
     if not mass > 2.0 * error:
@@ -328,4 +441,5 @@ def _result(link: str, x: Array, covariance: Array, R: Array, p: Array, rms: Arr
         seen,
         rms,
         delay,
+        arm_error,
     )

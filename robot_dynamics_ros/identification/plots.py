@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from robot_dynamics_ros.figures import SERIES, STYLE, joint_kinds, legend, pyplo
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.identify import Identification
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
 __all__ = ["plot_identification", "plot_joint"]
 
 _MOST_ROWS = 40
@@ -19,7 +24,7 @@ _MOST_POINTS = 4000
 _BEFORE, _AFTER = SERIES[1], SERIES[0]
 
 
-def plot_identification(found: Identification, path: str | Path | None = None) -> Any:
+def plot_identification(found: Identification, path: str | Path | None = None) -> Figure:
     """Draw what was identified: for each joint the root mean square of the efforts and of what the prior and the
     identified robot leave unexplained; for each base parameter its value with the confidence interval.
 
@@ -55,7 +60,7 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
         return save(figure, path)
 
 
-def plot_joint(found: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Any:
+def plot_joint(found: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
     it was seen in, and friction, all before and after the identification.
 
@@ -93,7 +98,7 @@ def plot_joint(found: Identification, comparison: Comparison, joint: str, path: 
         return save(figure, path)
 
 
-def _over_time(over: Any, left: Any, c: Comparison, j: int, unit: str) -> None:
+def _over_time(over: Axes, left: Axes, c: Comparison, j: int, unit: str) -> None:
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
         first = part is c.parts[0]
@@ -115,7 +120,7 @@ def _over_time(over: Any, left: Any, c: Comparison, j: int, unit: str) -> None:
     left.set_xlabel("time [s]")
 
 
-def _spectrum(axis: Any, c: Comparison, j: int, unit: str) -> None:
+def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:
     from scipy.signal import welch
 
     part = max(c.parts, key=lambda p: p.stop - p.start)
@@ -134,7 +139,7 @@ def _spectrum(axis: Any, c: Comparison, j: int, unit: str) -> None:
     axis.set_xlabel("frequency [Hz]")
 
 
-def _excitation(axis: Any, found: Identification, c: Comparison, j: int, kind: str) -> None:
+def _excitation(axis: Axes, found: Identification, c: Comparison, j: int, kind: str) -> None:
     k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
@@ -148,7 +153,7 @@ def _excitation(axis: Any, found: Identification, c: Comparison, j: int, kind: s
     axis.set_xlabel(f"position [{unit}]")
 
 
-def _friction(axis: Any, c: Comparison, j: int, kind: str) -> None:
+def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
     k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
     rate, factor = unit_of("velocity", kind)
     axis.plot(factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6)
@@ -157,7 +162,7 @@ def _friction(axis: Any, c: Comparison, j: int, kind: str) -> None:
     axis.set_xlabel(f"speed [{rate}]")
 
 
-def _bars(axis: Any, found: Identification, joints: list[int], unit: str) -> None:
+def _bars(axis: Axes, found: Identification, joints: list[int], unit: str) -> None:
     names = [found.prior.joint_names[j] for j in joints]
     columns = [found.prior.v_slice(name).start for name in names]
     for k, (values, label) in enumerate(
@@ -170,7 +175,7 @@ def _bars(axis: Any, found: Identification, joints: list[int], unit: str) -> Non
     axis.set_title(f"effort, root mean square [{unit}]")
 
 
-def _parameters(axis: Any, found: Identification, shown: Any) -> None:
+def _parameters(axis: Axes, found: Identification, shown: NDArray[np.intp]) -> None:
     base = found.base
     y = np.arange(len(shown))
     axis.axvline(0.0, color="#bbbbbb", lw=0.8)

@@ -97,16 +97,20 @@ def report_text(found: Identification, recordings: Sequence[Recording] = (), che
     head = ["joint", "viscous", "Coulomb", "presliding", "smoothing", "offset", "rotor inertia", "more"]
     lines += _table([*head, "error", "simple"], rows)
     lines += ["", f"## Base parameters with {base.confidence:.0%} confidence intervals", ""]
+    lines += [
+        "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
+        "",
+    ]
     prior = found.identifiable.base.values(found.parameters.values())
     lines += _table(
-        ["parameter", "before", "identified", "±", "of value", "stands for"],
+        ["parameter", "before", "identified", "±", "t-value", "stands for"],
         [
             [
                 base.names[k],
                 f"{prior[k]:.5g}",
                 f"{base.values[k]:.5g}",
                 _number(base.half_width[k]),
-                _share(base.half_width[k], base.values[k]),
+                f"{abs(base.values[k]) / base.standard_error[k]:.3g}" if base.standard_error[k] > 0.0 else "-",
                 found.identifiable.meaning(k, 3),
             ]
             for k in range(len(base.names))
@@ -243,13 +247,6 @@ def _finite(x: float) -> float | None:
 
 def _number(x: float) -> str:
     return f"{x:.2g}" if math.isfinite(x) else "unseen"
-
-
-def _share(half: float, value: float) -> str:
-    if not math.isfinite(half) or value == 0.0:
-        return "-"
-    share = abs(half / value)
-    return f"{share:.1%}" if share < 10.0 else "> 1000%"
 
 
 def _vector(p: np.ndarray) -> str:

@@ -183,9 +183,17 @@ def select_effects(
         numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
     again = _Trials(known, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
+    tried = [[f for f, _ in pairs] for pairs in offered]
+    before = list(forms)
     for j in range(nv):
         tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")
-        forms[j] = _add_effects(again, chosen, j, forms[j], [f for f, _ in offered[j]], numbers[j], least[j])
+        forms[j] = _add_effects(again, chosen, j, forms[j], tried[j], numbers[j], least[j])
+    for j in _coupled_alone(forms):
+        kept = [k for k, form in enumerate(tried[j]) if form.effects[0] != "coupled"]
+        chosen[j] = list(range(first + int(coulomb)))
+        forms[j] = _add_effects(
+            again, chosen, j, before[j], [tried[j][k] for k in kept], [numbers[j][k] for k in kept], least[j]
+        )
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
     return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
@@ -262,9 +270,9 @@ def _offered(
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
     rotary, kinds = _rotary(parameters.model), parameters.kinds
     offered = []
-    for j, form in enumerate(forms):
-        q, v = motion.q[:, j], motion.v[:, j]
-        states = JointMotion(q, v, motion.a[:, j], directions[j], load[:, j])
+    motions = JointMotion.of_joints(motion.q, motion.v, motion.a, np.column_stack(directions), load)
+    for j, (form, states) in enumerate(zip(forms, motions, strict=True)):
+        q, v = states.q, states.v
         facts = {"": True, "coulomb": "coulomb" in kinds, "far": rotary[j] and np.ptp(q) >= 1.0,
                  "moments": rotary[j] and load[:, j, 1:].any(), "rotors": "armature" not in kinds}  # fmt: skip
         more = [
@@ -308,6 +316,19 @@ def _add_effects(
         form = dataclasses.replace(
             form, effects=form.effects + offer.effects, numbers={**form.numbers, **offer.numbers}
         )
+
+
+def _coupled_alone(forms: list[JointEffects]) -> list[int]:
+    """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on both."""
+    rows = [(f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else () for f in forms]
+    return [
+        j
+        for j, row in enumerate(rows)
+        if row
+        and not any(
+            0 <= j + k < len(rows) and row[(k + 1) // 2] and rows[j + k] and rows[j + k][(1 - k) // 2] for k in (-1, 1)
+        )
+    ]
 
 
 def _better(new: Array, old: Array, gain: float, least: float) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import (
@@ -140,19 +141,78 @@ def compute(
         ArgumentError: settings that ask for what was not recorded, or a recording too short for derivatives.
     """
     s = settings or Settings()
-    every = all_joint_names(model)
-    joints = _joints(model, s.joints, every)
-    axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
-    frames = tuple(
-        {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(axes, axes) for name in joints
+    request = _Request.of(model, s)
+    motion = _motion(model, recording, _unwrapped(model, recording.q), s)
+    good, bad, notes = _usable(recording, motion)
+    t, q = recording.t[good], _unwrapped(model, recording.q)[good]
+    v, a = motion.v[good], motion.a[good]
+    on_links: dict[str, Array] = {}
+    for wrench in recording.external:
+        on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
+    tables = _Tables(model, request, s, motion, len(t))
+    for start in range(0, len(t), _CHUNK):
+        k = slice(start, start + _CHUNK)
+        tables.fill(k, q[k], v[k], a[k], {link: table[k] for link, table in on_links.items()} or None)
+        if progress is not None:
+            progress(min((start + _CHUNK) / len(t), 1.0))
+    if isinstance(s.friction, FrictionFile):
+        tables.efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
+    elif s.friction:
+        tables.efforts += model.damping * v + model.friction * np.sign(v)
+    else:
+        notes += _friction_left_out(model, tables.efforts, None if recording.effort is None else recording.effort[good])
+    return WrenchHistory(
+        model,
+        request.joints,
+        request.frames,
+        t,
+        q,
+        v,
+        a,
+        tables.efforts,
+        tables.wrenches,
+        recording.rows[good],
+        tables.parts,
+        s.balance,
+        frame_name(request.observer),
+        tables.paths,
+        tables.speeds,
+        bad,
+        motion.window,
+        notes,
+        on_links,
+        tables.effort_errors,
+        tables.wrench_errors,
     )
-    if s.balance and s.balance not in every:
-        raise UnknownNameError("joint", s.balance, every, where="balance")
-    observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
-    t, q = recording.t, _unwrapped(model, recording.q)
-    motion = _motion(model, recording, q, s)
-    v, a, good = motion.v, motion.a, motion.good
-    none = ~(np.isfinite(v).all(axis=1) & np.isfinite(a).all(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """Names of what is wanted, checked against the robot: joints, frames of their wrenches, observer of the balance."""
+
+    joints: tuple[str, ...]
+    frames: tuple[str, ...]
+    observer: FrameLike
+
+    @classmethod
+    def of(cls, model: RobotModel, s: Settings) -> _Request:
+        every = all_joint_names(model)
+        joints = _joints(model, s.joints, every)
+        axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
+        frames = tuple(
+            {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(axes, axes) for name in joints
+        )
+        if s.balance and s.balance not in every:
+            raise UnknownNameError("joint", s.balance, every, where="balance")
+        return cls(joints, frames, s.observer or (model.joint(s.balance).parent if s.balance else ""))
+
+
+def _usable(
+    recording: Recording, motion: SmoothMotion
+) -> tuple[NDArray[np.bool_], tuple[BadRow, ...], tuple[str, ...]]:
+    """(n,) which rows have derivatives and external wrenches; the others, with their reasons; sentences about them."""
+    t, good = recording.t, motion.good
+    none = ~(np.isfinite(motion.v).all(axis=1) & np.isfinite(motion.a).all(axis=1))
     bad = tuple(
         BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[none]
     )
@@ -167,86 +227,53 @@ def compute(
     beside = np.ones(len(t), dtype=bool)
     for wrench in recording.external:
         beside &= wrench.there(t)
-    if not beside.all():
-        bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
-        good = good & beside
-    if not good.any():
+    bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
+    if not (good & beside).any():
         raise ArgumentError(
             "external wrenches were recorded at other times than joint states",
             where=recording.source,
             remedy="Give both by the same clock.",
         )
-    t, q, v, a, rows = t[good], q[good], v[good], a[good], recording.rows[good]
-    on_links: dict[str, Array] = {}
-    for wrench in recording.external:
-        on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
-    errors = _Errors(model, motion, joints, s) if s.uncertainty else None
-    more = [np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))] if errors else [None, None]
-    efforts, wrenches = np.empty((len(t), model.nv)), np.empty((len(t), len(joints), 6))
-    parts = {name: np.empty((len(t), 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
-    paths, speeds = _room_for_paths(model, len(t))
-    for start in range(0, len(t), _CHUNK):
-        k = slice(start, start + _CHUNK)
-        external = {link: table[k] for link, table in on_links.items()} or None
-        efforts[k] = inverse_dynamics(model, q[k], v[k], a[k], external=external)
-        wrenches[k] = joint_wrenches(
+    return good & beside, bad, notes
+
+
+class _Tables:
+    """Results for ``n`` rows, filled piece by piece; see :class:`WrenchHistory`."""
+
+    def __init__(self, model: RobotModel, request: _Request, s: Settings, motion: SmoothMotion, n: int) -> None:
+        self.model, self.request, self.settings = model, request, s
+        joints = len(request.joints)
+        self.efforts, self.wrenches = np.empty((n, model.nv)), np.empty((n, joints, 6))
+        self.parts = {name: np.empty((n, 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
+        self.paths, self.speeds = _room_for_paths(model, n)
+        self.errors = _Errors(model, motion, request.joints, s) if s.uncertainty else None
+        self.effort_errors = np.empty((n, model.nv)) if s.uncertainty else None
+        self.wrench_errors = np.empty((n, joints, 6)) if s.uncertainty else None
+
+    def fill(self, k: slice, q: Array, v: Array, a: Array, external: Mapping[str, Array] | None) -> None:
+        """Rows ``k``, of states (k, nv) and wrenches on links (k, 6)."""
+        model, s = self.model, self.settings
+        self.efforts[k] = inverse_dynamics(model, q, v, a, external=external)
+        self.wrenches[k] = joint_wrenches(
             model,
-            q[k],
-            v[k],
-            a[k],
-            joints=joints,
+            q,
+            v,
+            a,
+            joints=self.request.joints,
             expressed_in=s.expressed_in,
             reduced_at=s.reduced_at,
             external=external,
         )
-        if errors is not None:
-            for table, values in zip(more, errors.of(q[k], v[k], a[k]), strict=True):
-                table[k] = values  # type: ignore[index]
+        if self.errors is not None and self.effort_errors is not None and self.wrench_errors is not None:
+            self.effort_errors[k], self.wrench_errors[k] = self.errors.of(q, v, a)
         if s.balance:
-            found = wrench_balance(
-                model,
-                q[k],
-                v[k],
-                a[k],
-                model.joint(s.balance).child,
-                observer=observer,
-                external=external,
-                reduced_at=s.reduced_at,
+            link, observer = model.joint(s.balance).child, self.request.observer
+            balance = wrench_balance(
+                model, q, v, a, link, observer=observer, external=external, reduced_at=s.reduced_at
             )
-            for name, table in parts.items():
-                table[k] = found[name]
-        _paths(model, q[k], v[k], k, paths, speeds)
-        if progress is not None:
-            progress(min((start + _CHUNK) / len(t), 1.0))
-    if isinstance(s.friction, FrictionFile):
-        efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
-    elif s.friction:
-        efforts += model.damping * v + model.friction * np.sign(v)
-    else:
-        notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
-    return WrenchHistory(
-        model,
-        joints,
-        frames,
-        t,
-        q,
-        v,
-        a,
-        efforts,
-        wrenches,
-        rows,
-        parts,
-        s.balance,
-        frame_name(observer),
-        paths,
-        speeds,
-        bad,
-        motion.window,
-        notes,
-        on_links,
-        more[0],
-        more[1],
-    )
+            for name, table in self.parts.items():
+                table[k] = balance[name]
+        _paths(model, q, v, k, self.paths, self.speeds)
 
 
 def _friction_left_out(model: RobotModel, efforts: Array, recorded: Array | None) -> tuple[str, ...]:

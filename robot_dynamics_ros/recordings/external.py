@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
-from robot_dynamics_ros.recordings.read_bag import messages_on, stamp_of
+from robot_dynamics_ros.recordings.read_bag import Stamped, messages_on, stamp_of
 from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of
 from robot_dynamics_ros.recordings.recording import in_seconds
 
@@ -100,6 +100,21 @@ def _of_rows(
     return ExternalWrench(link, t[keep], sign * table[keep, 1:], frame)
 
 
+class _Vector(Protocol):
+    x: float
+    y: float
+    z: float
+
+
+class _Wrench(Protocol):
+    force: _Vector
+    torque: _Vector
+
+
+class _WrenchStamped(Stamped, Protocol):
+    wrench: _Wrench
+
+
 def read_bag_wrench(
     path: str | Path, model: RobotModel, link: str, topic: str, *, frame: FrameLike = None, sign: float = 1.0
 ) -> ExternalWrench:
@@ -116,7 +131,7 @@ def read_bag_wrench(
     rows: list[list[float]] = []
     frames: set[str] = set()
 
-    def take(message: Any, received: int) -> None:
+    def take(message: _WrenchStamped, received: int) -> None:
         f, m = message.wrench.force, message.wrench.torque
         row = [stamp_of(message, received), m.x, m.y, m.z, f.x, f.y, f.z]
         if np.isfinite(row).all():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -82,7 +81,7 @@ class ExternalWrench:
         return np.concatenate([np.einsum("nji,nj->ni", poses[:, number, :3, :3], x) for x in (moment, force)], axis=1)
 
 
-def frame_name(frame: Any) -> str:
+def frame_name(frame: object) -> str:
     """How a frame or point is written in tables: ``"tool0"``, ``"tool0:0,0,0.1"``."""
     if isinstance(frame, Frame):
         place = ",".join(f"{x:g}" for x in np.ravel(frame.position))

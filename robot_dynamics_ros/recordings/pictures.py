@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.figures import STYLE, XYZ, legend, pyplot, thinned, without_noise
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.compute import WrenchHistory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["draw_parts", "draw_paths", "draw_wrenches"]
 
@@ -42,7 +45,7 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
         plt.close(figure)
 
 
-def _components(axis: Any, t: Array, vectors: Array, title: str) -> None:
+def _components(axis: Axes, t: Array, vectors: Array, title: str) -> None:
     for c in range(3):
         axis.plot(t, vectors[:, c], color=XYZ[c], lw=1.0, label=_AXES[c])
     axis.set_title(title)

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+
+if TYPE_CHECKING:
+    from rosbags.interfaces import Connection
 
 __all__ = ["messages_on", "need_rosbags", "read_bag", "read_messages", "stamp_of"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
-def need_rosbags() -> Any:
+class _Time(Protocol):
+    sec: int
+    nanosec: int
+
+
+class _Header(Protocol):
+    stamp: _Time
+    frame_id: str
+
+
+class Stamped(Protocol):
+    """A message with a header."""
+
+    header: _Header
+
+
+class _JointState(Stamped, Protocol):
+    name: Sequence[str]
+    position: Sequence[float]
+    velocity: Sequence[float]
+    effort: Sequence[float]
+
+
+_M = TypeVar("_M", bound=Stamped)
+
+
+def need_rosbags() -> ModuleType:
     """The ``rosbags`` package.
 
     Raises:
@@ -72,8 +102,8 @@ def read_bag(
 
 def read_messages(
     path: str | Path,
-    choose: Callable[[Any], list[Any]],
-    take: Callable[[int, int, Callable[[], Any]], None],
+    choose: Callable[[Sequence[Connection]], list[Connection]],
+    take: Callable[[int, int, Callable[[], object]], None],
     progress: Callable[[float], None] | None = None,
 ) -> None:
     """Go through messages of a bag.
@@ -110,7 +140,7 @@ def read_messages(
         ) from None
 
 
-def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[Any, int], None]) -> None:
+def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[_M, int], None]) -> None:
     """Go through the messages of one topic of the type ``kind``; ``take`` gets each with the time it was recorded.
 
     Raises:
@@ -119,22 +149,22 @@ def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[Any, in
     """
     name = topic if topic.startswith("/") else f"/{topic}"
 
-    def choose(connections: Any) -> list[Any]:
+    def choose(connections: Sequence[Connection]) -> list[Connection]:
         there = [c for c in connections if c.msgtype == kind]
         if name not in {c.topic for c in there}:
             raise UnknownNameError(f"{kind} topic", name, sorted({c.topic for c in there}), where=str(path))
         return [c for c in there if c.topic == name]
 
-    read_messages(path, choose, lambda number, received, read: take(read(), received))
+    read_messages(path, choose, lambda number, received, read: take(cast(_M, read()), received))
 
 
-def stamp_of(message: Any, received: int) -> float:
+def stamp_of(message: Stamped, received: int) -> float:
     """A message's stamp in s, or where that is zero the time it was recorded, ns."""
     stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
     return float((stamp or received) * 1e-9)
 
 
-def _connections(connections: Any, topic: str, where: str) -> list[Any]:
+def _connections(connections: Sequence[Connection], topic: str, where: str) -> list[Connection]:
     states = [c for c in connections if c.msgtype == JOINT_STATE]
     topics = sorted({c.topic for c in states})
     if not topics:
@@ -149,9 +179,9 @@ def _connections(connections: Any, topic: str, where: str) -> list[Any]:
     return [c for c in states if c.topic == topic]
 
 
-def _message(collector: RowCollector, number: int, received: int, read: Callable[[], Any]) -> None:
+def _message(collector: RowCollector, number: int, received: int, read: Callable[[], object]) -> None:
     try:
-        message = read()
+        message = cast(_JointState, read())
     except Exception as error:  # noqa: BLE001
         return collector.reject(number, f"cannot be deserialized: {error}")
     return collector.add(

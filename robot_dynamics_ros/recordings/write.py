@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.recordings.compute import WrenchHistory
 from robot_dynamics_ros.recordings.read_bag import need_rosbags
 from robot_dynamics_ros.simulation.simulate import SimulationResult
+
+if TYPE_CHECKING:
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys.store import Typestore
 
 __all__ = ["write_bag", "write_csv", "write_run_csv"]
 
@@ -126,7 +130,9 @@ def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[floa
         raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
 
 
-def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: Callable[[float], None] | None) -> None:
+def _write_messages(
+    writer: Writer, types: Typestore, history: WrenchHistory, progress: Callable[[float], None] | None
+) -> None:
     Time, Header = types.types["builtin_interfaces/msg/Time"], types.types["std_msgs/msg/Header"]
     JointState, Stamped = types.types["sensor_msgs/msg/JointState"], types.types["geometry_msgs/msg/WrenchStamped"]
     Wrench, Vector = types.types["geometry_msgs/msg/Wrench"], types.types["geometry_msgs/msg/Vector3"]
@@ -161,7 +167,7 @@ def _write_messages(writer: Any, types: Any, history: WrenchHistory, progress: C
             progress(k / len(stamps))
 
 
-def _series(history: WrenchHistory) -> Iterator[tuple[str, str, Any]]:
+def _series(history: WrenchHistory) -> Iterator[tuple[str, str, Array]]:
     for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
         yield f"/joint_wrenches/{name}", frame, history.wrenches[:, i]
     for part, table in history.parts.items():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
+from benchmarks.payload_intervals import one
 
 LINK = "tool0"
 FLANGE = {"six_axis": LINK, "seven_axis": "flange"}
@@ -87,6 +88,34 @@ def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robo
     effort = effort + 0.005 * arm.effort_limit * rng.standard_normal(effort.shape)
     position = motion.at(t) + 1e-5 * rng.standard_normal(q.shape)
     accurate(rd.estimate_payload(arm, payload.link, t, position, effort), payload)
+
+
+@pytest.mark.slow
+def test_intervals_hold_as_often_as_they_say():
+    """A slice of the benchmark, on the plant: 32 intervals of 95 %, of which 27 or more hold with a probability of 99.5 %."""
+    tasks = [("panda", case, seed) for case in ("exact", "3 % off") for seed in range(0, 8, 2)]
+    rows = [one(task)[k] for task, k in zip(tasks, [0] * 4 + [1] * 4, strict=True)]
+    assert [row[1] for row in rows] == ["0"] * 4 + ["from the data"] * 4
+    z = np.abs([z for _, _, z, _ in rows])
+    assert z.shape == (8, 4) and (z < 1.96).sum() >= 27
+    assert np.median(z) > 0.3  # and not boundless: 0.67 for a normal distribution
+
+
+def test_wrong_masses_of_the_arm_widen_the_interval_and_their_covariance_does(gentle):
+    arm, _, truth = loaded(3.0)
+    motion = gentle["six_axis"]
+    t = np.arange(0.0, motion.period, 0.008)
+    state = [motion.at(t, k) for k in range(3)]
+    effort = rd.inverse_dynamics(truth, *state) + rd.Friction.of(arm).effort(state[1])
+    effort = effort + 0.005 * arm.effort_limit * np.random.default_rng(1).standard_normal(effort.shape)
+    exact, off = (rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=e) for e in (0.0, 0.03))
+    none = rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=np.zeros((60, 60)))
+    assert off.mass_error > 3.0 * exact.mass_error
+    assert none.payload.mass == pytest.approx(exact.payload.mass, rel=1e-6)
+    assert none.mass_error == pytest.approx(exact.mass_error, rel=1e-3)
+    for bad in (-0.1, np.eye(3), np.full((60, 60), np.nan), "3 %"):
+        with pytest.raises(rd.ArgumentError, match="arm_error"):
+            rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=bad)
 
 
 def test_single_samples_between_gaps_do_no_harm(gentle):

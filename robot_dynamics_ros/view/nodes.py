@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -26,7 +26,11 @@ from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
-__all__ = ["LAYERS", "VIEWS", "RobotNodes"]
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+    from viser import SceneApi
+
+__all__ = ["LAYERS", "VIEWS", "RobotNodes", "readable"]
 
 LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 """Kinds of geometry that can be shown."""
@@ -79,7 +83,7 @@ class RobotNodes:
     """
 
     def __init__(
-        self, scene: Any, model: RobotModel, looks: Looks, root: str = "/robot", offset: Any = (0.0, 0.0, 0.0)
+        self, scene: SceneApi, model: RobotModel, looks: Looks, root: str = "/robot", offset: Any = (0.0, 0.0, 0.0)
     ) -> None:
         self.scene, self.model, self.looks, self.root = scene, model, looks, root
         self.size = robot_size(model)
@@ -163,13 +167,8 @@ class RobotNodes:
                         piece.handle.color = colour
 
     def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[_Piece]:
-        pieces, lost = [], []
-        for row, shape in enumerate(shapes):
-            try:
-                parts = triangles(shape)
-            except MeshError as error:
-                lost.append(str(error))
-                continue
+        pieces = []
+        for row, shape, parts in readable(shapes):
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
@@ -188,10 +187,6 @@ class RobotNodes:
                     flat_shading=shape.kind in ("box", "mesh"),
                 )
                 pieces.append(_Piece(shape.link, handle, alpha, rgb255((r, g, b))))
-        if lost:
-            warnings.warn(
-                ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=2
-            )
         return pieces
 
     def _reach(self, link: str, part: Any) -> None:
@@ -267,7 +262,9 @@ class RobotNodes:
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
-    def wrenches(self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
+    def wrenches(
+        self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+    ) -> None:
         """Show forces as arrows and moments as arcs; ``None`` hides them.
 
         Args:
@@ -316,7 +313,7 @@ class RobotNodes:
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
-    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
+    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
         for what, unit, shown, length, noise, along in (
             ("force", "N", forces, scale.force, self._noise[0], 1.0),
@@ -478,6 +475,21 @@ class RobotNodes:
             section_size=4.0 * cell, position=(0.0, 0.0, height), cell_color=(215, 215, 215),
             section_color=(185, 185, 185),
         )  # fmt: skip
+
+
+def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]]:
+    """Row, shape and triangles of the shapes that can be drawn; one warning for those that cannot."""
+    rows, lost = [], []
+    for row, shape in enumerate(shapes):
+        try:
+            rows.append((row, shape, triangles(shape)))
+        except MeshError as error:
+            lost.append(str(error))
+    if lost:
+        warnings.warn(
+            ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=3
+        )
+    return rows
 
 
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:

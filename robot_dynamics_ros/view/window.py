@@ -14,10 +14,11 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.view.guard import Guard, is_loopback
 
-__all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "Window", "need_viser"]
+__all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "MOST_MESSAGES", "Window", "need_viser"]
 
 DEFAULT_PORT = 8080
-_MOST_MESSAGES = 100_000
+MOST_MESSAGES = 100_000
+"""That may be sent in one piece."""
 FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 
@@ -83,7 +84,7 @@ class Window:
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
         self.guard.watch(self.server)
         # what belongs to one instant is sent in one piece, however many links and wrenches there are
-        self.server._websock_server.get_message_buffer().max_window_size = _MOST_MESSAGES
+        self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
@@ -110,11 +111,6 @@ class Window:
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
-
-    @property
-    def watched(self) -> bool:
-        """Whether a page is open."""
-        return bool(self.server.get_clients())
 
     def open(self) -> bool:
         """Open the page in this machine's browser; whether there is one."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from viser import ViserServer
+    from viser import GuiInputHandle, ViserServer
     from viser._messages import GuiUpdateMessage, Message, ViewerCameraMessage
     from viser.infra import WebsockClientConnection, WebsockServer
     from websockets.asyncio.server import Request, Response, ServerConnection
@@ -196,14 +196,14 @@ def _camera(message: ViewerCameraMessage, _page: int) -> str:
     return fault or ("" if all(0 <= n < 1e5 for n in (message.image_height, message.image_width)) else "image size")
 
 
-def _unfit(handle: object, value: object) -> str:
+def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
     """Why a value cannot be that of an input, or ``""``."""
     label = getattr(handle, "label", "?")
     kind = type(handle).__name__
     if kind in ("GuiSliderHandle", "GuiNumberHandle"):
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             return f"{label!r} cannot be {str(value)[:50]!r}"
-        low, high = handle.min, handle.max  # type: ignore[attr-defined]
+        low, high = handle.min, handle.max
         slack = 1e-9 * max(abs(low or 0.0), abs(high or 0.0), 1.0)
         if (low is not None and value < low - slack) or (high is not None and value > high + slack):
             return f"{label!r} cannot be {value:g}, it goes from {low:g} to {high:g}"

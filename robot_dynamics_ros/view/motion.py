@@ -193,9 +193,11 @@ class Motion:
         """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""
         model, names = self.model, self.model.joint_names
         if self.wrenches is None:
-            external = {link: rows[k] for link, rows in self.external.items()} or None
-            options = {"external": external, "joints": names, "expressed_in": "world"}
-            return np.asarray(joint_wrenches(model, self.q[k], self.v[k], self.a[k], **options))
+            external = {link: table[k] for link, table in self.external.items()} or None
+            rows = joint_wrenches(
+                model, self.q[k], self.v[k], self.a[k], external=external, joints=names, expressed_in="world"
+            )
+            return np.asarray(rows)
         links = link_tree(model)
         R = np.asarray(link_poses(model, self.q[k]))[:, [links.link_of[name] for name in names], :3, :3]
         halves = self.wrenches[k].reshape(len(k), len(names), 2, 3)

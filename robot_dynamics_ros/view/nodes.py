@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
-    from viser import SceneApi
+    from viser import LineSegmentsHandle, MeshHandle, SceneApi, SceneNodeHandle
 
 __all__ = ["LAYERS", "VIEWS", "RobotNodes", "readable"]
 
@@ -57,10 +57,10 @@ class _Piece:
     """
 
     link: str
-    handle: Any
+    handle: MeshHandle
     opacity: float = 1.0
-    colour: Any = None
-    part: Any = None
+    colour: tuple[int, int, int] | None = None
+    part: Trimesh | None = None
 
     def clear(self, transparent: bool) -> None:
         """Draw it so that what is inside is seen, or as described."""
@@ -166,7 +166,9 @@ class RobotNodes:
                     if tuple(piece.handle.color) != colour:
                         piece.handle.color = colour
 
-    def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[_Piece]:
+    def _draw(
+        self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Sequence[float] | None = None
+    ) -> list[_Piece]:
         pieces = []
         for row, shape, parts in readable(shapes):
             for k, part in enumerate(parts):
@@ -189,26 +191,26 @@ class RobotNodes:
                 pieces.append(_Piece(shape.link, handle, alpha, rgb255((r, g, b))))
         return pieces
 
-    def _reach(self, link: str, part: Any) -> None:
+    def _reach(self, link: str, part: Trimesh) -> None:
         corners = np.stack(np.meshgrid(*np.asarray(part.bounds).T), axis=-1).reshape(8, 3)
         known = self._corners.get(link, corners)
         low, high = np.minimum(known, corners).min(axis=0), np.maximum(known, corners).max(axis=0)
         self._corners[link] = np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(8, 3)
 
-    def bodies(self) -> list[tuple[str, Any]]:
+    def bodies(self) -> list[tuple[str, MeshHandle]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
         return [(piece.link, piece.handle) for layer in self._layers.values() for piece in layer]
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def place(self, q: Any) -> None:
+    def place(self, q: Array) -> None:
         """Put every link where it is at a configuration (nq,)."""
         self.poses = np.asarray(link_poses(self.model, q))
         moved = np.abs(self.poses - self._placed).max(axis=(1, 2)) > 1e-6 * min(self.size, 1.0)
         self._placed[moved] = self.poses[moved]
         _place([self.links[k] for k in np.flatnonzero(moved)], self.poses[moved])
 
-    def ghost(self, q: Any | None) -> None:
+    def ghost(self, q: Array | None) -> None:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
         poses = None if q is None else np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
@@ -227,7 +229,9 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
-    def view_point(self, poses: Any = None, aspect: float = 1.3, away: Any = VIEWS["fit"]) -> tuple[Array, Array]:
+    def view_point(
+        self, poses: Array | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+    ) -> tuple[Array, Array]:
         """Where a camera sees the whole robot from, and the middle of what it sees, m.
 
         Args:
@@ -290,7 +294,7 @@ class RobotNodes:
             for half in ("forces", "moments"):
                 self.vectors(f"part_{name}_{half}", part if half == what else None, half, scale, colour)
 
-    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Any) -> None:
+    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Sequence[float]) -> None:
         """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
         moments = what == "moments"
         if arrows is None or not len(arrows.points):
@@ -308,7 +312,7 @@ class RobotNodes:
             self._vectors[name] = Vectors(self.scene, node, ARC if moments else ARROW, colour)
         self._vectors[name].show(bones)
 
-    def arrow(self, name: str, start: Array, end: Array, colour: Any) -> None:
+    def arrow(self, name: str, start: Array, end: Array, colour: Sequence[float]) -> None:
         """Show one arrow from (3,) to (3,), m; none if they coincide."""
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
@@ -406,7 +410,7 @@ class RobotNodes:
         for handle in self._marks["axes"]:
             handle.visible = shown
 
-    def _axis_lines(self) -> list[Any]:
+    def _axis_lines(self) -> list[LineSegmentsHandle]:
         handles = []
         for name in self.model.moving_joint_names:
             joint = self.model.joint(name)
@@ -442,7 +446,7 @@ class RobotNodes:
             handles.append(self._lines(node, limits @ R.T + p, (90, 160, 60)))
         return handles
 
-    def _lines(self, name: str, segments: Array, colour: Any) -> Any:
+    def _lines(self, name: str, segments: Array, colour: Sequence[int]) -> LineSegmentsHandle:
         return self.scene.add_line_segments(
             name, segments.astype(np.float32), np.array(colour, np.uint8), thickness=2.5, thickness_units="screen"
         )
@@ -508,7 +512,7 @@ def _paint(share: float) -> tuple[int, int, int]:
     return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
 
 
-def _glb(part: Any, transparent: bool) -> bytes:
+def _glb(part: Trimesh, transparent: bool) -> bytes:
     """A mesh with a texture as a GLB file."""
     if transparent and part.visual.kind == "texture":
         part = part.copy()
@@ -520,7 +524,7 @@ def _glb(part: Any, transparent: bool) -> bytes:
     return bytes(part.export(file_type="glb"))
 
 
-def _place(handles: list[Any], poses: Array) -> None:
+def _place(handles: Sequence[SceneNodeHandle], poses: Array) -> None:
     if not handles:
         return
     quaternions = np.roll(Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1)

@@ -111,8 +111,8 @@ class PlotPanel:
             rows = {name: k for k, name in enumerate(shown.wrenches.names)}
             for i, k in ((i, rows[name]) for i, name in enumerate(self._names) if name in rows):
                 wrenches[0, i] = *shown.wrenches.moments[k], *shown.wrenches.forces[k]
-        states = (None if x is None else x[None] for x in (shown.q, shown.v, shown.reference, shown.efforts))
-        self._rows.append((shown.t, self._values(*states, wrenches)[0]))
+        reference, efforts = (None if x is None else x[None] for x in (shown.reference, shown.efforts))
+        self._rows.append((shown.t, self._values(shown.q[None], shown.v[None], reference, efforts, wrenches)[0]))
         self._new = True
 
     def refresh(self, now: float) -> None:
@@ -194,9 +194,10 @@ class PlotPanel:
             if self._whole is None:
                 m = self._motion.motion
                 k = m.some_rows(self.MOST)
-                states = (None if x is None else x[k] for x in (m.q, m.v, m.reference, m.efforts))
+                reference, efforts = (None if x is None else x[k] for x in (m.reference, m.efforts))
                 at = [m.model.joint_names.index(name) for name in self._names]
-                self._whole = m.t[k] - m.t[0], self._values(*states, m.wrench_table(k)[:, at])
+                rows = self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, at])
+                self._whole = m.t[k] - m.t[0], rows
             return self._whole
         if not self._rows:
             return np.empty(0), np.empty(0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import EXTERNAL
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import Controls, PoseSource
+
+if TYPE_CHECKING:
+    from viser import SceneNodeDragEvent
 
 __all__ = ["Grip", "Posing", "Pulling", "spring_wrench"]
 
@@ -55,10 +58,12 @@ class Grip:
         for link, handle in nodes.bodies():
             handle.on_drag("left")(self.handler(link))
 
-    def handler(self, link: str) -> Any:
+    def handler(self, link: str) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
         """Callback for every event of the mouse that drags a link."""
 
-        async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
+        async def dragged(
+            event: SceneNodeDragEvent[Any],
+        ) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
             with self._lock:
                 if event.phase == "start":

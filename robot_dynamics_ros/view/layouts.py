@@ -113,6 +113,7 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     def plot(key: str, title: str, paths: list[tuple[str, str]]) -> None:
         panels[f"Plot!{key}"] = {
             "foxglovePanelTitle": title,
+            "lichtblickPanelTitle": title,
             "isSynced": True,
             "xAxisVal": "timestamp",
             "showXAxisLabels": True,

@@ -247,17 +247,17 @@ class RobotNodes:
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
         cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
-        away = np.asarray(away, dtype=float) / np.linalg.norm(away)
-        right = np.cross((0.0, 0.0, 1.0), away)
+        towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
+        right = np.cross((0.0, 0.0, 1.0), towards)
         right /= np.linalg.norm(right)
-        axes = np.column_stack([right, np.cross(away, right), away])
+        axes = np.column_stack([right, np.cross(towards, right), towards])
         seen = cloud @ axes
         middle = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
         across, upward, depth = (seen - middle @ axes).T
         slope = math.tan(0.5 * FIELD_OF_VIEW)
         distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
         target = self.offset + middle
-        return target + distance * away, target
+        return target + distance * towards, target
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""

@@ -38,6 +38,14 @@ __all__ = ["Page", "Robot", "RobotView", "Viewer"]
 
 FOLLOW = "follow"
 """The button beside the views that has the camera follow a link."""
+_SMALL = 700
+"""Pixels: on pages that are narrower the panels are folded at first."""
+# The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
+_FOLD = """<img src="data:," alt="" style="display: none" onerror="
+let panel = matchMedia('(max-width: 36em)').matches ? this : null;
+while (panel &amp;&amp; getComputedStyle(panel).position !== 'fixed') panel = panel.parentElement;
+const head = panel &amp;&amp; panel.querySelector('[style*=&quot;cursor: pointer&quot;]');
+if (head &amp;&amp; !window.robotFolded) { window.robotFolded = true; head.click(); }">"""
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
@@ -175,6 +183,9 @@ class Page:
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
         client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
+        client.gui.add_html(_FOLD)
+        if client.camera.image_width < _SMALL:
+            client.gui.main_panel.minimize()
 
     def add(self, robot: Robot) -> None:
         """Show one more robot."""
@@ -321,10 +332,10 @@ class Viewer:
                 with self._lock:
                     if len(page.views) < len(self.robots):
                         continue  # one more has been added
+                    page.update(time.monotonic())
                     if page.views:
                         page.look()
                         self.window.look(*page.view_point())  # where the page's own button for its camera leads
-                    page.update(time.monotonic())
                     if client.client_id in self.window.server.get_clients():
                         self.pages[client.client_id] = page
                     return

@@ -301,6 +301,7 @@ def test_names_of_links_and_joints_can_be_anything(browser, tmp_path):
     models = [odd_robot(link, joint, k) for k, (link, joint) in enumerate(ODD_NAMES.values())]
     with Viewer([PoseSource(model) for model in models], port=0) as viewer:
         drawn(viewer, browser, tmp_path / "odd.png")
+        viewer.pages[max(viewer.pages)].client.gui.main_panel.expand()
         for k, (link, joint) in enumerate(ODD_NAMES.values()):
             robot_on(viewer, 0, k).layers._joint.value = joint
             robot_on(viewer, 0, k).loads.select(link)

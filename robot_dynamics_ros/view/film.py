@@ -142,7 +142,7 @@ def write_video(
         draw(int(rows[0]))
         _settle(client, browser, camera)
 
-        def pictures() -> Iterator[Any]:
+        def pictures() -> Iterator[np.ndarray]:
             for number, k in enumerate(rows):
                 yield draw(int(k))
                 if progress is not None:
@@ -151,7 +151,7 @@ def write_video(
         return write_film(path, pictures(), rate)
 
 
-def write_film(path: Path, pictures: Iterable[Any], rate: float) -> Path:
+def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
     """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as a film.
 
     Args:
@@ -183,7 +183,7 @@ def _camera(position: Array, target: Array) -> dict[str, Any]:
     return {"position": position, "wxyz": np.roll(Rotation.from_matrix(axes).as_quat(), 1), "fov": FIELD_OF_VIEW}
 
 
-def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:
+def _write(path: str | Path, write: Callable[[Path], object]) -> Path:
     path = Path(path)
     part = path.with_name(f".{path.stem}.part{path.suffix}")  # what is not whole never bears the name
     try:

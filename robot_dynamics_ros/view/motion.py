@@ -181,10 +181,10 @@ class Motion:
         """Wrenches on links in row k."""
         return {link: rows[k] for link, rows in self.external.items()}
 
-    def arrows(self, k: int, joints: Any = None) -> Arrows:
+    def arrows(self, k: int) -> Arrows:
         """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
-        if self.wrenches is None or joints is not None:
-            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None, joints)
+        if self.wrenches is None:
+            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None)
         links = link_tree(self.model)
         rows = [links.link_of[name] for name in self.model.joint_names]
         return world_arrows(self.model.joint_names, link_poses(self.model, self.q[k])[rows], self.wrenches[k])

@@ -21,7 +21,7 @@ from robot_dynamics_ros.view.source import Adjustable, Controls, MotionSource, P
 from robot_dynamics_ros.view.turn import Turn
 
 if TYPE_CHECKING:
-    from viser import GuiApi, GuiEvent, GuiFolderHandle, GuiSliderHandle
+    from viser import GuiApi, GuiCheckboxHandle, GuiEvent, GuiFolderHandle, GuiSliderHandle
 
 __all__ = ["ControlPanel", "JointSliders", "LayerPanel", "Player"]
 
@@ -95,7 +95,7 @@ class LayerPanel:
         # a live robot's controller publishes these only while somebody listens: a page that is left open costs nothing
         self._known = isinstance(source, MotionSource | PoseSource)
         self._automatic = source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
-        self._boxes: dict[str, Any] = {}
+        self._boxes: dict[str, GuiCheckboxHandle] = {}
         with gui.add_folder("Wrenches"):
             for name, label, on in (
                 ("forces", "forces", True),
@@ -136,7 +136,7 @@ class LayerPanel:
                 ("paths", "paths of centres of mass", isinstance(source, MotionSource)),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)
-        self._seen: dict[str, Any] = {}
+        self._seen: dict[str, object] = {}
 
     def __getitem__(self, name: str) -> bool:
         return name in self._boxes and bool(self._boxes[name].value)

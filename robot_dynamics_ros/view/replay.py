@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, pa
         nodes.paths(centre_paths(motion))
     show(nodes, motion, int(rows[0]))
     window.look(*nodes.view_point(motion.some_poses()))
-    recorder: Any = server.get_scene_serializer()
+    recorder = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)
         show(nodes, motion, int(k))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from viser import ClientHandle
 
-    from robot_dynamics_ros.view.viewer import Viewer
+    from robot_dynamics_ros.view.viewer import Page, Viewer
 
 __all__ = ["FILMS", "write_picture", "write_video"]
 
@@ -50,7 +50,7 @@ def need_imageio() -> ModuleType:
     return imageio
 
 
-def _opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
+def opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
     """The newest page, once the browser shows it."""
     known = set(pages())
     browser.go(address)
@@ -85,11 +85,15 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
-        page = _opened(viewer.address, browser, lambda: viewer.pages)
-        camera = _camera(*page.view_point(width / height))
-        _settle(page.client, browser, camera)
-        image = page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
-    return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
+        image = render(opened(viewer.address, browser, lambda: viewer.pages), width, height, browser)
+    return _write(path, lambda target: imageio.imwrite(target, image))
+
+
+def render(page: Page, width: int, height: int, browser: Browser) -> np.ndarray:
+    """(height, width, 3) picture of 8 bits of what a page shows, once that has arrived there."""
+    camera = _camera(*page.view_point(width / height))
+    _settle(page.client, browser, camera)
+    return np.asarray(page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
 
 def write_video(
@@ -125,13 +129,14 @@ def write_video(
     with Window(port=0) as window, Browser(120, 80) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
-        client = _opened(window.address, browser, window.server.get_clients)
+        client = opened(window.address, browser, window.server.get_clients)
         # on the page's own scene, so that a state and the request for its picture stay in order
         nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
         nodes.ground()
         if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
         nodes.legend(motion.scale)
+        show(nodes, motion, int(rows[0]))  # arrows are to be in the picture, too
         camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
 
         def draw(k: int) -> np.ndarray:

@@ -97,6 +97,7 @@ class RobotNodes:
         self._clear = False
         self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
+        self._tips: dict[str, Array] = {}  # of arrows
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
@@ -113,7 +114,10 @@ class RobotNodes:
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
-        self.default_layers = ("visuals",) if looks.visuals else ("skeleton", "ellipsoids")
+        self.default_layers: tuple[str, ...] = ("visuals",)
+        if not looks.visuals:  # an inertia that fits no body of this size would hide the robot
+            fits = all(max(shape.size) < self.size for shape in self.shapes("ellipsoids"))
+            self.default_layers = ("skeleton", "ellipsoids") if fits else ("skeleton",)
         for layer in self.default_layers:
             self.layer(layer, True)
         self.place(model.initial_configuration())
@@ -246,7 +250,7 @@ class RobotNodes:
         for link, corners in self._corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
-        cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
+        cloud = np.concatenate([*points, *self._tips.values(), np.reshape(self._legend, (-1, 3))])
         towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
         right = np.cross((0.0, 0.0, 1.0), towards)
         right /= np.linalg.norm(right)
@@ -303,6 +307,8 @@ class RobotNodes:
             segments = arrows.segments(what, scale.moment if moments else scale.force, self._noise[moments])
             lengths = segments[:, 1] - segments[:, 0]
             seen = np.linalg.norm(lengths, axis=1) > _SHORTEST * self.size
+            if not moments:
+                self._tips[name] = segments[seen, 1]
             make, thickest = (arc_bones, 0.011) if moments else (arrow_bones, 0.010)
             bones = make(segments[seen, 0], lengths[seen], thickest * self.size)
         if name not in self._vectors:

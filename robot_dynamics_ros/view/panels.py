@@ -12,7 +12,7 @@ from robot_dynamics_ros.dynamics import WRENCH_PARTS
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale, sensible_scale
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale
 from robot_dynamics_ros.view.colours import PARTS, rgb255
 from robot_dynamics_ros.view.loads import text_block
 from robot_dynamics_ros.view.nodes import LAYERS, RobotNodes
@@ -90,11 +90,11 @@ class JointSliders:
 class LayerPanel:
     """Choice of what is shown, and of the length of arrows."""
 
-    def __init__(self, gui: GuiApi, nodes: RobotNodes, source: Source) -> None:
+    def __init__(self, gui: GuiApi, nodes: RobotNodes, source: Source, scale: ArrowScale) -> None:
         self._nodes, self._model = nodes, source.model
         # a live robot's controller publishes these only while somebody listens: a page that is left open costs nothing
         self._known = isinstance(source, MotionSource | PoseSource)
-        self._automatic = source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
+        self._automatic = scale
         self._boxes: dict[str, GuiCheckboxHandle] = {}
         with gui.add_folder("Wrenches"):
             for name, label, on in (

@@ -12,15 +12,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import external_arrows, robot_size
+from robot_dynamics_ros.view.arrows import ArrowScale, external_arrows, robot_size, sensible_scale
 from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
 from robot_dynamics_ros.view.motion import Paths, centre_paths
 from robot_dynamics_ros.view.nodes import VIEWS, RobotNodes, readable
@@ -69,6 +71,12 @@ class Robot:
     offset: Array
     turn: Turn = field(default_factory=Turn)
 
+    @cached_property
+    def scale(self) -> ArrowScale:
+        """How long wrenches are drawn at first."""
+        source = self.source
+        return source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
+
 
 class RobotView:
     """One robot on one page: its nodes and its panels.
@@ -93,7 +101,7 @@ class RobotView:
             if robot.controls is not None:
                 self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
             self.loads = LoadPanel(gui, model)
-            self.layers = LayerPanel(gui, self.nodes, source)
+            self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
             self.plots = PlotPanel(gui, model, source, self.player)
         self.grip: Grip | None = None
         if self.panel is not None and robot.controls is not None:
@@ -301,7 +309,7 @@ class Viewer:
         except BaseException:
             self.window.close()
             raise
-        self.window.server.on_client_connect(self._opened)
+        self.window.server.on_client_connect(self._open)
         self.window.server.on_client_disconnect(self._closed)
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
@@ -316,17 +324,23 @@ class Viewer:
             spacing = sum(2.2 * robot_size(robot.source.model) for robot in self.robots)
             root = "/robot" if self._alone else f"/robots/{source.name.replace('/', '∕')}"
             robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]))
+            # what these need is compiled before a page waits for it
+            _ = robot.scale, link_poses(source.model, source.model.initial_configuration())
             self.robots.append(robot)
             for page in self.pages.values():
                 page.add(robot)
                 page.look()
             return robot
 
+    def _open(self, client: ClientHandle) -> None:
+        # in a thread for which the end of the process does not wait: on a busy machine a page takes long
+        threading.Thread(target=self._opened, args=(client,), name="page", daemon=True).start()
+
     def _opened(self, client: ClientHandle) -> None:
         """Somebody has opened a page: it is drawn beside the lock, as large meshes take seconds."""
         with client._websock_connection.get_message_buffer().sanctioned_dead_writes():  # it may be closed at any moment
             page = Page(client, self._alone, self._lock)
-            while True:
+            while not self._stop.is_set():
                 for robot in self.robots[len(page.views) :]:
                     page.add(robot)
                 with self._lock:

@@ -1,37 +1,28 @@
 """Every robot of example-robot-data in the viewer, as a contact sheet: ``python -m docs.images.every_robot [FILE] [PART OF A NAME]``.
 
-One page shows them one after the other.  A robot at which the page reports an error, loses its graphics or stays empty is named,
-and the exit code is then 1.
+One browser opens them one after the other.  A page that reports an error, loses its graphics or stays empty is named, and the
+exit code is then 1.
 """
 
 from __future__ import annotations
 
+import io
 import sys
-import threading
-import time
+import tempfile
 import warnings
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.model.geometry import read_looks
-from robot_dynamics_ros.view.film import opened, render
+from robot_dynamics_ros.view.film import write_picture
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.source import PoseSource
-from robot_dynamics_ros.view.viewer import Page, Robot
-from robot_dynamics_ros.view.window import Window
-
-if TYPE_CHECKING:
-    from viser import ClientHandle
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, TITLE, COLUMNS = 200, 150, 14, 8
-LOST = "document.querySelector('canvas').getContext('webgl2').isContextLost()"
 
 
 def robots(part: str) -> list[Path]:
@@ -41,21 +32,19 @@ def robots(part: str) -> list[Path]:
     return sorted(paths, key=lambda path: (path.name, str(path)))
 
 
-def look(path: Path, client: ClientHandle, browser: Browser) -> tuple[Image.Image | None, str]:
-    """A picture of one robot on a page that is open, and what is wrong with it; a file that is no robot has neither."""
+def look(path: Path, browser: Browser, folder: Path) -> tuple[Image.Image | None, str]:
+    """A picture of one robot, and what is wrong with it; a file that is no robot has neither."""
     try:
         model = rd.load_urdf(path, inertia_check="repair")
     except RobotDynamicsError:
         return None, ""
-    client.gui.reset()
-    client.scene.reset()
-    browser.errors.clear()
-    page = Page(client, True, threading.RLock())
-    page.add(Robot(PoseSource(model), None, read_looks(model), "/robot", np.zeros(3)))
-    page.update(time.monotonic())
-    image = Image.fromarray(render(page, WIDTH, HEIGHT, browser))
+    browser.leave()
+    with rd.view(model, port=0) as viewer:
+        picture = write_picture(viewer.address, lambda: viewer.pages, folder / "robot.png", WIDTH, HEIGHT, browser)
+        lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
+    image = Image.open(io.BytesIO(picture.read_bytes())).convert("RGB")
     faults = [*browser.errors[:1]]
-    faults += ["its graphics are lost"] if browser.run(LOST) is not False else []
+    faults += ["its graphics are lost"] if lost is not False else []
     faults += ["its picture is empty"] if np.asarray(image.convert("L")).std() <= 3.0 else []
     return image, "; ".join(faults)
 
@@ -77,14 +66,12 @@ def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
     warnings.simplefilter("ignore")  # of inertias, and of meshes that are not there
     tiles: list[tuple[str, Image.Image]] = []
     faults: dict[str, str] = {}
-    with Window(port=0) as window, Browser(240, 160, pause=0.05) as browser:
-        client = None
+    with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as browser:
         for path in robots(part):
             try:
-                client = client or opened(window.address, browser, window.server.get_clients)
-                image, fault = look(path, client, browser)
-            except (RobotDynamicsError, TimeoutError, RuntimeError) as error:  # the last: the page has ended
-                client, image, fault = None, Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
+                image, fault = look(path, browser, Path(folder))
+            except (RobotDynamicsError, TimeoutError) as error:
+                image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
             print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)
             if fault:
                 faults[path.name] = fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from viser import ClientHandle
-
-    from robot_dynamics_ros.view.viewer import Page, Viewer
 
 __all__ = ["FILMS", "write_picture", "write_video"]
 
@@ -50,7 +48,7 @@ def need_imageio() -> ModuleType:
     return imageio
 
 
-def opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
+def _opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
     """The newest page, once the browser shows it."""
     known = set(pages())
     browser.go(address)
@@ -71,12 +69,29 @@ def _settle(client: ClientHandle, browser: Browser, camera: dict[str, Any]) -> N
         browser.rest(0.3)
 
 
+class Framed(Protocol):
+    """A page, and where a camera sees all that it shows."""
+
+    client: ClientHandle
+
+    def view_point(self, aspect: float) -> tuple[Array, Array]:
+        """Where the camera is and what it looks at, (3,) and (3,) m, for a picture's width to its height."""
+        ...
+
+
 def write_picture(
-    viewer: Viewer, path: str | Path, width: int = 1280, height: int = 800, browser: Browser | None = None
+    address: str,
+    pages: Callable[[], Mapping[int, Framed]],
+    path: str | Path,
+    width: int = 1280,
+    height: int = 800,
+    browser: Browser | None = None,
 ) -> Path:
     """Write what a new page of a viewer shows, without its controls, as PNG or JPEG.
 
     Args:
+        address: of the viewer.
+        pages: those that are open and drawn.
         browser: to draw with, for many pictures; one is started and ended if not given.
 
     Raises:
@@ -85,15 +100,11 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
-        image = render(opened(viewer.address, browser, lambda: viewer.pages), width, height, browser)
-    return _write(path, lambda target: imageio.imwrite(target, image))
-
-
-def render(page: Page, width: int, height: int, browser: Browser) -> np.ndarray:
-    """(height, width, 3) picture of 8 bits of what a page shows, once that has arrived there."""
-    camera = _camera(*page.view_point(width / height))
-    _settle(page.client, browser, camera)
-    return np.asarray(page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
+        page = _opened(address, browser, pages)
+        camera = _camera(*page.view_point(width / height))
+        _settle(page.client, browser, camera)
+        image = page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
+    return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
 
 def write_video(
@@ -129,7 +140,7 @@ def write_video(
     with Window(port=0) as window, Browser(120, 80) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
-        client = opened(window.address, browser, window.server.get_clients)
+        client = _opened(window.address, browser, window.server.get_clients)
         # on the page's own scene, so that a state and the request for its picture stay in order
         nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
         nodes.ground()

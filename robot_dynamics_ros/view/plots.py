@@ -18,8 +18,6 @@ from robot_dynamics_ros.view.source import MotionSource, Shown, Source
 if TYPE_CHECKING:
     from viser import GuiApi, GuiButtonHandle, GuiEvent
 
-    from robot_dynamics_ros.view.panels import Player
-
 __all__ = ["KINDS", "PlotPanel", "other_than"]
 
 KINDS = ("position", "error", "velocity", "effort", "force", "moment")
@@ -63,14 +61,14 @@ class PlotPanel:
     """Curves of joints over the last seconds, or over the whole motion.
 
     Args:
-        player: whose time a click in the plot sets, or ``None``.
+        slider: the page's name of the slider of the time that a click in the plot sets; ``""``: there is none.
     """
 
     LIVE = 10.0  # s
     MOST = 600  # points
     PAUSE = 0.1  # s between two drawings of curves that grow; a page needs longer for one than for the robot
 
-    def __init__(self, gui: GuiApi, model: RobotModel, source: Source, player: Player | None = None) -> None:
+    def __init__(self, gui: GuiApi, model: RobotModel, source: Source, slider: str = "") -> None:
         self._model, self._motion = model, source if isinstance(source, MotionSource) else None
         self._new = False
         self._drawn = -math.inf
@@ -84,7 +82,7 @@ class PlotPanel:
         if not names:
             return
         self._all = other_than(names, "all")
-        scrub = {"cursor": {"drag": {"x": False, "y": False}}} if player is not None else {}
+        scrub = {"cursor": {"drag": {"x": False, "y": False}}} if slider else {}
         with gui.add_folder("Plot", expand_by_default=False):
             self._joint = gui.add_dropdown("joint ", (*names, self._all), initial_value=names[0])
             self._kind = gui.add_dropdown("quantity", KINDS, initial_value=KINDS[0])
@@ -94,8 +92,8 @@ class PlotPanel:
                 (np.array([0.0, 1.0]), np.zeros(2)), ({"label": "t [s]"}, {"label": ""}), scales={"x": {"time": False}},
                 legend={"show": True}, aspect=1.4, **scrub,
             )  # fmt: skip
-            if player is not None:
-                gui.add_html(_SEEK.format(slider=player.slider, last=player.duration))
+            if self._motion is not None and slider:
+                gui.add_html(_SEEK.format(slider=slider, last=self._motion.motion.duration))
             gui.add_button("save all as CSV").on_click(self._save)
 
     def _choose(self, keep: bool) -> None:

@@ -102,7 +102,7 @@ class RobotView:
                 self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
             self.loads = LoadPanel(gui, model)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
-            self.plots = PlotPanel(gui, model, source, self.player)
+            self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
         self.grip: Grip | None = None
         if self.panel is not None and robot.controls is not None:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
@@ -418,7 +418,7 @@ class Viewer:
         """
         from robot_dynamics_ros.view.film import write_picture
 
-        return write_picture(self, path, width, height)
+        return write_picture(self.address, lambda: self.pages, path, width, height)
 
     def __enter__(self) -> Viewer:
         return self

@@ -22,14 +22,13 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 pytest.importorskip("viser")
 pytest.importorskip("PIL")
 
-from robot_dynamics_ros.view.film import opened, write_picture
+from robot_dynamics_ros.view.film import write_picture
 from robot_dynamics_ros.view.headless import Browser, find_browser
 from robot_dynamics_ros.view.motion import Motion
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay import write_replay
 from robot_dynamics_ros.view.source import PoseSource
 from robot_dynamics_ros.view.viewer import Viewer
-from robot_dynamics_ros.view.window import Window
 
 pytestmark = [
     pytest.mark.browser,
@@ -288,7 +287,7 @@ def drawn(viewer: Viewer, browser: Browser, path: Path) -> None:
     from PIL import Image
 
     viewer.window.guard.refused.clear()
-    write_picture(viewer, path, 240, 180, browser)
+    write_picture(viewer.address, lambda: viewer.pages, path, 240, 180, browser)
     assert not browser.errors
     assert not viewer.window.guard.refused
     assert browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()") is False
@@ -310,24 +309,30 @@ def test_names_of_links_and_joints_can_be_anything(browser, tmp_path):
         assert not browser.errors
 
 
-def test_robots_of_example_robot_data_are_drawn_and_what_is_wrong_with_a_page_is_said(browser, tmp_path, monkeypatch):
-    """``python -m docs.images.every_robot`` shows all of them; a file that is no robot is left out."""
+@pytest.mark.parametrize("name", ["ur5_robot.urdf", "talos_reduced.urdf"])
+def test_robots_of_example_robot_data_are_drawn(browser, tmp_path, monkeypatch, name):
+    """``python -m docs.images.every_robot`` opens all of them."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from docs.images import every_robot
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.ModelWarning)  # of their inertias, and of meshes that are not there
+        image, fault = every_robot.look(example_urdf(name), browser, tmp_path)
+    assert image is not None
+    assert fault == ""
+
+
+def test_what_is_wrong_with_a_page_is_in_the_list(browser, tmp_path, monkeypatch):
+    """An error on the page is; a file that is no robot is left out."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
     from docs.images import every_robot
 
     (tmp_path / "no.urdf").write_text("<robot name='no'/>")
-    with Window(port=0) as window, warnings.catch_warnings():
-        warnings.simplefilter("ignore", rd.ModelWarning)  # of their inertias, and of meshes that are not there
-        client = opened(window.address, browser, window.server.get_clients)
-        assert every_robot.look(tmp_path / "no.urdf", client, browser) == (None, "")
-        for name in ("ur5_robot.urdf", "talos_reduced.urdf"):
-            image, fault = every_robot.look(example_urdf(name), client, browser)
-            assert image is not None
-            assert fault == ""
-        black = np.zeros((9, 9, 3), np.uint8)
-        monkeypatch.setattr(every_robot, "render", lambda *_: (browser.errors.append("it broke"), black)[1])
-        _, fault = every_robot.look(rd.robot_path("pendulum"), client, browser)
-        assert fault == "it broke; its picture is empty"
+    assert every_robot.look(tmp_path / "no.urdf", browser, tmp_path) == (None, "")
+    leave = browser.leave
+    monkeypatch.setattr(browser, "leave", lambda: (leave(), browser.errors.append("it broke")))
+    _, fault = every_robot.look(rd.robot_path("pendulum"), browser, tmp_path)
+    assert fault == "it broke"
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
     arm = rd.load_robot("six_axis")
     q0 = np.array([0.3, -1.2, 1.0, 0.1, 0.5, 0.0])
     with rd.view(arm, q0, port=0) as viewer, Page(viewer.address), Page(viewer.address):
-        robot, other = robot_on(viewer), robot_on(viewer, 1)
+        other, robot = robot_on(viewer, 1), robot_on(viewer)
         assert isinstance(robot.grip, Posing)
         pose = rd.link_pose(arm, q0, "tool0")
         at = np.array([0.02, -0.01, 0.03])
@@ -168,9 +168,8 @@ def test_a_camera_follows_a_link_and_no_other_page_does():
     q = np.zeros((2, 6))
     q[1] = [0.7, -0.5, 0.4, 0.3, 0.2, 0.1]
     with rd.view(arm, q[0], port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
-        follower = robot_on(viewer)
-        follower.loads.select("forearm_link")
         assert wait_for(lambda: len(viewer.pages) == 2)
+        robot_on(viewer).loads.select("forearm_link")
         one, other = (viewer.pages[k] for k in sorted(viewer.pages))
         views = labelled(viewer)["view"]
         page.set(views, "follow")

@@ -40,7 +40,7 @@ def position(viewer) -> np.ndarray:
 
 def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
     with Page(view.address) as page, Page(view.address) as other:
-        slider, own = (robot_on(view, k).sliders._handles[1 - k] for k in (0, 1))
+        own, slider = (robot_on(view, k).sliders._handles[1 - k] for k in (1, 0))
         other.set(slider, 60.0)  # a control of another page: nobody can reach that
         other.set(own, 20.0)
         assert wait_for(lambda: math.isclose(position(view)[0], math.radians(20.0), rel_tol=1e-9))

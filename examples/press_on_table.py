@@ -77,9 +77,10 @@ def draw(t: np.ndarray, estimated: np.ndarray, true: np.ndarray, path: Path) -> 
             2, 1, figsize=(7.5, 4.6), sharex=True, height_ratios=(3, 1), constrained_layout=True
         )
         for axis, name in enumerate("xyz"):
-            forces.plot(t, true[:, axis], color=XYZ[axis], linewidth=4.0, alpha=0.3, label=f"{name}, MuJoCo")
-            forces.plot(t, estimated[:, axis], color=XYZ[axis], linewidth=1.0, label=f"{name}, estimated")
-            error.plot(t, estimated[:, axis] - true[:, axis], color=XYZ[axis], linewidth=0.8)
+            colour = XYZ[axis]["color"]
+            forces.plot(t, true[:, axis], color=colour, linewidth=4.0, alpha=0.3, label=f"{name}, MuJoCo")
+            forces.plot(t, estimated[:, axis], linewidth=1.2, label=f"{name}, estimated", **XYZ[axis])
+            error.plot(t, estimated[:, axis] - true[:, axis], linewidth=1.0, **XYZ[axis])
         forces.set_title("Force of the table on the flange, world axes")
         forces.set_ylabel("N")
         forces.set_ylim(top=1.25 * true.max())

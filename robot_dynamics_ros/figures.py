@@ -27,7 +27,11 @@ __all__ = ["SERIES", "STYLE", "XYZ", "curve", "joint_kinds", "legend", "pyplot",
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """Colours of curves that belong to joints."""
 
-XYZ = ("#c1272d", "#4e9a06", "#2b5fad")
+XYZ = (
+    {"color": "#c1272d", "ls": "-"},
+    {"color": "#4e9a06", "ls": (0, (5, 2))},
+    {"color": "#2b5fad", "ls": (0, (1, 1.2))},
+)
 """Colours of components: x red, y green, z blue, as everywhere in robotics."""
 
 STYLE: dict[Any, Any] = {

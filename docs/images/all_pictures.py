@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "docs.images.tutorial_figures",
     ),
     "view_six_axis.gif view_six_axis.png draw_six_axis.png": ("docs/images/view_figures.py",),
+    "every_robot.jpg": ("-m", "docs.images.every_robot"),
     "three_link_in_c.png": ("examples/three_link_in_c/run.py", "{folder}"),
     "demo.png": ("-m", "robot_dynamics_ros", "demo", "six_axis", "--no-view", "--output", "{folder}"),
     "press_on_table.png": ("examples/press_on_table.py", "{folder}/press_on_table.png"),

@@ -40,9 +40,7 @@ def look(path: Path, browser: Browser, folder: Path) -> tuple[Image.Image | None
         return None, ""
     browser.leave()
     with rd.view(model, port=0) as viewer:
-        picture = write_picture(
-            viewer.window, viewer.view_point(WIDTH / HEIGHT), folder / "robot.png", WIDTH, HEIGHT, browser
-        )
+        picture = write_picture(viewer.address, lambda: viewer.pages, folder / "robot.png", WIDTH, HEIGHT, browser)
         lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
     image = Image.open(io.BytesIO(picture.read_bytes())).convert("RGB")
     faults = [*browser.errors[:1]]

@@ -15,8 +15,6 @@ q0 = np.array([1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
 rd.draw(arm, q0, path=HERE / "draw_six_axis.png")
 
 with rd.view(arm, q0, port=0) as viewer:
-    viewer.robots[0].layers._force.value = 1.5
-    viewer.update()
     viewer.picture(HERE / "view_six_axis.png", 960, 640)
 
 

@@ -64,8 +64,9 @@ def _draw_kind(axes: Axes, model: RobotModel, motion: Motion, recording, kind: s
         error.plot(t, 1e3 * (reference[:, i] - recording.q[:, i]), lw=1.0, **line)
         effort.plot(t, recording.effort[:, i], lw=1.0, **line)
         speed.plot(t, factor * recording.v[:, i], lw=1.2, **line)
+        width = 1.2 + 0.4 * (len(joints) - 1 - joints.index(i))  # two joints on one point bear one load: both are seen
         for axis, half in ((force, slice(3, 6)), (moment, slice(0, 3))):
-            axis.plot(recording.wrench_t[i], np.linalg.norm(recording.wrenches[i][:, half], axis=1), lw=1.2, **line)
+            axis.plot(recording.wrench_t[i], np.linalg.norm(recording.wrenches[i][:, half], axis=1), lw=width, **line)
     position.plot([], [], label="reference", **dashed)
     position.plot(motion.times, factor * motion.waypoints[:, joints], "o", color="black", ms=2.5)
     for axis, title, unit in (

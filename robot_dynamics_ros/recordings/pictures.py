@@ -47,7 +47,7 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
 
 def _components(axis: Axes, t: Array, vectors: Array, title: str) -> None:
     for c in range(3):
-        axis.plot(t, vectors[:, c], color=XYZ[c], lw=1.0, label=_AXES[c])
+        axis.plot(t, vectors[:, c], lw=1.2, label=_AXES[c], **XYZ[c])
     axis.set_title(title)
 
 

@@ -6,6 +6,7 @@ cleanly as one that runs.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
@@ -61,12 +62,16 @@ def commissioning(args: list[str] | None = None) -> int:
 def viewer(args: list[str] | None = None) -> int:
     """The executable ``viewer``."""
     stop = StopRequest()
+    print("the viewer starts: it loads its libraries", flush=True)
     from robot_dynamics_ros.ros.run import run
     from robot_dynamics_ros.ros.transport.realtime import yield_to_others
-
-    yield_to_others()  # before the middleware starts its threads
     from robot_dynamics_ros.ros.viewer.node import ViewerNode
 
+    with contextlib.suppress(ImportError):  # the node says what is missing
+        import viser  # noqa: F401
+
+    # before the middleware starts its threads, and not before a second's work that would take minutes on a busy machine
+    yield_to_others()
     return run(ViewerNode, stop, args)
 
 

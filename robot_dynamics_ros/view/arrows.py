@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import WRENCH_PARTS, joint_wrenches, link_poses, wrench_balance
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
@@ -82,7 +82,7 @@ class ArrowScale:
         return ArrowScale(self.force * force, self.moment * moment)
 
 
-def robot_size(model: RobotModel, q: Any = None) -> float:
+def robot_size(model: RobotModel) -> float:
     """How large the robot is, m: the length of the longest chain from the root to a link or its centre of mass."""
     links = link_tree(model)
     reach = [0.0] * len(model.link_names)
@@ -104,7 +104,7 @@ def nice_scale(longest: float, largest: float) -> float:
     return next(step * power for step in (5.0, 2.0, 1.0) if step * power <= exact * (1.0 + 1e-9))
 
 
-def sensible_scale(model: RobotModel, forces: Any = None, moments: Any = None) -> ArrowScale:
+def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Array | None = None) -> ArrowScale:
     """A scale by which the largest of the wrenches given is some 40 % of the robot's size.
 
     Args:
@@ -119,7 +119,7 @@ def sensible_scale(model: RobotModel, forces: Any = None, moments: Any = None) -
     size = robot_size(model)
     weight = model.total_mass * float(np.linalg.norm(model.gravity)) or model.total_mass * 9.81
 
-    def largest(vectors: Any, least: float) -> float:
+    def largest(vectors: Array | None, least: float) -> float:
         if vectors is None or not np.size(vectors):
             return least
         lengths = np.linalg.norm(np.asarray(vectors), axis=-1)
@@ -149,15 +149,15 @@ def world_arrows(names: tuple[str, ...], poses: Array, wrenches: Array) -> Arrow
 
 
 def joint_arrows(
-    model: RobotModel, q: Any, v: Any, a: Any, external: Mapping[str, Any] | None = None, joints: Any = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
-    """The wrench in every joint, as the parent side exerts it on the child link, at the joint's origin.
-
-    Args:
-        joints: names; the moving ones if not given; ``"all"`` for fixed ones too.
-    """
+    """The wrench in every moving joint, as the parent side exerts it on the child link, at the joint's origin."""
     links = link_tree(model)
-    names = links.joint_names if joints == "all" else tuple(joints) if joints is not None else model.joint_names
+    names = model.joint_names
     if not names:
         return Arrows((), np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 3)))
     rows = joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world")
@@ -167,12 +167,12 @@ def joint_arrows(
 
 def balance_arrows(
     model: RobotModel,
-    q: Any,
-    v: Any,
-    a: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     joint: str,
     observer: str = "world",
-    external: Mapping[str, Any] | None = None,
+    external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
     """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin.
 
@@ -187,7 +187,7 @@ def balance_arrows(
     return Arrows(names, np.broadcast_to(point, (len(names), 3)), rows[:, 3:], rows[:, :3])
 
 
-def external_arrows(model: RobotModel, q: Any, external: Mapping[str, Any] | None) -> Arrows:
+def external_arrows(model: RobotModel, q: ArrayLike, external: Mapping[str, ArrayLike] | None) -> Arrows:
     """Wrenches on links (link name → (6,) [moment; force] in link axes about the link's origin)."""
     names = tuple(external or ())
     poses = link_poses(model, q)[[model.link_index(name) for name in names]].reshape(-1, 4, 4)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.figures import SERIES
 from robot_dynamics_ros.model.description import Array
@@ -59,13 +60,13 @@ _VIRIDIS = np.array(
 )
 
 
-def by_speed(speed: Any, fastest: float) -> Array:
+def by_speed(speed: ArrayLike, fastest: float) -> Array:
     """(…, 3) colours of speeds from zero (dark) to ``fastest`` (bright)."""
     share = np.clip(np.asarray(speed, dtype=float) / max(fastest, 1e-12), 0.0, 1.0) * (len(_VIRIDIS) - 1)
     return np.stack([np.interp(share, np.arange(len(_VIRIDIS)), channel) for channel in _VIRIDIS.T], axis=-1)
 
 
-def rgb255(colour: Any) -> tuple[int, int, int]:
+def rgb255(colour: Sequence[float] | Array) -> tuple[int, int, int]:
     """Red, green, blue in 0 … 255 of a colour in 0 … 1."""
     r, g, b = (round(255 * float(c)) for c in tuple(colour)[:3])
     return r, g, b

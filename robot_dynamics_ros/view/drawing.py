@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
@@ -17,22 +18,25 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import external_arrows, joint_arrows, noise_of, robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d import Axes3D
+
 __all__ = ["draw"]
 
 
 def draw(
     model: RobotModel,
-    q: Any = None,
-    v: Any = None,
-    a: Any = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
     *,
     wrenches: bool = True,
-    external: Mapping[str, Any] | None = None,
+    external: Mapping[str, ArrayLike] | None = None,
     names: bool = True,
     frames: bool = False,
-    axes: Any = None,
+    axes: Axes3D | None = None,
     path: str | Path | None = None,
-) -> Any:
+) -> Axes3D:
     """Draw a robot as a mechanism: links as bars, joints by their kind, centres of mass, the wrench in every joint.
 
     Revolute joints are barrels along their axis, prismatic ones squares, fixed ones dots.  Where joints lie on one
@@ -86,7 +90,7 @@ def draw(
         return axes if path is None else (save(axes.figure, path), axes)[1]
 
 
-def _bars(axes: Any, model: RobotModel, poses: Array) -> Array:
+def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends; (n, 2, 3)."""
     links = link_tree(model)
     lines = []
@@ -103,7 +107,7 @@ def _bars(axes: Any, model: RobotModel, poses: Array) -> Array:
     return np.array(lines).reshape(-1, 2, 3)
 
 
-def _joints(axes: Any, model: RobotModel, poses: Array, size: float) -> dict[str, Array]:
+def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[str, Array]:
     """Joints by kind; name → where."""
     ends = {}
     for joint in model.description.joints:
@@ -125,7 +129,7 @@ def _joints(axes: Any, model: RobotModel, poses: Array, size: float) -> dict[str
     return ends
 
 
-def _centres(axes: Any, model: RobotModel, poses: Array) -> Array:
+def _centres(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     masses = np.array([model.link(name).inertia.mass for name in model.link_names])
     heavy = masses > 0.0
     if not heavy.any():
@@ -150,7 +154,11 @@ def _centres(axes: Any, model: RobotModel, poses: Array) -> Array:
 
 
 def _wrenches(
-    axes: Any, model: RobotModel, state: tuple[Any, Any, Any], wanted: bool, external: Mapping[str, Any] | None
+    axes: Axes3D,
+    model: RobotModel,
+    state: tuple[Array, Array, Array],
+    wanted: bool,
+    external: Mapping[str, ArrayLike] | None,
 ) -> list[Array]:
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
     inside = joint_arrows(model, *state, external=external) if wanted and model.nv else None
@@ -180,11 +188,13 @@ def _wrenches(
     return lines
 
 
-def _quiver(axes: Any, starts: Array, vectors: Array, colour: Any, label: str | None = None) -> None:
+def _quiver(
+    axes: Axes3D, starts: Array, vectors: Array, colour: str | tuple[float, ...], label: str | None = None
+) -> None:
     axes.quiver(*starts.T, *vectors.T, color=colour, lw=1.6, arrow_length_ratio=0.18, label=label, zorder=4)
 
 
-def _room(axes: Any, points: Array, size: float) -> None:
+def _room(axes: Axes3D, points: Array, size: float) -> None:
     """Equal scales, everything inside and no more room than that, the legend below."""
     from matplotlib.ticker import MaxNLocator
 
@@ -200,7 +210,7 @@ def _room(axes: Any, points: Array, size: float) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncol=2, frameon=False, fontsize=8)
 
 
-def _names(axes: Any, ends: dict[str, Array], covered: Array, size: float) -> None:
+def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) -> None:
     """Names of joints beside them, where they cover least of what is drawn, seen from where it is seen now."""
     from mpl_toolkits.mplot3d import proj3d
 
@@ -257,7 +267,7 @@ def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes:
     return best
 
 
-def _screen(axes: Any) -> tuple[Array, Array]:
+def _screen(axes: Axes3D) -> tuple[Array, Array]:
     """Directions to the right and upwards on the picture, in data axes, of equal scale."""
     elevation, azimuth = np.radians([axes.elev, axes.azim])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])

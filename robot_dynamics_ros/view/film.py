@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import sensible_scale
 from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay import show
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from viser import ClientHandle
+
 __all__ = ["FILMS", "write_picture", "write_video"]
 
 FILMS = (".mp4", ".gif")
+_P = TypeVar("_P")
 _PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy machine
 
 
-def need_imageio() -> Any:
+def need_imageio() -> ModuleType:
     """The package imageio.
 
     Raises:
@@ -42,16 +48,16 @@ def need_imageio() -> Any:
     return imageio
 
 
-def _client(window: Window, browser: Browser) -> Any:
-    """The page, as the server sees it, once it shows the scene."""
-    browser.go(window.address)
-    clients = window.server.get_clients
-    if not browser.wait(lambda: bool(clients()), _PATIENCE):
+def _opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
+    """The newest page, once the browser shows it."""
+    known = set(pages())
+    browser.go(address)
+    if not browser.wait(lambda: bool(pages().keys() - known), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
-    return next(iter(clients().values()))
+    return pages()[max(pages())]
 
 
-def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
+def _settle(client: ClientHandle, browser: Browser, camera: dict[str, Any]) -> None:
     """Wait until textures, bones and letters have arrived in the page: until its pictures are alike."""
     alike, before = 0, b""
     for _ in range(30):
@@ -63,18 +69,29 @@ def _settle(client: Any, browser: Browser, camera: dict[str, Any]) -> None:
         browser.rest(0.3)
 
 
+class Framed(Protocol):
+    """A page, and where a camera sees all that it shows."""
+
+    client: ClientHandle
+
+    def view_point(self, aspect: float) -> tuple[Array, Array]:
+        """Where the camera is and what it looks at, (3,) and (3,) m, for a picture's width to its height."""
+        ...
+
+
 def write_picture(
-    window: Window,
-    view_point: tuple[Any, Any],
+    address: str,
+    pages: Callable[[], Mapping[int, Framed]],
     path: str | Path,
     width: int = 1280,
     height: int = 800,
     browser: Browser | None = None,
 ) -> Path:
-    """Write what a window shows, without its controls, as PNG or JPEG.
+    """Write what a new page of a viewer shows, without its controls, as PNG or JPEG.
 
     Args:
-        view_point: (3,), (3,) where the camera is and what it looks at, m.
+        address: of the viewer.
+        pages: those that are open and drawn.
         browser: to draw with, for many pictures; one is started and ended if not given.
 
     Raises:
@@ -83,10 +100,10 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
-        client = _client(window, browser)
-        camera = _camera(*view_point)
-        _settle(client, browser, camera)
-        image = client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
+        page = _opened(address, browser, pages)
+        camera = _camera(*page.view_point(width / height))
+        _settle(page.client, browser, camera)
+        image = page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
     return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
 
 
@@ -123,27 +140,25 @@ def write_video(
     with Window(port=0) as window, Browser(120, 80) as browser:
         model = motion.model
         rows = motion.frames(rate, speed)
-        arrows = {int(k): motion.arrows(int(k)) for k in rows}
-        found = list(arrows.values())
-        scale = sensible_scale(model, np.stack([x.forces for x in found]), np.stack([x.moments for x in found]))
-        client = _client(window, browser)
+        client = _opened(window.address, browser, window.server.get_clients)
         # on the page's own scene, so that a state and the request for its picture stay in order
         nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
         nodes.ground()
         if paths and len(motion) > 2:
             nodes.paths(centre_paths(motion))
-        nodes.legend(scale)
+        nodes.legend(motion.scale)
+        show(nodes, motion, int(rows[0]))  # arrows are to be in the picture, too
         camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
 
-        def draw(k: int) -> Any:
-            show(nodes, motion, k, arrows[k], scale)
+        def draw(k: int) -> np.ndarray:
+            show(nodes, motion, k)
             client.flush()
             return np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
         draw(int(rows[0]))
         _settle(client, browser, camera)
 
-        def pictures() -> Iterator[Any]:
+        def pictures() -> Iterator[np.ndarray]:
             for number, k in enumerate(rows):
                 yield draw(int(k))
                 if progress is not None:
@@ -152,7 +167,7 @@ def write_video(
         return write_film(path, pictures(), rate)
 
 
-def write_film(path: Path, pictures: Iterable[Any], rate: float) -> Path:
+def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
     """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as a film.
 
     Args:
@@ -175,7 +190,7 @@ def write_film(path: Path, pictures: Iterable[Any], rate: float) -> Path:
     return _write(path, write)
 
 
-def _camera(position: Any, target: Any) -> dict[str, Any]:
+def _camera(position: Array, target: Array) -> dict[str, Any]:
     """Orientation of a camera for ``get_render``: z forward, x to the right, y down."""
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
@@ -184,7 +199,7 @@ def _camera(position: Any, target: Any) -> dict[str, Any]:
     return {"position": position, "wxyz": np.roll(Rotation.from_matrix(axes).as_quat(), 1), "fov": FIELD_OF_VIEW}
 
 
-def _write(path: str | Path, write: Callable[[Path], Any]) -> Path:
+def _write(path: str | Path, write: Callable[[Path], object]) -> Path:
     path = Path(path)
     part = path.with_name(f".{path.stem}.part{path.suffix}")  # what is not whole never bears the name
     try:

@@ -18,9 +18,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-from ipaddress import ip_address
-from typing import Any
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from viser import GuiInputHandle, ViserServer
+    from viser._messages import GuiUpdateMessage, Message, ViewerCameraMessage
+    from viser.infra import WebsockClientConnection, WebsockServer
+    from websockets.asyncio.server import Request, Response, ServerConnection
+    from websockets.datastructures import Headers
 
 __all__ = ["LONGEST_TEXT", "Guard", "is_loopback"]
 
@@ -44,7 +51,7 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback if address is not None else host == "localhost"
 
 
-def _address(host: str) -> Any:
+def _address(host: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -72,7 +79,7 @@ class Guard:
         if not self._loopback:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
-        self._connections: Any = None
+        self._connections: WebsockServer | None = None
 
     @contextlib.contextmanager
     def answering(self) -> Iterator[None]:
@@ -87,18 +94,18 @@ class Guard:
             finally:
                 library.serve = serve  # type: ignore[misc]
 
-    def watch(self, server: Any) -> None:
+    def watch(self, server: ViserServer) -> None:
         """Look at every message that the pages of a ``viser.ViserServer`` send; before, no page is let in."""
         from viser import _messages as messages
 
-        self._inputs = server.gui._gui_input_handle_from_uuid
-        self._checks: dict[type, Callable[[Any], str]] = {
-            messages.ViewerCameraMessage: self._camera,
+        self._server = server
+        self._checks: dict[type, Callable[[Any, int], str]] = {  # of a message and the page that has sent it
+            messages.ViewerCameraMessage: _camera,
             messages.GuiUpdateMessage: self._gui,
-            messages.SceneNodeDragMessage: lambda m: _finite((*m.start_position, *m.end_position)),
-            messages.SceneNodeClickMessage: lambda m: "",
-            messages.GetRenderResponseMessage: lambda m: "",
-            messages.FileTransferPartAck: lambda m: "",
+            messages.SceneNodeDragMessage: lambda m, _: _finite((*m.start_position, *m.end_position)),
+            messages.SceneNodeClickMessage: lambda m, _: "",
+            messages.GetRenderResponseMessage: lambda m, _: "",
+            messages.FileTransferPartAck: lambda m, _: "",
         }
         connections = server._websock_server
         self._through(connections)
@@ -123,18 +130,18 @@ class Guard:
             self._logged[cause] = now
             _logger.warning("%s (%d so far)", text, self.refused[cause])
 
-    def _through(self, connection: Any) -> None:
+    def _through(self, connection: WebsockServer | WebsockClientConnection) -> None:
         """Have the messages of a connection looked at before its handlers see them."""
         handle = connection._handle_incoming_message
 
-        async def checked(client_id: int, message: Any) -> None:
+        async def checked(client_id: int, message: Message) -> None:
             check = self._checks.get(type(message))
             if check is None:
                 cause, fault = "message_kind", f"{type(message).__name__} is not one that the page sends"
             else:
                 cause = "bad_value"
                 try:
-                    fault = check(message)
+                    fault = check(message, client_id)
                 except (TypeError, ValueError, AttributeError, KeyError) as error:
                     fault = f"{type(error).__name__}: {error}"
             if not fault:
@@ -146,7 +153,7 @@ class Guard:
 
         connection._handle_incoming_message = checked
 
-    def _answer(self, connection: Any, request: Any, response: Any) -> Any:
+    def _answer(self, connection: ServerConnection, request: Request, response: Response) -> Response | None:
         """The answer to a request for the page or for a connection: refused, or with headers against framing."""
         fault = self._stranger(request.headers)
         if fault:
@@ -159,7 +166,7 @@ class Guard:
         response.headers.update(_HEADERS)
         return None
 
-    def _stranger(self, headers: Any) -> str:
+    def _stranger(self, headers: Headers) -> str:
         """Why a request does not come from this page on this machine's name, or ``""``."""
         host = headers.get("Host", "")
         try:
@@ -173,21 +180,23 @@ class Guard:
             return f"it was made to {host[:100]!r}, which is no name of this machine"
         return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
 
-    def _camera(self, message: Any) -> str:
-        numbers = (*message.wxyz, *message.position, *message.look_at, *message.up_direction)
-        fault = _finite((*numbers, message.fov, message.near, message.far))
-        return fault or ("" if all(0 <= n < 1e5 for n in (message.image_height, message.image_width)) else "image size")
-
-    def _gui(self, message: Any) -> str:
-        handle = self._inputs.get(message.uuid)
+    def _gui(self, message: GuiUpdateMessage, page: int) -> str:
+        client = self._server.get_clients().get(page)
+        handle = None if client is None else client.gui._gui_input_handle_from_uuid.get(message.uuid)
         if handle is None:
-            return ""  # removed a moment ago
+            return ""  # another page's, which viser does not let it reach, or removed a moment ago
         if set(message.updates) != {"value"}:
             return f"properties {sorted(map(str, message.updates))[:5]} cannot be set from a page"
         return _unfit(handle, message.updates["value"])
 
 
-def _unfit(handle: Any, value: Any) -> str:
+def _camera(message: ViewerCameraMessage, _page: int) -> str:
+    numbers = (*message.wxyz, *message.position, *message.look_at, *message.up_direction)
+    fault = _finite((*numbers, message.fov, message.near, message.far))
+    return fault or ("" if all(0 <= n < 1e5 for n in (message.image_height, message.image_width)) else "image size")
+
+
+def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
     """Why a value cannot be that of an input, or ``""``."""
     label = getattr(handle, "label", "?")
     kind = type(handle).__name__

@@ -134,7 +134,7 @@ class Browser:
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def call(self, method: str, timeout: float = 120.0, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
         """One command of the debugging protocol, and its answer.
 
         Raises:
@@ -199,7 +199,7 @@ class Browser:
             )
         return answer["result"].get("value")
 
-    def wait(self, condition: str | Callable[[], Any], timeout: float = 30.0) -> bool:
+    def wait(self, condition: str | Callable[[], object], timeout: float = 30.0) -> bool:
         """Wait until an expression in the page, or a function, is true; ``False`` if time is up before."""
         deadline = time.monotonic() + timeout
         while not (self.run(condition) if isinstance(condition, str) else condition()):
@@ -236,7 +236,7 @@ class Browser:
         start: tuple[float, float],
         end: tuple[float, float],
         steps: int = 8,
-        hold: float | Callable[[], Any] = 0.0,
+        hold: float | Callable[[], object] = 0.0,
         patience: float = 15.0,
     ) -> None:
         """Press the left button at one pixel, move to another, wait, release.

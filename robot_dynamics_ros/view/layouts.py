@@ -113,6 +113,7 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     def plot(key: str, title: str, paths: list[tuple[str, str]]) -> None:
         panels[f"Plot!{key}"] = {
             "foxglovePanelTitle": title,
+            "lichtblickPanelTitle": title,
             "isSynced": True,
             "xAxisVal": "timestamp",
             "showXAxisLabels": True,
@@ -162,7 +163,7 @@ def _by_row(topic: str, field: str, names: tuple[str, ...]) -> list[tuple[str, s
     return [(name, f"{topic}.{field}[{k}]") for k, name in enumerate(names)]
 
 
-def _column(panels: list[str]) -> Any:
+def _column(panels: list[str]) -> str | dict[str, object]:
     if len(panels) == 1:
         return panels[0]
     return {

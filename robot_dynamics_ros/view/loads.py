@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.source import Shown
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 __all__ = ["JointLoads", "LoadPanel", "joint_loads", "link_shares", "number", "text_block"]
 
@@ -92,47 +95,49 @@ class LoadPanel:
     PAUSE = 0.2  # s between two tables: numbers that change faster cannot be read
     MOST = 40  # joints in the table
 
-    def __init__(self, gui: Any, model: RobotModel) -> None:
+    def __init__(self, gui: GuiApi, model: RobotModel) -> None:
         self._model = model
         self._drawn = -math.inf
-        self._pending: JointLoads | None = None
+        self._newest: tuple[JointLoads, Shown] | None = None
+        self._changed = False
         self._largest: dict[str, Array] = {}
         self.link: str = ""
-        self._forget = False
         with gui.add_folder("Loads"):
             self._table = gui.add_html("")
-            gui.add_button("forget the largest").on_click(self._reset)
+            gui.add_button("forget the largest").on_click(lambda _event: self._forget())
+            self._outside = gui.add_html("")
         self._detail = gui.add_html(text_block("click a link: its mass, and the wrench in its joint"))
 
-    def _reset(self, _event: Any) -> None:
-        self._forget = True
+    def _forget(self) -> None:
+        self._largest = {}
+        if self._newest is not None:
+            self.add(*self._newest)
 
     def select(self, link: str) -> None:
         """Show the numbers of a link from now on."""
-        self.link, self._drawn = link, -math.inf
+        self.link, self._drawn, self._changed = link, -math.inf, True
 
-    def add(self, loads: JointLoads) -> None:
+    def add(self, loads: JointLoads, shown: Shown) -> None:
         """Take a state in."""
-        if self._forget:
-            self._forget = False
-            self._largest.clear()
-        for name, row in (("force", loads.force), ("moment", loads.moment)):
-            self._largest[name] = np.fmax(self._largest.get(name, row), row)
-        self._pending = loads
+        before = self._largest
+        self._largest = {
+            name: np.fmax(before.get(name, row), row)
+            for name, row in (("force", loads.force), ("moment", loads.moment))
+        }
+        self._newest, self._changed = (loads, shown), True
 
     def refresh(self, now: float) -> None:
-        """Write the table, if there is a new state and some time has passed."""
-        if self._pending is None or now - self._drawn < self.PAUSE:
+        """Write the tables, if something has changed and some time has passed."""
+        if self._newest is None or not self._changed or now - self._drawn < self.PAUSE:
             return
-        loads, self._pending, self._drawn = self._pending, None, now
-        self._set(self._table, self._rows(loads))
+        self._drawn, self._changed = now, False
+        loads, shown = self._newest
+        texts = [(self._table, self._rows(loads)), (self._outside, _outside_rows(shown))]
         if self.link:
-            self._set(self._detail, self._link_text(loads))
-
-    @staticmethod
-    def _set(handle: Any, content: str) -> None:
-        if handle.content != content:
-            handle.content = content
+            texts.append((self._detail, self._link_text(loads)))
+        for handle, content in texts:
+            if handle.content != content:
+                handle.content = content
 
     def _rows(self, loads: JointLoads) -> str:
         head = ("", "position", "effort", "of limit", "force, N", "most", "moment, N m", "most")
@@ -150,17 +155,10 @@ class LoadPanel:
                 value = number(self._largest[half][i])
                 bold = half in most and most[half][i]
                 cells += [number(rows[i]), f"<b>{value}</b>" if bold else value]
-            back = _share_colour(share)
-            row = "".join(
-                f'<td style="text-align: right{f"; background: {back}" if k == 2 else ""}">{cell}</td>'
-                for k, cell in enumerate(cells)
-            )
-            lines.append(f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{row}</tr>')
+            lines.append(_row(name, cells, {2: _share_colour(share)}))
         if len(loads.names) > self.MOST:
             lines.append(f'<tr><td colspan="{len(head)}">and {len(loads.names) - self.MOST} more</td></tr>')
-        titles = "".join(f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head)
-        style = "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: tabular-nums"
-        return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
+        return _html_table(head, lines)
 
     def _link_text(self, loads: JointLoads) -> str:
         model, link = self._model, self.link
@@ -176,6 +174,34 @@ class LoadPanel:
         elif joint:
             lines.append(f"joint {joint} ({model.joint(joint).type.name.lower()})")
         return text_block("\n".join(lines))
+
+
+def _outside_rows(shown: Shown) -> str:
+    """Wrenches on links, the known ones above the estimated ones."""
+    lines = [
+        _row(f"{link}, {what}", [number(x) for x in (*wrenches[link][3:], *wrenches[link][:3])])
+        for link in dict.fromkeys((*shown.external, *shown.estimated))
+        for what, wrenches in (("known", shown.external), ("estimated", shown.estimated))
+        if link in wrenches
+    ]
+    head = ("on links, in their axes", "Fx, N", "Fy", "Fz", "Mx, N m", "My", "Mz")
+    return _html_table(head, lines) if lines else ""
+
+
+def _row(name: str, cells: Sequence[str], backgrounds: Mapping[int, str] | None = None) -> str:
+    """A row of a table; ``backgrounds`` by cell."""
+    back = backgrounds or {}
+    texts = (
+        f'<td style="text-align: right{f"; background: {back[k]}" if k in back else ""}">{cell}</td>'
+        for k, cell in enumerate(cells)
+    )
+    return f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{"".join(texts)}</tr>'
+
+
+def _html_table(head: Sequence[str], lines: Sequence[str]) -> str:
+    titles = "".join(f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head)
+    style = "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: tabular-nums"
+    return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
 
 
 def _share_colour(share: float) -> str:

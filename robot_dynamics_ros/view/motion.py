@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import (
-    inverse_dynamics,
-    link_poses,
-    link_velocities,
-)
+from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches, link_poses, link_velocities
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -22,7 +19,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, joint_arrows, sensible_scale, world_arrows
 
 __all__ = ["Motion", "Paths", "centre_paths"]
 
@@ -172,22 +169,45 @@ class Motion:
         """Row of the newest state at ``t`` seconds after the start."""
         return int(np.clip(np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1))
 
+    def some_rows(self, most: int) -> np.ndarray:
+        """At most ``most`` rows, evenly spread, the first and the last among them."""
+        return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+
     def some_poses(self, most: int = 50) -> Array:
-        """(n, links, 4, 4) poses of all links in at most ``most`` rows, evenly spread: enough to place a camera."""
-        k = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
-        return np.asarray(link_poses(self.model, self.q[k]))
+        """(n, links, 4, 4) poses of all links in at most ``most`` rows: enough to place a camera."""
+        return np.asarray(link_poses(self.model, self.q[self.some_rows(most)]))
 
     def external_at(self, k: int) -> dict[str, Array]:
         """Wrenches on links in row k."""
         return {link: rows[k] for link, rows in self.external.items()}
 
-    def arrows(self, k: int, joints: Any = None) -> Arrows:
+    def arrows(self, k: int) -> Arrows:
         """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
-        if self.wrenches is None or joints is not None:
-            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None, joints)
+        if self.wrenches is None:
+            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None)
         links = link_tree(self.model)
         rows = [links.link_of[name] for name in self.model.joint_names]
         return world_arrows(self.model.joint_names, link_poses(self.model, self.q[k])[rows], self.wrenches[k])
+
+    def wrench_table(self, k: np.ndarray) -> Array:
+        """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""
+        model, names = self.model, self.model.joint_names
+        if self.wrenches is None:
+            external = {link: table[k] for link, table in self.external.items()} or None
+            rows = joint_wrenches(
+                model, self.q[k], self.v[k], self.a[k], external=external, joints=names, expressed_in="world"
+            )
+            return np.asarray(rows)
+        links = link_tree(model)
+        R = np.asarray(link_poses(model, self.q[k]))[:, [links.link_of[name] for name in names], :3, :3]
+        halves = self.wrenches[k].reshape(len(k), len(names), 2, 3)
+        return np.einsum("njab,njhb->njha", R, halves).reshape(len(k), len(names), 6)
+
+    @cached_property
+    def scale(self) -> ArrowScale:
+        """How long its wrenches are drawn."""
+        rows = self.wrench_table(self.some_rows(60)) if self.model.joint_names else np.empty((0, 6))
+        return sensible_scale(self.model, rows[..., 3:], rows[..., :3])
 
     def effort_table(self) -> Array:
         """(n, nv) efforts: recorded ones, else what the motion needs by the model."""
@@ -225,7 +245,7 @@ def centre_paths(motion: Motion, most: int = 1000) -> Paths:
     A segment is a moving link with all that is fixed to it; those without mass are left out.
     """
     model = motion.model
-    k = np.unique(np.linspace(0, len(motion) - 1, min(most, len(motion))).round().astype(int))
+    k = motion.some_rows(most)
     poses, twists = link_poses(model, motion.q[k]), link_velocities(model, motion.q[k], motion.v[k])
     names, points, speeds, masses = [], [], [], []
     for body, joint in enumerate(model.moving_joint_names):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -26,7 +26,11 @@ from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
-__all__ = ["LAYERS", "VIEWS", "RobotNodes"]
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+    from viser import LineSegmentsHandle, MeshHandle, SceneApi, SceneNodeHandle
+
+__all__ = ["LAYERS", "VIEWS", "RobotNodes", "readable"]
 
 LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 """Kinds of geometry that can be shown."""
@@ -53,10 +57,10 @@ class _Piece:
     """
 
     link: str
-    handle: Any
+    handle: MeshHandle
     opacity: float = 1.0
-    colour: Any = None
-    part: Any = None
+    colour: tuple[int, int, int] | None = None
+    part: Trimesh | None = None
 
     def clear(self, transparent: bool) -> None:
         """Draw it so that what is inside is seen, or as described."""
@@ -79,7 +83,7 @@ class RobotNodes:
     """
 
     def __init__(
-        self, scene: Any, model: RobotModel, looks: Looks, root: str = "/robot", offset: Any = (0.0, 0.0, 0.0)
+        self, scene: SceneApi, model: RobotModel, looks: Looks, root: str = "/robot", offset: Any = (0.0, 0.0, 0.0)
     ) -> None:
         self.scene, self.model, self.looks, self.root = scene, model, looks, root
         self.size = robot_size(model)
@@ -93,6 +97,7 @@ class RobotNodes:
         self._clear = False
         self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
+        self._tips: dict[str, Array] = {}  # of arrows
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
@@ -109,7 +114,10 @@ class RobotNodes:
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
-        self.default_layers = ("visuals",) if looks.visuals else ("skeleton", "ellipsoids")
+        self.default_layers: tuple[str, ...] = ("visuals",)
+        if not looks.visuals:  # an inertia that fits no body of this size would hide the robot
+            fits = all(max(shape.size) < self.size for shape in self.shapes("ellipsoids"))
+            self.default_layers = ("skeleton", "ellipsoids") if fits else ("skeleton",)
         for layer in self.default_layers:
             self.layer(layer, True)
         self.place(model.initial_configuration())
@@ -162,14 +170,11 @@ class RobotNodes:
                     if tuple(piece.handle.color) != colour:
                         piece.handle.color = colour
 
-    def _draw(self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Any = None) -> list[_Piece]:
-        pieces, lost = [], []
-        for row, shape in enumerate(shapes):
-            try:
-                parts = triangles(shape)
-            except MeshError as error:
-                lost.append(str(error))
-                continue
+    def _draw(
+        self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Sequence[float] | None = None
+    ) -> list[_Piece]:
+        pieces = []
+        for row, shape, parts in readable(shapes):
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
@@ -188,32 +193,28 @@ class RobotNodes:
                     flat_shading=shape.kind in ("box", "mesh"),
                 )
                 pieces.append(_Piece(shape.link, handle, alpha, rgb255((r, g, b))))
-        if lost:
-            warnings.warn(
-                ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=2
-            )
         return pieces
 
-    def _reach(self, link: str, part: Any) -> None:
+    def _reach(self, link: str, part: Trimesh) -> None:
         corners = np.stack(np.meshgrid(*np.asarray(part.bounds).T), axis=-1).reshape(8, 3)
         known = self._corners.get(link, corners)
         low, high = np.minimum(known, corners).min(axis=0), np.maximum(known, corners).max(axis=0)
         self._corners[link] = np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(8, 3)
 
-    def bodies(self) -> list[tuple[str, Any]]:
+    def bodies(self) -> list[tuple[str, MeshHandle]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
         return [(piece.link, piece.handle) for layer in self._layers.values() for piece in layer]
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def place(self, q: Any) -> None:
+    def place(self, q: Array) -> None:
         """Put every link where it is at a configuration (nq,)."""
         self.poses = np.asarray(link_poses(self.model, q))
         moved = np.abs(self.poses - self._placed).max(axis=(1, 2)) > 1e-6 * min(self.size, 1.0)
         self._placed[moved] = self.poses[moved]
         _place([self.links[k] for k in np.flatnonzero(moved)], self.poses[moved])
 
-    def ghost(self, q: Any | None) -> None:
+    def ghost(self, q: Array | None) -> None:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
         poses = None if q is None else np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
@@ -232,7 +233,9 @@ class RobotNodes:
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
-    def view_point(self, poses: Any = None, aspect: float = 1.3, away: Any = VIEWS["fit"]) -> tuple[Array, Array]:
+    def view_point(
+        self, poses: Array | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+    ) -> tuple[Array, Array]:
         """Where a camera sees the whole robot from, and the middle of what it sees, m.
 
         Args:
@@ -247,18 +250,18 @@ class RobotNodes:
         for link, corners in self._corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
-        cloud = np.concatenate([*points, np.reshape(self._legend, (-1, 3))])
-        away = np.asarray(away, dtype=float) / np.linalg.norm(away)
-        right = np.cross((0.0, 0.0, 1.0), away)
+        cloud = np.concatenate([*points, *self._tips.values(), np.reshape(self._legend, (-1, 3))])
+        towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
+        right = np.cross((0.0, 0.0, 1.0), towards)
         right /= np.linalg.norm(right)
-        axes = np.column_stack([right, np.cross(away, right), away])
+        axes = np.column_stack([right, np.cross(towards, right), towards])
         seen = cloud @ axes
         middle = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
         across, upward, depth = (seen - middle @ axes).T
         slope = math.tan(0.5 * FIELD_OF_VIEW)
         distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
         target = self.offset + middle
-        return target + distance * away, target
+        return target + distance * towards, target
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""
@@ -267,7 +270,9 @@ class RobotNodes:
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
-    def wrenches(self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
+    def wrenches(
+        self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+    ) -> None:
         """Show forces as arrows and moments as arcs; ``None`` hides them.
 
         Args:
@@ -293,7 +298,7 @@ class RobotNodes:
             for half in ("forces", "moments"):
                 self.vectors(f"part_{name}_{half}", part if half == what else None, half, scale, colour)
 
-    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Any) -> None:
+    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Sequence[float]) -> None:
         """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
         moments = what == "moments"
         if arrows is None or not len(arrows.points):
@@ -302,6 +307,8 @@ class RobotNodes:
             segments = arrows.segments(what, scale.moment if moments else scale.force, self._noise[moments])
             lengths = segments[:, 1] - segments[:, 0]
             seen = np.linalg.norm(lengths, axis=1) > _SHORTEST * self.size
+            if not moments:
+                self._tips[name] = segments[seen, 1]
             make, thickest = (arc_bones, 0.011) if moments else (arrow_bones, 0.010)
             bones = make(segments[seen, 0], lengths[seen], thickest * self.size)
         if name not in self._vectors:
@@ -311,12 +318,12 @@ class RobotNodes:
             self._vectors[name] = Vectors(self.scene, node, ARC if moments else ARROW, colour)
         self._vectors[name].show(bones)
 
-    def arrow(self, name: str, start: Array, end: Array, colour: Any) -> None:
+    def arrow(self, name: str, start: Array, end: Array, colour: Sequence[float]) -> None:
         """Show one arrow from (3,) to (3,), m; none if they coincide."""
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
-    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool, moments: bool) -> None:
+    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
         for what, unit, shown, length, noise, along in (
             ("force", "N", forces, scale.force, self._noise[0], 1.0),
@@ -409,7 +416,7 @@ class RobotNodes:
         for handle in self._marks["axes"]:
             handle.visible = shown
 
-    def _axis_lines(self) -> list[Any]:
+    def _axis_lines(self) -> list[LineSegmentsHandle]:
         handles = []
         for name in self.model.moving_joint_names:
             joint = self.model.joint(name)
@@ -445,7 +452,7 @@ class RobotNodes:
             handles.append(self._lines(node, limits @ R.T + p, (90, 160, 60)))
         return handles
 
-    def _lines(self, name: str, segments: Array, colour: Any) -> Any:
+    def _lines(self, name: str, segments: Array, colour: Sequence[int]) -> LineSegmentsHandle:
         return self.scene.add_line_segments(
             name, segments.astype(np.float32), np.array(colour, np.uint8), thickness=2.5, thickness_units="screen"
         )
@@ -480,6 +487,21 @@ class RobotNodes:
         )  # fmt: skip
 
 
+def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]]:
+    """Row, shape and triangles of the shapes that can be drawn; one warning for those that cannot."""
+    rows, lost = [], []
+    for row, shape in enumerate(shapes):
+        try:
+            rows.append((row, shape, triangles(shape)))
+        except MeshError as error:
+            lost.append(str(error))
+    if lost:
+        warnings.warn(
+            ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=3
+        )
+    return rows
+
+
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:
     """Names of links as parts of nodes' names; slashes would make levels of their own.  No two are alike."""
     nodes: dict[str, str] = {}
@@ -496,7 +518,7 @@ def _paint(share: float) -> tuple[int, int, int]:
     return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
 
 
-def _glb(part: Any, transparent: bool) -> bytes:
+def _glb(part: Trimesh, transparent: bool) -> bytes:
     """A mesh with a texture as a GLB file."""
     if transparent and part.visual.kind == "texture":
         part = part.copy()
@@ -508,7 +530,7 @@ def _glb(part: Any, transparent: bool) -> bytes:
     return bytes(part.export(file_type="glb"))
 
 
-def _place(handles: list[Any], poses: Array) -> None:
+def _place(handles: Sequence[SceneNodeHandle], poses: Array) -> None:
     if not handles:
         return
     quaternions = np.roll(Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import EXTERNAL
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import Controls, PoseSource
+
+if TYPE_CHECKING:
+    from viser import SceneNodeDragEvent
 
 __all__ = ["Grip", "Posing", "Pulling", "spring_wrench"]
 
@@ -55,17 +58,21 @@ class Grip:
         for link, handle in nodes.bodies():
             handle.on_drag("left")(self.handler(link))
 
-    def handler(self, link: str) -> Any:
+    def handler(self, link: str) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
         """Callback for every event of the mouse that drags a link."""
 
-        async def dragged(event: Any) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
+        async def dragged(
+            event: SceneNodeDragEvent[Any],
+        ) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
             with self._lock:
                 if event.phase == "start":
+                    if not self.may():
+                        return
                     pose = self._nodes.poses[self._nodes.model.link_index(link)]
                     start = np.asarray(event.start_position, dtype=float) - self._nodes.offset
                     self.held = (link, pose[:3, :3].T @ (start - pose[:3, 3]), hand)
-                elif event.phase == "end":
+                elif event.phase == "end" and self.held is not None:
                     self.held = None
                     self.released(link)
                 elif self.held is not None and self.held[0] == link:
@@ -73,8 +80,19 @@ class Grip:
 
         return dragged
 
+    def may(self) -> bool:
+        """Whether this page may drag now."""
+        return True
+
     def released(self, link: str) -> None:
         """The mouse has let go."""
+
+    def let_go(self) -> None:
+        """The page is closed, with or without a link in its hand."""
+        with self._lock:
+            held, self.held = self.held, None
+        if held is not None:
+            self.released(held[0])
 
     def follow(self) -> None:
         """Do what the grip does, with the robot where it is now."""
@@ -89,14 +107,19 @@ class Pulling(Grip):
     Args:
         nodes: the robot in the scene.
         controls: where the wrench goes.
+        mine: whether this page has the controls; called while it pulls.
     """
 
-    def __init__(self, nodes: RobotNodes, controls: Controls) -> None:
-        self._controls = controls
+    def __init__(self, nodes: RobotNodes, controls: Controls, mine: Callable[[], bool]) -> None:
+        self._controls, self._mine = controls, mine
         weight = max(nodes.model.total_mass * 9.81, 1.0)
         self.stiffness = 2.0 * weight / nodes.size
         self.most = 2.0 * weight
         super().__init__(nodes)
+
+    def may(self) -> bool:
+        """See :class:`Grip`."""
+        return self._mine()
 
     def released(self, link: str) -> None:
         """See :class:`Grip`."""
@@ -106,7 +129,7 @@ class Pulling(Grip):
         """Pull as the spring does with the link where it is now."""
         with self._lock:
             start = end = np.zeros(3)
-            if self.held is not None:
+            if self.held is not None and self._mine():
                 link, at, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
                 self._controls.pull(link, spring_wrench(pose, at, hand, self.stiffness, self.most))
@@ -120,13 +143,12 @@ class Posing(Grip):
     Args:
         nodes: the robot in the scene.
         source: its configuration.
-        moved: called with the new one, (nq,).
     """
 
     ITERATIONS = 30
 
-    def __init__(self, nodes: RobotNodes, source: PoseSource, moved: Callable[[Array], None]) -> None:
-        self._source, self._moved = source, moved
+    def __init__(self, nodes: RobotNodes, source: PoseSource) -> None:
+        self._source = source
         self._done: Array | None = None
         super().__init__(nodes)
 
@@ -142,12 +164,9 @@ class Posing(Grip):
         if held is None or held[2] is self._done:
             return
         link, at, hand = held
-        shown = self._source.state()
-        assert shown is not None
         found = inverse_kinematics(
-            self._source.model, link, hand, tool=Pose(position=at), orientation=False, start=shown.q, starts=1,
+            self._source.model, link, hand, tool=Pose(position=at), orientation=False, start=self._source.state().q, starts=1,
             iterations=self.ITERATIONS, position_tolerance=1e-4,
         )  # fmt: skip
         self._done = hand
         self._source.set(found.q)
-        self._moved(found.q)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import sensible_scale
+from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.window import Window, need_viser
@@ -80,33 +79,29 @@ def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, pa
     nodes = RobotNodes(server.scene, model, looks if looks is not None else read_looks(model))
     nodes.ground()
     rows = motion.frames(rate)
-    arrows = {int(k): motion.arrows(int(k)) for k in rows}
-    everything = list(arrows.values())
-    scale = sensible_scale(model, np.stack([x.forces for x in everything]), np.stack([x.moments for x in everything]))
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
-    show(nodes, motion, int(rows[0]), arrows[int(rows[0])], scale)
+    show(nodes, motion, int(rows[0]))
     window.look(*nodes.view_point(motion.some_poses()))
-    recorder: Any = server.get_scene_serializer()
+    recorder = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)
-        show(nodes, motion, int(k), arrows[int(k)], scale)
+        show(nodes, motion, int(k))
     with redirect_stdout(io.StringIO()):
         return str(recorder.as_html())
 
 
-def show(nodes: RobotNodes, motion: Motion, k: int, arrows: Any, scale: Any) -> None:
+def show(nodes: RobotNodes, motion: Motion, k: int) -> None:
     """Everything of one row of a motion."""
-    from robot_dynamics_ros.view.arrows import external_arrows
-
+    arrows, scale = motion.arrows(k), motion.scale
     nodes.place(motion.q[k])
     nodes.clear(True)
     nodes.legend(scale)
-    nodes.largest(arrows, scale, True, True)
-    nodes.wrenches("joints", arrows, scale, True, True)
+    nodes.largest(arrows, scale)
+    nodes.wrenches("joints", arrows, scale)
     if motion.external:
         pushed = external_arrows(motion.model, motion.q[k], motion.external_at(k))
-        nodes.wrenches("external", pushed, scale, True, True)
+        nodes.wrenches("external", pushed, scale)
     nodes.centres(True)
     if motion.reference is not None:
         nodes.ghost(motion.reference[k])

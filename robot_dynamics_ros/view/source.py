@@ -16,7 +16,10 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, joint_arrows
 from robot_dynamics_ros.view.motion import Motion
 
-__all__ = ["Adjustable", "Controls", "MotionSource", "PoseSource", "Shown", "Source"]
+__all__ = ["WANTED", "Adjustable", "Controls", "MotionSource", "PoseSource", "Shown", "Source"]
+
+WANTED = ("reference", "estimated", "contacts")
+"""What a source may have to ask for, and then only while somebody looks at it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,11 @@ class Source:
         return ""
 
     def want(self, what: str, wanted: bool) -> None:
-        """Whether somebody looks at ``"reference"`` or ``"estimated"``, which may cost their source something."""
+        """Whether somebody looks at one of :data:`WANTED`."""
+
+    def for_page(self) -> Source:
+        """The source of one page: itself, unless each page has its own, as of the time of a motion."""
+        return self
 
     def close(self) -> None:
         """Let go of what the states come from."""
@@ -149,7 +156,7 @@ class PoseSource(Source):
     ) -> None:
         self.model, self.name = model, model.name
         self._lock = threading.Lock()
-        self._shown: Shown | None = None
+        self._shown: Shown
         self.set(model.initial_configuration() if q is None else q, v, a, external)
 
     def set(self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None) -> None:
@@ -174,7 +181,7 @@ class PoseSource(Source):
         with self._lock:
             self._shown = shown
 
-    def state(self) -> Shown | None:
+    def state(self) -> Shown:
         """See :class:`Source`."""
         with self._lock:
             return self._shown
@@ -212,6 +219,10 @@ class MotionSource(Source):
                 None if m.reference is None else m.reference[k],
             )
         return self._shown
+
+    def for_page(self) -> MotionSource:
+        """See :class:`Source`."""
+        return MotionSource(self.motion, self.name)
 
     def status(self) -> str:
         """See :class:`Source`."""

@@ -8,14 +8,18 @@ vertex: a few bones a vector give any length, direction and thickness.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.colours import rgb255
+
+if TYPE_CHECKING:
+    from viser import MeshSkinnedHandle, SceneApi
 
 __all__ = ["ARC", "ARROW", "Template", "Vectors", "arc_bones", "arrow_bones"]
 
@@ -160,10 +164,10 @@ class Vectors:
         colour: red, green, blue in 0 … 1.
     """
 
-    def __init__(self, scene: Any, name: str, template: Template, colour: Any) -> None:
+    def __init__(self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]) -> None:
         self._scene, self._name, self._template, self._colour = scene, name, template, rgb255(colour)
         self._bones = np.empty((0, template.weights.shape[1], 3))
-        self._handle: Any = None
+        self._handle: MeshSkinnedHandle | None = None
 
     def show(self, bones: Array | None) -> None:
         """Show n vectors by their bones (n, bones of one, 3), ``None``: none; what a page has already is not sent again."""

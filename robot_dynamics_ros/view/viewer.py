@@ -1,4 +1,8 @@
-"""Robots in a browser: one thread looks at the controls and the newest states and brings the scene up to date."""
+"""Robots in a browser: one thread looks at the controls and the newest states and brings every page up to date.
+
+Robots are shared.  Every page has its own camera, panels and drawings of them, made when it is opened: a person's ticks
+are that person's, and while no page is open nothing is computed.
+"""
 
 from __future__ import annotations
 
@@ -7,74 +11,103 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import external_arrows
+from robot_dynamics_ros.view.arrows import ArrowScale, external_arrows, robot_size, sensible_scale
 from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
 from robot_dynamics_ros.view.motion import Paths, centre_paths
-from robot_dynamics_ros.view.nodes import VIEWS, RobotNodes
-from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, PlotPanel
+from robot_dynamics_ros.view.nodes import VIEWS, RobotNodes, readable
+from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player
+from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
-from robot_dynamics_ros.view.source import Controls, MotionSource, PoseSource, Shown, Source
-from robot_dynamics_ros.view.window import DEFAULT_PORT, Window
+from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source
+from robot_dynamics_ros.view.turn import Turn
+from robot_dynamics_ros.view.window import DEFAULT_PORT, MOST_MESSAGES, Window
 
-__all__ = ["RobotView", "Viewer"]
+if TYPE_CHECKING:
+    from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
+
+__all__ = ["Page", "Robot", "RobotView", "Viewer"]
 
 FOLLOW = "follow"
 """The button beside the views that has the camera follow a link."""
+_SMALL = 700
+"""Pixels: on pages that are narrower the panels are folded at first."""
+# The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
+_FOLD = """<img src="data:," alt="" style="display: none" onerror="
+let panel = matchMedia('(max-width: 36em)').matches ? this : null;
+while (panel &amp;&amp; getComputedStyle(panel).position !== 'fixed') panel = panel.parentElement;
+const head = panel &amp;&amp; panel.querySelector('[style*=&quot;cursor: pointer&quot;]');
+if (head &amp;&amp; !window.robotFolded) { window.robotFolded = true; head.click(); }">"""
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
-class RobotView:
-    """One robot of a viewer: its nodes and its panels.
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot that pages show.
 
-    Args:
-        window: the page.
+    Attributes:
         source: its states.
         controls: what can be done to it, or ``None``.
-        looks: its geometry; read from its URDF if not given.
-        offset: (3,) where its world stands in the scene.
-        alone: whether it is the only robot, whose panels then need no folder of their own.
+        looks: its geometry.
+        root: name of its node in a scene.
+        offset: (3,) where its world stands in the scene, m.
+        turn: who controls it.
     """
 
-    def __init__(
-        self,
-        window: Window,
-        source: Source,
-        controls: Controls | None,
-        looks: Looks | None,
-        offset: Any,
-        alone: bool,
-    ) -> None:
-        self.source, self.controls = source, controls
-        model = source.model
-        self.looks = looks if looks is not None else read_looks(model)
-        for finding in self.looks.findings:
-            _logger.warning("%s: %s", source.name, finding)
-        gui, scene = window.server.gui, window.server.scene
-        root = "/robot" if alone else f"/robots/{source.name.replace('/', '∕')}"
-        self.nodes = RobotNodes(scene, model, self.looks, root, offset)
+    source: Source
+    controls: Controls | None
+    looks: Looks
+    root: str
+    offset: Array
+    turn: Turn = field(default_factory=Turn)
+
+    @cached_property
+    def scale(self) -> ArrowScale:
+        """How long wrenches are drawn at first."""
+        source = self.source
+        return source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
+
+
+class RobotView:
+    """One robot on one page: its nodes and its panels.
+
+    Args:
+        client: the page.
+        robot: the robot.
+        alone: whether it is the only one, whose panels then need no folder of their own.
+    """
+
+    def __init__(self, client: ClientHandle, robot: Robot, alone: bool) -> None:
+        self.robot, self.source = robot, robot.source.for_page()
+        source, model, gui = self.source, self.source.model, client.gui
+        self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
         self.nodes.ground()
         folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
         with folder:
             self.status = gui.add_html("")
             self.player = Player(gui, source) if isinstance(source, MotionSource) and len(source.motion) > 1 else None
             self.sliders = JointSliders(gui, model, source) if isinstance(source, PoseSource) else None
-            self.panel = ControlPanel(gui, model, controls) if controls is not None else None
+            self.panel = None
+            if robot.controls is not None:
+                self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
             self.loads = LoadPanel(gui, model)
-            self.layers = LayerPanel(gui, self.nodes, source)
-            self.plots = PlotPanel(gui, model, source)
+            self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
+            self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
         self.grip: Grip | None = None
-        if controls is not None:
-            self.grip = Pulling(self.nodes, controls)
-        elif isinstance(source, PoseSource) and self.sliders is not None and Posing.possible(model):
-            self.grip = Posing(self.nodes, source, self.sliders.follow)
+        if self.panel is not None and robot.controls is not None:
+            self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
+        elif isinstance(source, PoseSource) and Posing.possible(model):
+            self.grip = Posing(self.nodes, source)
         self._hear_clicks()
         self._shown: Shown | None = None
         self._told = ""
@@ -84,24 +117,17 @@ class RobotView:
         for link, handle in self.nodes.bodies():
 
             @handle.on_click
-            def _(_event: Any, link: str = link) -> None:
+            def _(_event: SceneNodePointerEvent[Any], link: str = link) -> None:
                 self.loads.select(link)
 
-    def update(self, now: float, watched: bool = True) -> bool:
-        """Bring the scene up to date; whether anything was changed.
-
-        While nobody watches, a motion goes on and sliders and the mouse are heard, but no state is fetched or drawn.
-        """
+    def update(self, now: float) -> bool:
+        """Bring the page up to date; whether anything was changed."""
         if self.player is not None:
             self.player.advance(now)
         if self.sliders is not None:
             self.sliders.apply()
         if self.grip is not None:
             self.grip.follow()
-        for what in ("reference", "estimated"):
-            self.source.want(what, watched and self.layers[what])
-        if not watched:
-            return False
         if self.panel is not None:
             self.panel.hear()
         shown = self.source.state()
@@ -109,26 +135,23 @@ class RobotView:
         if status != self._told:
             self._told, self.status.content = status, text_block(status)
         changed = self.layers.apply() | (shown is not self._shown)
-        if shown is None or not changed:
-            self.plots.refresh(now)
-            self.loads.refresh(now)
-            return False
-        self._shown = shown
-        self._draw(shown)
-        self.plots.add(shown)
+        if shown is not None and changed:
+            self._shown = shown
+            self._draw(shown)
+            self.plots.add(shown)
+            if self.panel is not None:
+                self.panel.follow(shown)
         self.plots.refresh(now)
         self.loads.refresh(now)
-        if self.panel is not None:
-            self.panel.follow(shown)
-        return True
+        return shown is not None and changed
 
     def _draw(self, shown: Shown) -> None:
         nodes, show = self.nodes, self.layers
-        scale = show.scale(shown)
+        scale = show.scale()
         nodes.legend(scale, show["forces"], show["moments"])
         nodes.place(shown.q)
         loads = joint_loads(nodes.model, shown, nodes.poses)
-        self.loads.add(loads)
+        self.loads.add(loads, shown)
         nodes.tint(link_shares(nodes.model, loads) if show["tint"] else None)
         nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
         nodes.largest(shown.wrenches, scale, show["forces"], show["moments"])
@@ -143,9 +166,104 @@ class RobotView:
                 self._paths = centre_paths(self.source.motion)
             nodes.paths(self._paths if show["paths"] else None)
 
+    def close(self) -> None:
+        """The page is closed: nobody drags a link or has the controls any more."""
+        if self.grip is not None:
+            self.grip.let_go()
+        if self.panel is not None:
+            self.panel.leave()
+
+
+class Page:
+    """A page that somebody has open.
+
+    Args:
+        client: the page, as viser sees it.
+        alone: whether it shows one robot at most.
+        lock: held while anything is drawn.
+
+    Attributes:
+        views: the robots on it.
+    """
+
+    def __init__(self, client: ClientHandle, alone: bool, lock: threading.RLock) -> None:
+        self.client, self._alone, self._lock = client, alone, lock
+        self.views: list[RobotView] = []
+        self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
+        client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
+        client.gui.add_html(_FOLD)
+        if client.camera.image_width < _SMALL:
+            client.gui.main_panel.minimize()
+
+    def add(self, robot: Robot) -> None:
+        """Show one more robot."""
+        self.views.append(RobotView(self.client, robot, self._alone))
+
+    def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Array, Array]:
+        """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m.
+
+        Args:
+            aspect: width of the picture to its height.
+            view: one of :data:`~robot_dynamics_ros.view.nodes.VIEWS`.
+        """
+        first, last = self.views[0], self.views[-1].nodes
+        motion = first.source.motion if isinstance(first.source, MotionSource) else None
+        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect, VIEWS[view])
+        sideways = 0.5 * (last.offset - first.nodes.offset)
+        away = 1.0 + float(np.linalg.norm(sideways)) / last.size
+        return target + sideways + away * (position - target), target + sideways
+
+    def look(self, view: str = "fit") -> None:
+        """Turn the camera."""
+        camera = self.client.camera
+        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), view)
+        with self.client.atomic():
+            camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+
+    def _turn(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
+        """Turn the camera, or have it follow the link last clicked."""
+        view = str(event.target.value)
+        with self._lock:
+            self._followed = None
+            if not self.views:
+                return
+            if view != FOLLOW:
+                self.look(view)
+                return
+            chosen = next((one for one in self.views if one.loads.link), self.views[0])
+            row = chosen.nodes.model.link_index(chosen.loads.link) if chosen.loads.link else -1
+            self.client.camera.look_at = at = chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
+            self._followed = chosen, row, at
+
+    def _follow(self) -> None:
+        """Move a camera that follows a link by as much as the link has moved."""
+        if self._followed is None:
+            return
+        view, row, before = self._followed
+        at = view.nodes.offset + view.nodes.poses[row, :3, 3]
+        if np.abs(at - before).max() > 1e-4 * view.nodes.size:
+            camera = self.client.camera
+            camera.position = camera.position + (at - before)  # what it looks at moves with it
+            self._followed = view, row, at
+
+    def update(self, now: float) -> bool:
+        """Bring it up to date; whether anything was changed."""
+        buffer = self.client._websock_connection.get_message_buffer()
+        # what belongs to one instant is sent in one piece, however many links and wrenches there are
+        buffer.max_window_size = MOST_MESSAGES
+        with buffer.sanctioned_dead_writes(), self.client.atomic():  # it may be closed at any moment
+            changed = any([view.update(now) for view in self.views])
+            self._follow()
+        return changed
+
+    def close(self) -> None:
+        """It has been closed."""
+        for view in self.views:
+            view.close()
+
 
 class Viewer:
-    """A page that shows one or several robots.  Use as a context manager, or call :meth:`close`.
+    """Pages that show one or several robots.  Use as a context manager, or call :meth:`close`.
 
     Args:
         sources: one per robot.
@@ -159,7 +277,8 @@ class Viewer:
 
     Attributes:
         robots: the robots shown.
-        pictures: how often the scene was changed.
+        pages: number of a page → the page, of those that are open and drawn.
+        pictures: how often a page was changed.
     """
 
     def __init__(
@@ -182,90 +301,85 @@ class Viewer:
         self._failed: str = ""
         self._alone = max(len(sources), expected) <= 1
         self._lock = threading.RLock()
-        self.robots: list[RobotView] = []
-        self._followed: dict[int, tuple[RobotView, int, Array]] = {}  # page → robot, row of its link, where that was
-        self.window.server.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
+        self.robots: list[Robot] = []
+        self.pages: dict[int, Page] = {}
         try:
             for k, source in enumerate(sources):
                 self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
-            self.update()
-            if self.robots:
-                self.window.look(*self.view_point())
         except BaseException:
             self.window.close()
             raise
+        self.window.server.on_client_connect(self._open)
+        self.window.server.on_client_disconnect(self._closed)
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
-    def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> RobotView:
+    def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> Robot:
         """Show one more robot, beside the others."""
+        looks = looks if looks is not None else read_looks(source.model)
+        for finding in looks.findings:
+            _logger.warning("%s: %s", source.name, finding)
+        looks = replace(looks, visuals=tuple(shape for _, shape, _ in readable(looks.visuals)))
         with self._lock:
-            spacing = sum(2.2 * robot.nodes.size for robot in self.robots)
-            view = RobotView(self.window, source, controls, looks, (0.0, spacing, 0.0), self._alone)
-            self.robots.append(view)
-            self.window.look(*self.view_point())
-            return view
+            spacing = sum(2.2 * robot_size(robot.source.model) for robot in self.robots)
+            root = "/robot" if self._alone else f"/robots/{source.name.replace('/', '∕')}"
+            robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]))
+            # what these need is compiled before a page waits for it
+            _ = robot.scale, link_poses(source.model, source.model.initial_configuration())
+            self.robots.append(robot)
+            for page in self.pages.values():
+                page.add(robot)
+                page.look()
+            return robot
 
-    def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Any, Any]:
-        """Where a camera sees all robots from, and what it looks at, m.
+    def _open(self, client: ClientHandle) -> None:
+        # in a thread for which the end of the process does not wait: on a busy machine a page takes long
+        threading.Thread(target=self._opened, args=(client,), name="page", daemon=True).start()
 
-        Args:
-            aspect: width of the picture to its height.
-            view: one of :data:`~robot_dynamics_ros.view.nodes.VIEWS`.
-        """
-        first = self.robots[0]
-        motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect, VIEWS[view])
-        last = self.robots[-1].nodes
-        sideways = 0.5 * (last.offset - self.robots[0].nodes.offset)
-        away = 1.0 + float(np.linalg.norm(sideways)) / last.size
-        return target + sideways + away * (position - target), target + sideways
+    def _opened(self, client: ClientHandle) -> None:
+        """Somebody has opened a page: it is drawn beside the lock, as large meshes take seconds."""
+        with client._websock_connection.get_message_buffer().sanctioned_dead_writes():  # it may be closed at any moment
+            page = Page(client, self._alone, self._lock)
+            while not self._stop.is_set():
+                for robot in self.robots[len(page.views) :]:
+                    page.add(robot)
+                with self._lock:
+                    if len(page.views) < len(self.robots):
+                        continue  # one more has been added
+                    page.update(time.monotonic())
+                    if page.views:
+                        page.look()
+                        self.window.look(*page.view_point())  # where the page's own button for its camera leads
+                    if client.client_id in self.window.server.get_clients():
+                        self.pages[client.client_id] = page
+                    return
 
-    def _turn(self, event: Any) -> None:
-        """Turn the camera of the page that has asked for it, and of no other, or have it follow the link last clicked."""
-        client, view = event.client, str(event.target.value)
-        camera = client.camera
+    def _closed(self, client: ClientHandle) -> None:
         with self._lock:
-            self._followed.pop(client.client_id, None)
-            if view == FOLLOW:
-                robot = next((robot for robot in self.robots if robot.loads.link), self.robots[0])
-                row = robot.nodes.model.link_index(robot.loads.link) if robot.loads.link else -1
-                camera.look_at = at = robot.nodes.offset + robot.nodes.poses[row, :3, 3]
-                self._followed[client.client_id] = robot, row, at
-                return
-        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), view)
-        with client.atomic():
-            camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
-
-    def _follow(self) -> None:
-        """Move the cameras that follow a link by as much as the link has moved."""
-        clients = self.window.server.get_clients() if self._followed else {}
-        for number, (robot, row, before) in list(self._followed.items()):
-            at = robot.nodes.offset + robot.nodes.poses[row, :3, 3]
-            if number not in clients:
-                del self._followed[number]
-            elif np.abs(at - before).max() > 1e-4 * robot.nodes.size:
-                camera = clients[number].camera
-                camera.position = camera.position + (at - before)  # what it looks at moves with it
-                self._followed[number] = robot, row, at
+            page = self.pages.pop(client.client_id, None)
+            if page is not None:
+                page.close()
 
     @property
     def address(self) -> str:
         """Address to open in a browser."""
         return self.window.address
 
-    def update(self, watched: bool = True) -> None:
-        """Bring the scene up to date now; if nobody watches, only what goes on without pictures."""
-        with self._lock, self.window.server.atomic():
+    def update(self) -> None:
+        """Bring every page up to date now."""
+        with self._lock:
             now = time.monotonic()
-            self.pictures += any([robot.update(now, watched) for robot in self.robots])
-            self._follow()
+            self.pictures += sum([page.update(now) for page in self.pages.values()])
+            views = [view for page in self.pages.values() for view in page.views]
+            for robot in self.robots:
+                for what in WANTED:
+                    robot.source.want(what, any(view.layers[what] for view in views if view.robot is robot))
 
     def _run(self) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
             try:
-                self.update(watched=self.window.watched)
+                self.update()
             except RobotDynamicsError as error:
                 if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
                     self._failed = str(error)
@@ -282,18 +396,14 @@ class Viewer:
         source = self.robots[robot].source
         if not isinstance(source, PoseSource):
             raise RobotDynamicsError("this robot follows something else", where="show", remedy="Open a view of a pose.")
-        with self._lock:  # sliders that are halfway there would be taken for a person's wish
-            source.set(q, v, a, external)
-            sliders = self.robots[robot].sliders
-            if sliders is not None:
-                sliders.follow(np.asarray(q, dtype=float))
+        source.set(q, v, a, external)
 
     def wait(self, seconds: float | None = None) -> None:
         """Go on until :meth:`close`, Ctrl-C or the time is up."""
         self._stop.wait(seconds)
 
     def close(self) -> None:
-        """Close the page and let go of the sources."""
+        """Close the pages and let go of the sources."""
         self._stop.set()
         self._thread.join(5.0)
         for robot in self.robots:
@@ -308,7 +418,7 @@ class Viewer:
         """
         from robot_dynamics_ros.view.film import write_picture
 
-        return write_picture(self.window, self.view_point(width / height), path, width, height)
+        return write_picture(self.address, lambda: self.pages, path, width, height)
 
     def __enter__(self) -> Viewer:
         return self

@@ -7,22 +7,22 @@ import io
 import socket
 import webbrowser
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from types import ModuleType
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.guard import Guard, is_loopback
 
-__all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "Window", "need_viser"]
+__all__ = ["DEFAULT_PORT", "FIELD_OF_VIEW", "MOST_MESSAGES", "Window", "need_viser"]
 
 DEFAULT_PORT = 8080
-_MOST_MESSAGES = 100_000
+MOST_MESSAGES = 100_000
+"""That may be sent in one piece."""
 FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 
 
-def need_viser() -> Any:
+def need_viser() -> ModuleType:
     """The package viser.
 
     Raises:
@@ -37,6 +37,17 @@ def need_viser() -> Any:
             remedy="pip install 'robot_dynamics_ros[view]'.",
         ) from None
     return viser
+
+
+def _taken(host: str, port: int) -> Exception | None:
+    """Why nobody can listen there."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except (OSError, OverflowError) as error:
+        return error
+    return None
 
 
 class Window:
@@ -65,25 +76,24 @@ class Window:
         report: Callable[[str, str], None] | None = None,
     ) -> None:
         viser = need_viser()
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            with socket.socket(family, socket.SOCK_STREAM) as probe:
-                probe.bind((host, 0))
-        except (OSError, OverflowError) as error:
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
+            raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
+        if (fault := _taken(host, 0)) is not None:
             raise ArgumentError(
-                f"cannot listen there ({error})",
+                f"cannot listen there ({fault})",
                 where="host",
                 got=host,
                 remedy="Use 127.0.0.1, or an address of this machine.",
-            ) from None
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
-            raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
+            )
+        # viser looks for a free port itself, but waits for ever if there is none up to the last
+        if all(_taken(host, number) for number in range(port, min(port + 100, 65536))):
+            raise ArgumentError("it is taken, as are those that follow", where="port", got=port, remedy="Use 0: any.")
         self.guard = Guard(host, report)
         with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
         self.guard.watch(self.server)
         # what belongs to one instant is sent in one piece, however many links and wrenches there are
-        self.server._websock_server.get_message_buffer().max_window_size = _MOST_MESSAGES
+        self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
         self.host = host
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
@@ -111,20 +121,15 @@ class Window:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
 
-    @property
-    def watched(self) -> bool:
-        """Whether a page is open."""
-        return bool(self.server.get_clients())
-
     def open(self) -> bool:
         """Open the page in this machine's browser; whether there is one."""
         return webbrowser.open(self.address)
 
-    def look(self, position: Any, target: Any) -> None:
+    def look(self, position: Array, target: Array) -> None:
         """Put the camera of pages opened from now on at a position, looking at a target, m; somewhat farther away, since
         a page may be narrow."""
         camera = self.server.initial_camera
-        position = np.asarray(target) + 1.1 * (np.asarray(position) - np.asarray(target))
+        position = target + 1.1 * (position - target)
         camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW

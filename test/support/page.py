@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def camera_message() -> bytes:
+    """What a page sends first."""
+    import msgspec
+
+    values = {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0, "near": 0.1, "far": 100.0}
+    values |= {"image_height": 400, "image_width": 600, "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
+    return msgspec.msgpack.encode({"type": "ViewerCameraMessage", **values})
+
+
 class Page:
     """One connection to a view's server.  Use as a context manager.
 
@@ -28,18 +37,7 @@ class Page:
 
     def camera(self) -> None:
         """The first thing that a page sends."""
-        self.send(
-            "ViewerCameraMessage",
-            wxyz=(1.0, 0.0, 0.0, 0.0),
-            position=(1.0, 1.0, 1.0),
-            fov=1.0,
-            near=0.1,
-            far=100.0,
-            image_height=400,
-            image_width=600,
-            look_at=(0.0, 0.0, 0.0),
-            up_direction=(0.0, 0.0, 1.0),
-        )
+        self._socket.send(camera_message())
 
     def send(self, kind: str, **values: Any) -> None:
         """One message."""
@@ -73,6 +71,12 @@ class Page:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+
+def robot_on(viewer: Any, number: int = 0, robot: int = 0) -> Any:
+    """What a page shows of a robot, once it is drawn; pages in the order in which they were opened."""
+    assert wait_for(lambda: len(viewer.pages) > number)
+    return [viewer.pages[k] for k in sorted(viewer.pages)][number].views[robot]
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> bool:

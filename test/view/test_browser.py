@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.bags import write_bag
 from support.example_robots import example_urdf
-from support.page import wait_for
+from support.page import camera_message, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -86,31 +86,45 @@ def local(address: str) -> bool:
     return address.startswith(("data:", "blob:", "http://127.0.0.1:", "ws://127.0.0.1:"))
 
 
-def send(browser: Browser, *messages: tuple[bytes, int], to: str = "") -> None:
-    """Send from the page, on a connection of its own: bytes, and then that many times the letter x.  Without bytes it is
-    a message of text, after which the server is expected to close the connection.
+def connect(browser: Browser, to: str = "") -> None:
+    """Open one more connection from the page, to another server if one is named.
 
-    Args:
-        to: host and port; those of the page if not given.
+    Raises:
+        RobotDynamicsError: it is refused.
     """
     import viser
 
-    script = """(async (host, kind, messages) => {
-        const socket = new WebSocket(`ws://${host || location.host}`, kind);
-        await new Promise((opened, failed) => { socket.onopen = opened; socket.onerror = failed; });
+    script = """(async (host, kind) => {
+        window.line = new WebSocket(`ws://${host || location.host}`, kind);
+        await new Promise((opened, failed) => { line.onopen = opened; line.onerror = failed; });
+    })"""
+    browser.run(f"{script}({json.dumps(to)}, {json.dumps(f'viser-v{viser.__version__}')})")
+
+
+def send(browser: Browser, *messages: tuple[bytes, int]) -> None:
+    """Send on the page's own connection: bytes, and then that many times the letter x.  Without bytes it is a text, after
+    which the server closes the connection."""
+    script = """(async (messages) => {
         for (const [head, count] of messages) {
             if (!head) {
-                socket.send("x".repeat(count));
-                await new Promise((closed) => { socket.onclose = closed; });
+                line.send("x".repeat(count));
+                await new Promise((closed) => { line.onclose = closed; });
                 return;
             }
             const bytes = new Uint8Array(head.length / 2 + count).fill(120);
             bytes.set(head.match(/../g).map((byte) => parseInt(byte, 16)));
-            socket.send(bytes);
+            line.send(bytes);
         }
     })"""
-    pairs = [[head.hex(), count] for head, count in messages]
-    browser.run(f"{script}({', '.join(map(json.dumps, (to, f'viser-v{viser.__version__}', pairs)))})")
+    browser.run(f"{script}({json.dumps([[head.hex(), count] for head, count in messages])})")
+
+
+def own_slider(viewer: Viewer, browser: Browser):
+    """The first slider that the connection of :func:`connect` has, after it has introduced itself."""
+    known = set(viewer.pages)
+    send(browser, (camera_message(), 0))
+    assert wait_for(lambda: viewer.pages.keys() - known, PATIENCE)
+    return viewer.pages[max(viewer.pages)].views[0].sliders._handles[0]
 
 
 def change(handle, value) -> bytes:
@@ -131,12 +145,13 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
     limb = rd.limb(2, lengths=[0.8, 0.6], gravity=(0.0, 0.0, -9.81))
     heard: list[tuple[str, str]] = []
     with rd.view(limb, [0.0, 0.0], port=0, report=lambda *what: heard.append(what)) as viewer:
-        layers, nodes = viewer.robots[0].layers, viewer.robots[0].nodes
+        browser.go(viewer.address)
+        assert wait_for(lambda: viewer.pages, PATIENCE)
+        view = robot_on(viewer)
+        layers, nodes = view.layers, view.nodes
         for name in ("forces", "moments", "centres"):
             layers._boxes[name].value = False
-        browser.go(viewer.address)
         still = ready(browser)
-        assert wait_for(lambda: viewer.window.server.get_clients(), PATIENCE)
         viewer.show([1.2, 0.4])
         assert browser.wait(lambda: differ(pixels(browser), still) > 300, PATIENCE)
         # a known force alone: its arrow has to lie where a pinhole camera puts it
@@ -147,7 +162,7 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         client = next(iter(viewer.window.server.get_clients().values()))
         camera = client.camera
         x, y, width, height = browser.run(CANVAS)
-        arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale(None)
+        arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale()
         segments = arrows.segments("forces", scale.force)
 
         def seen(point: np.ndarray) -> tuple[int, int]:
@@ -170,7 +185,8 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
 
         assert browser.wait(seen_along, PATIENCE)
         heard.clear()  # on a busy machine a connection may have been closed, and reported, before
-        slider = viewer.robots[0].sliders._handles[0]
+        connect(browser)
+        slider = own_slider(viewer, browser)
         ten_million = 10_000_000
         text = change(slider, "")[:-1] + b"\xdb" + ten_million.to_bytes(4, "big")
         send(browser, (change(slider, float("nan")), 0), (text, ten_million), (b"", ten_million))
@@ -201,11 +217,12 @@ def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monk
     t = np.linspace(0.0, 4.0, 401)
     motion = Motion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
     with rd.view(slider, motion, port=0) as viewer:
-        view = viewer.robots[0]
+        browser.go(viewer.address)
+        assert wait_for(lambda: viewer.pages, PATIENCE)
+        view = robot_on(viewer)
         view.player._speed.value = "4"
         for name in ("clear", "centres", "paths", "moments"):
             view.layers._boxes[name].value = False
-        browser.go(viewer.address)
         places = track(browser)
     assert not browser.errors
     assert np.ptp(places[:, 0]) > 40  # pixels
@@ -270,7 +287,7 @@ def drawn(viewer: Viewer, browser: Browser, path: Path) -> None:
     from PIL import Image
 
     viewer.window.guard.refused.clear()
-    write_picture(viewer.window, viewer.view_point(240 / 180), path, 240, 180, browser)
+    write_picture(viewer.address, lambda: viewer.pages, path, 240, 180, browser)
     assert not browser.errors
     assert not viewer.window.guard.refused
     assert browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()") is False
@@ -283,12 +300,13 @@ def test_names_of_links_and_joints_can_be_anything(browser, tmp_path):
     """Robots of odd names side by side on one page, each with a joint chosen for its balance and a link clicked."""
     models = [odd_robot(link, joint, k) for k, (link, joint) in enumerate(ODD_NAMES.values())]
     with Viewer([PoseSource(model) for model in models], port=0) as viewer:
-        for robot, (link, joint) in zip(viewer.robots, ODD_NAMES.values(), strict=True):
-            robot.layers._joint.value = joint
-            robot.loads.select(link)
-        viewer.update()
         drawn(viewer, browser, tmp_path / "odd.png")
-        assert "throw 1" in browser.run("document.body.textContent")  # as text
+        viewer.pages[max(viewer.pages)].client.gui.main_panel.expand()
+        for k, (link, joint) in enumerate(ODD_NAMES.values()):
+            robot_on(viewer, 0, k).layers._joint.value = joint
+            robot_on(viewer, 0, k).loads.select(link)
+        assert browser.wait("document.body.textContent.includes('throw 1')", PATIENCE)  # as text
+        assert not browser.errors
 
 
 @pytest.mark.parametrize("name", ["ur5_robot.urdf", "talos_reduced.urdf"])
@@ -350,7 +368,7 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
         Browser(640, 320, pause=0.2, names="MAP *.example 127.0.0.1") as browser,
         rd.view(rd.limb(2), [0.0, 0.0], port=0, report=lambda *what: heard.append(what)) as viewer,
     ):
-        port, move = viewer.window.port, change(viewer.robots[0].sliders._handles[0], 50.0)
+        port = viewer.window.port
         site.text = f'<iframe src="{viewer.address}"></iframe>'
         browser.go(address)
         assert browser.wait(lambda: any("frame" in error for error in browser.errors), PATIENCE)
@@ -358,17 +376,18 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
             browser.go(origin)
             assert browser.wait(f"location.origin === {json.dumps(origin)}", PATIENCE)
             with pytest.raises(RobotDynamicsError):
-                send(browser, (move, 0), to=f"127.0.0.1:{port}")
+                connect(browser, f"127.0.0.1:{port}")
             if origin != address:
                 assert "address that the viewer has printed" in browser.run("document.body.textContent")
                 with pytest.raises(RobotDynamicsError):
-                    send(browser, (move, 0))
+                    connect(browser)
         assert not viewer.window.server.get_clients()
         assert not viewer.robots[0].source.state().q.any()
         assert {cause for cause, _ in heard} == {"origin"}
         browser.go(viewer.address)
         assert browser.wait(f"location.origin === {json.dumps(viewer.address)}", PATIENCE)
-        send(browser, (move, 0))  # from the page itself, the same message moves it
+        connect(browser)  # from the page itself
+        send(browser, (change(own_slider(viewer, browser), 50.0), 0))
         assert wait_for(lambda: viewer.robots[0].source.state().q.any(), PATIENCE)
 
 

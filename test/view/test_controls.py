@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.bags import write_bag
-from support.page import Page, wait_for
+from support.page import Page, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
@@ -19,6 +18,7 @@ from robot_dynamics_ros.view.waypoints import smooth_motion
 pytest.importorskip("viser")
 
 from robot_dynamics_ros.view.pull import Posing
+from robot_dynamics_ros.view.turn import Turn
 from robot_dynamics_ros.view.viewer import Viewer
 
 
@@ -45,11 +45,17 @@ def let_go(grip, link: str) -> None:
     asyncio.run(grip.handler(link)(SimpleNamespace(phase="end", start_position=(0, 0, 0), end_position=(0, 0, 0))))
 
 
+def labelled(viewer, number: int = 0) -> dict:
+    """The controls of a page by their labels."""
+    gui = viewer.pages[sorted(viewer.pages)[number]].client.gui
+    return {handle.label: handle for handle in gui._gui_input_handle_from_uuid.values() if hasattr(handle, "label")}
+
+
 def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
     arm = rd.load_robot("six_axis")
     q0 = np.array([0.3, -1.2, 1.0, 0.1, 0.5, 0.0])
-    with rd.view(arm, q0, port=0) as viewer:
-        robot = viewer.robots[0]
+    with rd.view(arm, q0, port=0) as viewer, Page(viewer.address), Page(viewer.address):
+        other, robot = robot_on(viewer, 1), robot_on(viewer)
         assert isinstance(robot.grip, Posing)
         pose = rd.link_pose(arm, q0, "tool0")
         at = np.array([0.02, -0.01, 0.03])
@@ -62,8 +68,8 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
         np.testing.assert_allclose(found[:3, :3] @ at + found[:3, 3], goal, atol=1e-3)
         assert (q >= arm.lower).all() and (q <= arm.upper).all()
 
-        def sliders_follow() -> bool:  # the thread that draws moves them, after the robot
-            shown = np.radians([handle.value for handle in robot.sliders._handles])
+        def sliders_follow() -> bool:  # those of every page; the thread that draws moves them, after the robot
+            shown = np.radians([[handle.value for handle in view.sliders._handles] for view in (robot, other)])
             return bool(np.abs(shown - q).max() < 1e-3)
 
         assert wait_for(sliders_follow)
@@ -76,28 +82,22 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
 
 def test_points_are_collected_and_sent_as_one_motion():
     arm, controls = rd.load_robot("two_link"), Recorder()
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
-        panel = viewer.robots[0].panel
-        buttons = {
-            handle.label: handle
-            for handle in viewer.window.server.gui._gui_input_handle_from_uuid.values()
-            if hasattr(handle, "label")
-        }
-        with Page(viewer.address) as page:
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+        panel, buttons = robot_on(viewer).panel, labelled(viewer)
 
-            def click(label: str, said: str) -> None:
-                page.set(buttons[label], True)
-                assert wait_for(lambda: said in panel._answer.content), panel._answer.content
+        def click(label: str, said: str) -> None:
+            page.set(buttons[label], True)
+            assert wait_for(lambda: said in panel._answer.content), panel._answer.content
 
-            click("go through the points", "there are no points yet")
-            for k, degrees in enumerate((10.0, 20.0, 15.0), start=1):
-                page.set(panel._handles[0], degrees)
-                assert wait_for(lambda value=degrees: panel._handles[0].value == value)
-                click("add the sliders as a point", f"point {k} is added")
-            assert "3." in panel._list.content
-            click("go through the points", "on the way through 3")
-            click("forget the points", "forgotten")
-            assert panel._list.content == ""
+        click("go through the points", "there are no points yet")
+        for k, degrees in enumerate((10.0, 20.0, 15.0), start=1):
+            page.set(panel._handles[0], degrees)
+            assert wait_for(lambda value=degrees: panel._handles[0].value == value)
+            click("add the sliders as a point", f"point {k} is added")
+        assert "3." in panel._list.content
+        click("go through the points", "on the way through 3")
+        click("forget the points", "forgotten")
+        assert panel._list.content == ""
     (motion,) = controls.motions
     np.testing.assert_allclose([q[0] for q, _ in motion], np.radians([10.0, 20.0, 15.0]), atol=1e-9)
     assert [seconds for _, seconds in motion] == [3.0, 3.0, 3.0]
@@ -108,17 +108,16 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
     heard = ["before"]
     controls.answer = lambda: heard[-1]
     controls.pause = lambda paused: "pause …"
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
-        panel = viewer.robots[0].panel
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+        panel = robot_on(viewer).panel
         button = panel._pause_button
         assert button.label == "pause"
-        with Page(viewer.address) as page:
-            page.set(button, True)
-            assert wait_for(lambda: button.label == "go on (paused)")
-            heard.append("pause: <b>paused</b> {1 + 1}")
-            assert wait_for(lambda: "&lt;b&gt;paused" in panel._answer.content)
-            page.set(button, True)
-            assert wait_for(lambda: button.label == "pause")
+        page.set(button, True)
+        assert wait_for(lambda: button.label == "go on (paused)")
+        heard.append("pause: <b>paused</b> {1 + 1}")
+        assert wait_for(lambda: "&lt;b&gt;paused" in panel._answer.content)
+        page.set(button, True)
+        assert wait_for(lambda: button.label == "pause")
 
 
 def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
@@ -129,74 +128,102 @@ def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
         Adjustable("gains.elbow.p", "p", 0.0, 100.0, 25.0, "1/s^2"),
         Adjustable("payload.mass", "mass", 0.0, 5.0, 0.0, "kg"),
     )
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer:
-        panel = viewer.robots[0].panel
-        viewer.update()
-        with Page(viewer.address) as page:
-            assert wait_for(lambda: len(panel._adjusted) == 2)
-            assert panel._adjusted["gains.elbow.p"].label == "p [1/s^2]"
-            assert panel._groups["elbow"].label == "elbow"
-            handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
-            link = next(handle for handle in handles if getattr(handle, "label", "") == "payload on")
-            page.set(link, "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
-            assert wait_for(lambda: chosen)
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+        panel = robot_on(viewer).panel
+        assert wait_for(lambda: len(panel._adjusted) == 2)
+        assert panel._adjusted["gains.elbow.p"][0].label == "p [1/s^2]"
+        assert panel._groups["elbow"].label == "elbow"
+        page.set(labelled(viewer)["payload on"], "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
+        assert wait_for(lambda: chosen)
     assert chosen[0] in arm.link_names
 
 
 def test_numbers_of_sliders_are_for_people_and_what_nobody_moves_stays_exactly():
     limb = rd.limb(2)
     with rd.view(limb, [-1.5707999999, 0.123456789], port=0) as viewer:
-        sliders = viewer.robots[0].sliders
-        assert [handle.value for handle in sliders._handles] == [-90.0, 7.1]
-        assert wait_for(lambda: not np.array_equal(viewer.robots[0].source.state().q, [0.0, 0.0]))
         with Page(viewer.address) as page:
+            sliders = robot_on(viewer).sliders
+            assert [handle.value for handle in sliders._handles] == [-90.0, 7.1]
             page.set(sliders._handles[0], -45.0)
             assert wait_for(lambda: viewer.robots[0].source.state().q[0] > -1.0)
         np.testing.assert_array_equal(viewer.robots[0].source.state().q, [np.radians(-45.0), 0.123456789])
 
 
 def test_a_person_turns_the_camera_of_the_own_page_only():
-    with rd.view(rd.load_robot("six_axis"), port=0) as viewer:
-        handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
-        views = next(handle for handle in handles if getattr(handle, "label", "") == "view")
-        with Page(viewer.address) as page, Page(viewer.address):
-            clients = viewer.window.server.get_clients
-            assert wait_for(lambda: len(clients()) == 2)
-            page.set(views, "side")
+    with rd.view(rd.load_robot("six_axis"), port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
+        clients = viewer.window.server.get_clients
+        assert wait_for(lambda: len(viewer.pages) == 2)
+        page.set(labelled(viewer)["view"], "side")
 
-            def from_the_side() -> list[bool]:
-                away = [client.camera.position - client.camera.look_at for client in clients().values()]
-                return [bool(np.abs(a[[0, 2]]).max() < 1e-6 and a[1] < -0.5) for a in away]
+        def from_the_side() -> list[bool]:
+            away = [client.camera.position - client.camera.look_at for client in clients().values()]
+            return [bool(np.abs(a[[0, 2]]).max() < 1e-6 and a[1] < -0.5) for a in away]
 
-            assert wait_for(lambda: any(from_the_side()))
-            assert sum(from_the_side()) == 1
+        assert wait_for(lambda: any(from_the_side()))
+        assert sum(from_the_side()) == 1
 
 
 def test_a_camera_follows_a_link_and_no_other_page_does():
     arm = rd.load_robot("six_axis")
     q = np.zeros((2, 6))
     q[1] = [0.7, -0.5, 0.4, 0.3, 0.2, 0.1]
-    with rd.view(arm, q[0], port=0) as viewer:
-        viewer.robots[0].loads.select("forearm_link")
-        handles = viewer.window.server.gui._gui_input_handle_from_uuid.values()
-        views = next(handle for handle in handles if getattr(handle, "label", "") == "view")
-        with Page(viewer.address) as page, Page(viewer.address):
-            clients = viewer.window.server.get_clients
-            assert wait_for(lambda: len(clients()) == 2)
-            page.set(views, "follow")
-            assert wait_for(lambda: viewer._followed)
-            ((follower, _),) = viewer._followed.items()
-            before = {k: client.camera.position.copy() for k, client in clients().items()}
-            viewer.show(q[1])
-            start, end = (rd.link_pose(arm, x, "forearm_link")[:3, 3] for x in q)
-            assert wait_for(lambda: np.abs(clients()[follower].camera.position - before[follower]).max() > 0.0)
-            viewer.update()
-            for k, client in clients().items():
-                moved = client.camera.position - before[k]
-                np.testing.assert_allclose(moved, end - start if k == follower else 0.0, atol=1e-3)
-            np.testing.assert_allclose(clients()[follower].camera.look_at, end, atol=1e-3)
-            page.set(views, "fit")
-            assert wait_for(lambda: not viewer._followed)
+    with rd.view(arm, q[0], port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
+        assert wait_for(lambda: len(viewer.pages) == 2)
+        robot_on(viewer).loads.select("forearm_link")
+        one, other = (viewer.pages[k] for k in sorted(viewer.pages))
+        views = labelled(viewer)["view"]
+        page.set(views, "follow")
+        assert wait_for(lambda: one._followed)
+        before = [p.client.camera.position.copy() for p in (one, other)]
+        viewer.show(q[1])
+        start, end = (rd.link_pose(arm, x, "forearm_link")[:3, 3] for x in q)
+        assert wait_for(lambda: np.abs(one.client.camera.position - before[0]).max() > 0.0)
+        viewer.update()
+        for k, p in enumerate((one, other)):
+            moved = p.client.camera.position - before[k]
+            np.testing.assert_allclose(moved, end - start if p is one else 0.0, atol=1e-3)
+        np.testing.assert_allclose(one.client.camera.look_at, end, atol=1e-3)
+        page.set(views, "fit")
+        assert wait_for(lambda: not one._followed)
+
+
+def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(monkeypatch):
+    arm, controls = rd.load_robot("two_link"), Recorder()
+    asked: list[str] = []
+    controls.hold = lambda: asked.append("hold") or "holding"
+    controls.reset = lambda: asked.append("reset") or "back"
+    controls.pull = lambda link, wrench: asked.append("pull" if wrench is not None else "let go")
+    controls.adjustables = lambda: (Adjustable("gains.elbow.p", "p", 0.0, 100.0, 25.0, "1/s^2"),)
+    controls.adjust = lambda name, value: asked.append(f"{name} {value:g}") or "changed"
+    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+        first = robot_on(viewer)
+        with Page(viewer.address) as other_page:
+            second = robot_on(viewer, 1)
+            mine, others = labelled(viewer), labelled(viewer, 1)
+            second.layers._boxes["moments"].value = False
+            page.set(mine["reset"], True)
+            assert wait_for(lambda: "page 1 has the controls" in second.panel._who.content)
+            assert "you have the controls" in first.panel._who.content
+            for control, value in (("reset", True), ("p [1/s^2]", 50.0)):
+                other_page.set(others[control], value)
+                assert wait_for(lambda: "page 1 has the controls" in second.panel._answer.content)
+                second.panel._tell("")
+            drag(second.grip, "upper_arm", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5))
+            assert second.grip.held is None
+            other_page.set(others["hold"], True)
+            assert wait_for(lambda: asked == ["reset", "hold"])
+            page.set(mine["let others control"], True)
+            other_page.set(others["reset"], True)
+            assert wait_for(lambda: asked[2:] == ["reset"])
+            assert wait_for(lambda: "page 2 has the controls" in first.panel._who.content)
+            drag(second.grip, "upper_arm", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5))
+            assert wait_for(lambda: "pull" in asked)
+            assert first.layers["moments"]  # whose ticks are whose
+        assert wait_for(lambda: asked[-1] == "let go")  # the page is closed with the link in its hand
+        assert wait_for(lambda: first.panel._who.content == "")
+        assert first.panel.mine()
+        monkeypatch.setattr(Turn, "IDLE", 0.0)
+        assert robot_on(viewer).robot.turn.page == -1
 
 
 def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
@@ -204,15 +231,29 @@ def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
 
     arm = rd.load_robot("two_link")
     run = rd.simulate(arm, duration=0.2, record_wrenches=True)
-    with rd.view(arm, run, port=0) as viewer:
+    with rd.view(arm, run, port=0) as viewer, Page(viewer.address):
         files: dict[str, bytes] = {}
         keep = SimpleNamespace(send_file_download=lambda name, data, **_: files.update({name: data}))
-        plots = viewer.robots[0].plots
+        plots = robot_on(viewer).plots
         plots._save(SimpleNamespace(client=keep))
-        plots._joint.value, plots._kind.value = "all", "wrench: force"
+        plots._joint.value, plots._kind.value = "all", "force"
         viewer.update()
         assert [series["label"] for series in plots._plot.series] == ["t [s]", "shoulder [N]", "elbow [N]", "now"]
         assert len(plots._plot.data) == 4
+        plots._choose(True)
+        plots._joint.value, plots._kind.value = "elbow", "position"
+        viewer.update()
+        labels = ["t [s]", "shoulder force [N]", "elbow force [N]", "elbow position [°]", "now"]
+        assert [series["label"] for series in plots._plot.series] == labels
+        assert [series.get("scale") for series in plots._plot.series] == [None, "N", "N", "°", "now"]
+        now = plots._cursor
+        np.testing.assert_allclose(
+            np.interp(now, plots._plot.data[0], plots._plot.data[3]),
+            np.degrees(np.interp(now, run.t, run.q[:, 1])), atol=0.05,
+        )  # fmt: skip
+        plots._choose(False)
+        plots._joint.value, plots._kind.value = "all", "force"
+        viewer.update()
         cursor = plots._plot.data[0][np.isfinite(plots._plot.data[3])]
         assert len(cursor) == 2
         assert cursor[0] == cursor[1]
@@ -276,20 +317,3 @@ def test_a_bag_becomes_a_page_and_pictures_become_films(tmp_path, capsys):
         with need_imageio().get_reader(film) as reader:
             levels = [np.asarray(frame)[..., :3].mean() for frame in reader]
         np.testing.assert_allclose(levels, (40.0, 120.0, 200.0), atol=6.0)
-
-
-def test_what_is_shown_is_not_taken_back_by_sliders_that_are_halfway_there(monkeypatch):
-    with rd.view(rd.limb(2), [0.0, 0.0], port=0) as viewer:
-        sliders = viewer.robots[0].sliders
-        follow, update = sliders.follow, threading.Thread(target=viewer.update)
-
-        def slowly(q):
-            sliders._axes[0].show(sliders._handles[0], q[0])
-            update.start()
-            update.join(0.3)
-            follow(q)
-
-        monkeypatch.setattr(sliders, "follow", slowly)
-        viewer.show([1.2, 0.4])
-        update.join(10.0)
-        np.testing.assert_array_equal(viewer.robots[0].source.state().q, [1.2, 0.4])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.page import Page, wait_for
+from support.page import Page, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 
@@ -28,10 +28,8 @@ def the_view():
 @pytest.fixture
 def view(the_view):
     """A server with the robot at zero, which has heard nothing yet."""
-    assert wait_for(lambda: not the_view.window.server.get_clients())
-    for slider in the_view.robots[0].sliders._handles:
-        slider.value = 0.0
-    assert wait_for(lambda: not position(the_view).any())
+    assert wait_for(lambda: not the_view.window.server.get_clients() and not the_view.pages)
+    the_view.show([0.0, 0.0])
     the_view.heard.clear()
     return the_view
 
@@ -41,8 +39,12 @@ def position(viewer) -> np.ndarray:
 
 
 def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
-    slider = view.robots[0].sliders._handles[1]
-    with Page(view.address) as page:
+    with Page(view.address) as page, Page(view.address) as other:
+        own, slider = (robot_on(view, k).sliders._handles[1 - k] for k in (1, 0))
+        other.set(slider, 60.0)  # a control of another page: nobody can reach that
+        other.set(own, 20.0)
+        assert wait_for(lambda: math.isclose(position(view)[0], math.radians(20.0), rel_tol=1e-9))
+        assert position(view)[1] == 0.0
         page.set(slider, 30.0)
         assert wait_for(lambda: math.isclose(position(view)[1], math.radians(30.0), rel_tol=1e-9))
         assert page.open
@@ -67,9 +69,9 @@ def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
     ids=["nan", "infinite", "beyond", "text", "bool", "none", "list", "property", "10 MB"],
 )
 def test_a_bad_value_changes_nothing_and_is_reported(view, value, name):
-    slider = view.robots[0].sliders._handles[0]
-    before, most = slider.value, slider.max
     with Page(view.address) as page:
+        slider = robot_on(view).sliders._handles[0]
+        before, most = slider.value, slider.max
         page.set(slider, value, name)
         assert wait_for(lambda: view.heard)
         assert page.open
@@ -92,11 +94,12 @@ def test_messages_that_no_page_sends_are_refused(view):
 @pytest.mark.parametrize("data", ["text", b"\xc1 no message", b"x" * 10_000_000], ids=["text", "bytes", "10 MB"])
 def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data):
     with Page(view.address) as other, Page(view.address) as page:
+        slider = robot_on(view).sliders._handles[0]
         page.raw(data)
         assert wait_for(lambda: not page.open)
         assert wait_for(lambda: view.heard)
         assert other.open
-        other.set(view.robots[0].sliders._handles[0], 10.0)
+        other.set(slider, 10.0)
         assert wait_for(lambda: position(view)[0] > 0.1)
     assert view.heard[0][0] == "not_a_message"
 
@@ -168,20 +171,21 @@ def test_an_address_that_is_not_ours_is_refused():
 
 def test_a_motion_plays_and_stops_at_its_end():
     limb, t = rd.limb(2), np.linspace(0.0, 0.3, 31)
-    with rd.view(limb, (t, np.outer(t, (1.0, 2.0))), port=0) as viewer:
-        player = viewer.robots[0].player
+    with rd.view(limb, (t, np.outer(t, (1.0, 2.0))), port=0) as viewer, Page(viewer.address):
+        robot = robot_on(viewer)
+        player = robot.player
         player._loop.value = False
-        assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.3, rel_tol=1e-3))
+        assert wait_for(lambda: math.isclose(robot.source.time, 0.3, rel_tol=1e-3))
         player._play.value = False
         player._time.value = 0.1
-        assert wait_for(lambda: math.isclose(viewer.robots[0].source.time, 0.1, abs_tol=1e-3))
+        assert wait_for(lambda: math.isclose(robot.source.time, 0.1, abs_tol=1e-3))
         # another joint is chosen while nothing moves, and a link that does not move is not sent again
-        plots, nodes = viewer.robots[0].plots, viewer.robots[0].nodes
+        plots, nodes = robot.plots, robot.nodes
         before = plots._plot.data[1]
         plots._joint.value = "joint2"
         viewer.update()
         assert not np.array_equal(plots._plot.data[1], before)
-        shown = viewer.robots[0].source.state()
+        shown = robot.source.state()
         nodes.links[1].position = (9.0, 9.0, 9.0)
         nodes.place(shown.q)
         assert nodes.links[1].position[0] == 9.0
@@ -202,26 +206,29 @@ def test_a_robot_that_cannot_be_read_whole_is_drawn_with_one_warning(tmp_path):
 
 def test_the_whole_scene_can_be_shown_and_hidden():
     model = rd.load_robot("six_axis")
-    with rd.view(model, rd.simulate(model, duration=0.1), port=0) as viewer:
-        layers = viewer.robots[0].layers
+    with rd.view(model, rd.simulate(model, duration=0.1), port=0) as viewer, Page(viewer.address):
+        robot = robot_on(viewer)
+        layers = robot.layers
         layers._joint.value = "elbow_joint"
         for shown in (True, False, True):
             for box in layers._boxes.values():
                 box.value = shown
             viewer.update()
-        parts = {name for name in viewer.robots[0].nodes._vectors if name.startswith("part_")}
+        parts = {name for name in robot.nodes._vectors if name.startswith("part_")}
         assert {"part_joint_forces", "part_gravity_forces", "part_dynamic_forces"} <= parts
-        assert viewer.robots[0].nodes._layers["boxes"][0].handle.visible
+        assert robot.nodes._layers["boxes"][0].handle.visible
 
 
 def test_memory_does_not_grow_with_pictures():
-    """Many pictures leave no more messages behind than a few: those of the last picture."""
+    """Many pictures for a page that takes none leave no more messages behind than some: those of the last picture."""
     model = rd.load_robot("six_axis")
-    with rd.view(model, port=0) as viewer:
-        kept = viewer.window.server._websock_server._broadcast_buffer.message_from_id
-        sizes = []
-        for k in range(120):
-            viewer.robots[0].source.set(0.3 * np.sin(0.1 * k + np.arange(6)))
-            viewer.update()
-            sizes.append(len(kept))
-    assert max(sizes[40:]) <= max(sizes[:40])
+    with rd.view(model, port=0) as viewer, Page(viewer.address):
+        scene, sizes = robot_on(viewer).nodes.scene, []
+        kept = scene._websock_interface.get_message_buffer().message_from_id
+        with next(iter(viewer.pages.values())).client.atomic():
+            for k in range(200):
+                viewer.robots[0].source.set(0.3 * np.sin(0.1 * k + np.arange(6)))
+                viewer.update()
+                sizes.append(len(kept))
+    assert sizes[0] > 10
+    assert max(sizes[120:]) <= max(sizes[:120])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -84,16 +85,15 @@ class Gui:
 def test_the_table_keeps_the_largest_until_they_are_forgotten():
     arm, gui = rd.load_robot("two_link"), Gui()
     panel = LoadPanel(gui, arm)
-    table, forget, _ = gui.handles
+    table, forget, *_ = gui.handles
     seen = []
     for k, q in enumerate(([0.3, 0.2], [1.4, 0.1], [0.3, 0.2])):
         loads = joint_loads(arm, shown(arm, q, [3.0 * (k == 1), 0.0]), rd.link_poses(arm, q))
-        panel.add(loads)
+        panel.add(loads, shown(arm, q))
         panel.refresh(float(k))
         seen.append(loads.force)
     assert f"<b>{number(np.max(seen))}</b>" in table.content
-    forget.click(None)
-    panel.add(loads)
+    forget.click(None)  # of a robot that stands still
     panel.refresh(9.0)
     assert f"<b>{number(loads.force.max())}</b>" in table.content
 
@@ -102,9 +102,16 @@ def test_a_link_that_is_clicked_shows_its_components():
     arm, gui = rd.load_robot("six_axis"), Gui()
     panel = LoadPanel(gui, arm)
     loads = joint_loads(arm, shown(arm, np.zeros(6)), rd.link_poses(arm, np.zeros(6)))
-    panel.select("forearm_link")
-    panel.add(loads)
+    pushed = {"tool0": np.arange(1.0, 7.0)}
+    panel.add(
+        loads, dataclasses.replace(shown(arm, np.zeros(6)), external=pushed, estimated={"tool0": 0.9 * pushed["tool0"]})
+    )
     panel.refresh(0.0)
+    outside = gui.handles[2].content
+    assert outside.index("tool0, known") < outside.index("tool0, estimated")
+    assert all(number(x) in outside for x in (6.0, 5.4))
+    panel.select("forearm_link")  # of a robot that stands still
+    panel.refresh(0.01)
     wrench = loads.wrench[arm.joint_names.index("elbow_joint")]
     text = gui.handles[-1].content
     assert all(number(x) in text for x in wrench)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.page import Page, robot_on
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.geometry import read_looks
@@ -142,8 +143,8 @@ def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does(tmp
     model = rd.load_urdf(urdf)
     mesh = next(s for s in read_looks(model).visuals if s.kind == "mesh")
     (part,) = triangles(mesh)
-    with rd.view(model, port=0) as viewer:
-        drawn = [piece.handle.color for piece in viewer.robots[0].nodes._layers["visuals"]]
+    with rd.view(model, port=0) as viewer, Page(viewer.address):
+        drawn = [piece.handle.color for piece in robot_on(viewer).nodes._layers["visuals"]]
     assert drawn[1] == (255, 0, 0)
     assert mesh.colour == (0.0, 0.0, 1.0, 1.0)
     assert own_colour(part) == (1.0, 0.0, 0.0, 1.0)

@@ -153,3 +153,30 @@ def test_a_spring_pulls_where_it_is_gripped(arm):
     np.testing.assert_allclose(pose[:3, :3] @ wrench[3:], 50.0 * (hand - at), atol=1e-9)
     np.testing.assert_allclose(wrench[:3], np.cross(grip, wrench[3:]), atol=1e-12)
     assert np.linalg.norm(spring_wrench(pose, grip, hand, 1e6, 30.0)[3:]) == pytest.approx(30.0)
+
+
+def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_drawn():
+    """A pole that carries a heavy head: its arrow ends above it.  An inertia as large as that of a house hides nothing."""
+    pytest.importorskip("viser")
+    from robot_dynamics_ros.model.geometry import read_looks
+    from robot_dynamics_ros.view.nodes import RobotNodes
+    from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
+
+    urdf = """<robot name="pole"><link name="foot"/><link name="head"><inertial><mass value="5"/>
+        <inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j" type="revolute"><parent link="foot"/><child link="head"/><origin xyz="0 0 0.5"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    with Window(port=0) as window:
+        model = rd.load_urdf(urdf.format(0.01))
+        nodes = RobotNodes(window.server.scene, model, read_looks(model))
+        assert nodes.default_layers == ("skeleton", "ellipsoids")
+        arrows, scale = joint_arrows(model, [0.0], [0.0], [0.0]), sensible_scale(model)
+        nodes.wrenches("joints", arrows, scale)
+        position, target = nodes.view_point()
+        tip = arrows.points[0] + scale.force * arrows.forces[0] - position
+        away = (target - position) / np.linalg.norm(target - position)
+        up = np.array([0.0, 0.0, 1.0]) - away[2] * away
+        assert tip @ up / np.linalg.norm(up) / (tip @ away) < np.tan(0.5 * FIELD_OF_VIEW)
+        model = rd.load_urdf(urdf.format(9.0))
+        house = RobotNodes(window.server.scene, model, read_looks(model), "/house")
+        assert house.default_layers == ("skeleton",)

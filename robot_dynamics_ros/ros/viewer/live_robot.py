@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -23,12 +25,12 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
 from robot_dynamics_ros.view.arrows import Arrows, world_arrows
-from robot_dynamics_ros.view.source import Adjustable, Controls, Shown, Source
+from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
 __all__ = ["LiveControls", "LiveRobot", "own_topic"]
@@ -72,8 +74,10 @@ class LiveRobot(Source):
         self._told = (0.0, "waiting for joint states")
         self._tree = link_tree(model)
         self._external: dict[str, tuple[float, Array]] = {}
+        self._contacts: dict[str, tuple[float, Array]] = {}
         self._estimated: dict[str, tuple[float, Array]] = {}
         self._published: dict[str, tuple[float, Array]] = {}
+        self._report = ""  # of the controller
         self._reference: tuple[float, Array] | None = None
         at = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
@@ -82,22 +86,25 @@ class LiveRobot(Source):
         subscribe = node.create_subscription
         self._subscriptions = [
             subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
+            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
             *(
                 subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(self._external, m), NEWEST)
                 for topic in (f"{controller}/external_wrench", f"{simulator}/external_wrench")
             ),
         ]
-        # the controller publishes these only while somebody listens, and that takes its time
-        self._wanted = {"reference": False, "estimated": False}
-        self._on_request: dict[str, Any] = {}
-        self._requests = {
-            "reference": lambda: subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST),
-            "estimated": lambda: subscribe(
-                WrenchStamped,
-                at(f"{controller}/external_wrench_estimate"),
-                lambda m: self._on_wrench(self._estimated, m),
-                NEWEST,
-            ),
+        # these are published only while somebody listens, and that takes the controller's or the simulator's time
+        self._wanted = dict.fromkeys(WANTED, False)
+        self._on_request: dict[str, list[Subscription]] = {}
+
+        def wrench(topic: str, kept: dict[str, tuple[float, Array]]) -> Subscription:
+            return subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(kept, m), NEWEST)
+
+        self._requests: dict[str, Callable[[], list[Subscription]]] = {
+            "reference": lambda: [subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST)],
+            "estimated": lambda: [wrench(f"{controller}/external_wrench_estimate", self._estimated)],
+            "contacts": lambda: [
+                wrench(f"{simulator}/contact_wrenches/{topic_token(link)}", self._contacts) for link in model.link_names
+            ],
         }
         if wrenches == "published":
             self._subscriptions += [
@@ -110,11 +117,17 @@ class LiveRobot(Source):
                 for name in model.joint_names
             ]
 
-    def _keeper(self, joint: str) -> Callable[[Any], None]:
-        def keep(message: Any) -> None:
+    def _keeper(self, joint: str) -> Callable[[WrenchStamped], None]:
+        def keep(message: WrenchStamped) -> None:
             self._published[joint] = (time.monotonic(), spatial_wrench(message))
 
         return keep
+
+    def _on_diagnostics(self, controller: str, message: DiagnosticArray) -> None:
+        name = controller if controller.startswith("/") else f"{self._node.get_namespace()}/{controller}"
+        for status in message.status:
+            if status.name == f"{name.strip('/')}: status":
+                self._report = f"controller: {status.message}" + (" ⚠" if status.level != DiagnosticStatus.OK else "")
 
     def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: WrenchStamped) -> None:
         try:
@@ -145,8 +158,9 @@ class LiveRobot(Source):
         self._count += 1
         if self._ordered.get_subscription_count():
             self._ordered.publish(self._state.message(message.header))
-        external, estimated = _fresh(self._external, now), _fresh(self._estimated, now)
-        external |= dict(self.pulled)
+        external, estimated = _fresh(self._external, now) | self.pulled, _fresh(self._estimated, now)
+        for link, wrench in _fresh(self._contacts, now).items():
+            external[link] = external.get(link, 0.0) + wrench
         s = self._state
         a = s.acceleration()
         fresh = self._reference is not None and now - self._reference[0] < _FRESH
@@ -191,11 +205,11 @@ class LiveRobot(Source):
             if self._shown is None and self._unseen is None:
                 text = "waiting for joint states"
             elif now - self._heard > 1.0:
-                text = f"**no joint state for {now - self._heard:.0f} s**"
+                text = f"no joint state for {now - self._heard:.0f} s ⚠"
             else:
                 text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
             self._count = 0
-            self._told = (now, text)
+            self._told = (now, f"{text}\n{self._report}".rstrip())
         return self._told[1]
 
     def want(self, what: str, wanted: bool) -> None:
@@ -208,7 +222,8 @@ class LiveRobot(Source):
             if wanted and what not in self._on_request:
                 self._on_request[what] = self._requests[what]()
             elif not wanted and what in self._on_request:
-                self._node.destroy_subscription(self._on_request.pop(what))
+                for subscription in self._on_request.pop(what):
+                    self._node.destroy_subscription(subscription)
 
     def close(self) -> None:
         """Unsubscribe."""
@@ -261,13 +276,13 @@ class LiveControls(Controls):
         with self._lock:
             self._todo.append(work)
 
-    def _call(self, service: str, request: Any) -> str:
+    def _call(self, service: str, request: object) -> str:
         if not self._services[service].service_is_ready():
             return f"{service}: nobody on the network offers {self._services[service].srv_name}"
         self._later(lambda: self._send(service, request, lambda answer: _sentence(service, answer)))
         return f"{service} …"
 
-    def _send(self, service: str, request: Any, told: Callable[[Any], str | None]) -> None:
+    def _send(self, service: str, request: object, told: Callable[..., str | None]) -> None:
         def done(future: Future) -> None:
             try:
                 self._robot.answer = told(future.result()) or self._robot.answer
@@ -347,10 +362,16 @@ class LiveControls(Controls):
             lambda: self._send(
                 "set",
                 SetParametersAtomically.Request(parameters=parameters),
-                lambda a: f"{name} = {value:g}" if a.result.successful else f"{name}: {a.result.reason}",
+                lambda answer: self._adjusted(name, value, answer.result),
             )
         )
         return f"{name} …"
+
+    def _adjusted(self, name: str, value: float, result: SetParametersResult) -> str:
+        if not result.successful:
+            return f"{name}: {result.reason}"
+        self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
+        return f"{name} = {value:g}"
 
     # -- done by the node ----------------------------------------------------------------------------------------
 
@@ -428,7 +449,7 @@ def _fresh(kept: dict[str, tuple[float, Array]], now: float) -> dict[str, Array]
     return {name: wrench for name, (t, wrench) in tuple(kept.items()) if now - t < _FRESH and wrench.any()}
 
 
-def _sentence(service: str, answer: Any) -> str:
+def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:
     return f"{service}: {answer.message or ('done' if answer.success else 'refused')}"
 
 

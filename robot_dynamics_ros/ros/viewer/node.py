@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
@@ -23,6 +23,7 @@ from robot_dynamics_ros.ros.viewer import parameters as settings
 from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot, own_topic
 from robot_dynamics_ros.ros.viewer.markers import wrench_markers
 from robot_dynamics_ros.view.arrows import external_arrows
+from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.viewer import Viewer
 
 __all__ = ["ViewerNode"]
@@ -39,9 +40,10 @@ class ViewerNode(Node):
         self.rejections = Rejections(self.get_logger())
         values = self.parameters
         self._robots: dict[str, tuple[LiveRobot, LiveControls | None]] = {}
-        self._markers: dict[str, Any] = {}
-        self._marked: dict[str, Any] = {}
+        self._markers: dict[str, Publisher] = {}
+        self._marked: dict[str, Shown] = {}
         namespaces = tuple(values["robots"]) or ("",)
+        self.get_logger().info("starting the page; from now on every other program goes first")
         self.viewer = Viewer(
             [],
             host=values["host"],

@@ -18,11 +18,13 @@ import numpy as np
 import robot_dynamics_ros as rd
 from benchmarks.differing_robots.arms import ARMS, home, load_arm
 from benchmarks.differing_robots.differences import changed, claiming, rotor_size
+from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.reference.move import rest_to_rest
 from robot_dynamics_ros.model.description import Inertia, Pose
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
-__all__ = ["ROBOTS", "Mistake", "MistakenArm", "Reading", "make_arm", "robot"]
+__all__ = ["ROBOTS", "Mistake", "MistakenArm", "make_arm", "robot"]
 
 ROBOTS = (
     "six_axis", "seven_axis", "panda", "ur5", "ur10", "j2s6s200", "xarm7", "z1", "tiago", "tiago_pro", "baxter", "talos",
@@ -51,17 +53,6 @@ class Mistake:
     number: float = 1.0
     other: int = -1
     what: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One message: arrival and stamp in s, positions, velocities and efforts (n,) as the driver publishes them."""
-
-    arrival: float
-    stamp: float
-    position: np.ndarray
-    velocity: np.ndarray
-    effort: np.ndarray
 
 
 @cache
@@ -205,11 +196,11 @@ class MistakenArm:
     def t(self) -> float:
         return float(self.plant.t)
 
-    def read(self) -> Reading:
+    def read(self) -> ArmState:
         """The newest message."""
         return self._reading
 
-    def send(self, effort: np.ndarray) -> Reading:
+    def send(self, effort: np.ndarray) -> ArmState:
         """One period under an effort (n,) as a controller commands it, in the conventions of the driver."""
         true = np.asarray(effort, dtype=float) / self.unit
         commanded = np.empty_like(true)
@@ -219,7 +210,7 @@ class MistakenArm:
         self._late.append(commanded)
         return self._advance(self._late.popleft())
 
-    def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> Reading:
+    def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> ArmState:
         """One period under the arm's own controller, towards a true state (n,)."""
         kp = 10.0 * self.limit
         inertia = np.diagonal(rd.mass_matrix(self.truth, self.plant.q))
@@ -228,25 +219,24 @@ class MistakenArm:
         tau = rd.bias_forces(self.truth, self.plant.q, self.plant.v) + kp * e
         return self._advance(tau + kd * ((0.0 if v is None else v) - self.plant.v))
 
-    def release(self) -> Reading:
+    def release(self) -> ArmState:
         """One period in which nobody commands: the brakes hold, where there are any."""
         self.plant.brakes = True
         reading = self._advance(np.zeros(self.claim.nv))
         self.plant.brakes = False
         return reading
 
-    def move(self, goal: np.ndarray, duration: float, steps: list[Reading] | None = None) -> None:
+    def move(self, goal: np.ndarray, duration: float, steps: list[ArmState] | None = None) -> None:
         """Lead the arm to a true configuration (n,), smoothly, and append what was published to ``steps``."""
         start, self._goal, count = self._goal, np.asarray(goal), max(1, round(duration / PERIOD))
         for k in range(1, count + 1):
-            s = k / count
-            way, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * s * s * (1 - s) ** 2 / duration
+            way, rate, _ = rest_to_rest(np.array(k / count))
             before = self._reading
-            self.hold(start + way * (goal - start), speed * (goal - start))
+            self.hold(start + way * (goal - start), rate / duration * (goal - start))
             if steps is not None and self._reading is not before:
                 steps.append(self._reading)
 
-    def pass_through(self, goal: np.ndarray, speed: float, readings: list[Reading]) -> None:
+    def pass_through(self, goal: np.ndarray, speed: float, readings: list[ArmState]) -> None:
         """Lead the fastest joint to a true configuration (n,) at constant speed, and append what is published."""
         start, self._goal = self._goal, np.asarray(goal)
         count = max(1, round(float(np.max(np.abs(goal - start))) / speed / PERIOD))
@@ -261,7 +251,7 @@ class MistakenArm:
         self.plant.reset(q, t=self.t)
         self._goal, self._v, self._loose_q = self.plant.q, np.zeros(len(q)), self.plant.q
 
-    def rest(self, duration: float, readings: list[Reading]) -> None:
+    def rest(self, duration: float, readings: list[ArmState]) -> None:
         """Stay under the arm's own controller, and append what is published."""
         goal = self._goal
         for _ in range(round(duration / PERIOD)):
@@ -281,7 +271,7 @@ class MistakenArm:
         q[self.order["position"]] = self.sign["position"] * (position - self._zero)
         return q
 
-    def _advance(self, tau: np.ndarray) -> Reading:
+    def _advance(self, tau: np.ndarray) -> ArmState:
         self.plant.step(tau)
         self._tick += 1
         share = -np.expm1(-2.0 * np.pi * self._corner * PERIOD)
@@ -293,7 +283,7 @@ class MistakenArm:
             self._reading = self._publish()
         return self._reading
 
-    def _publish(self) -> Reading:
+    def _publish(self) -> ArmState:
         rng, n = self._rng, self.claim.nv
         q = self._loose_q + 2e-5 * rng.standard_normal(n)
         q = 1e-5 * np.round(q / 1e-5)
@@ -308,7 +298,7 @@ class MistakenArm:
                 self._frozen = position[m.joint] if self._frozen is None else self._frozen
                 position[m.joint], velocity[m.joint] = self._frozen, 0.0
         arrival = self.t + 2e-4 + 2e-4 * rng.random()
-        return Reading(arrival, self.t + self._number("clock", 0.0), position, velocity, effort)
+        return ArmState(self.t + self._number("clock", 0.0), position, velocity, effort, arrival)
 
 
 def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0) -> MistakenArm:

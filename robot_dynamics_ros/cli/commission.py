@@ -23,7 +23,7 @@ from robot_dynamics_ros.commissioning import (
     StandIn,
     StepReport,
 )
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
+from robot_dynamics_ros.control.reference.tour import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -75,14 +75,13 @@ def run(options: argparse.Namespace) -> int:
     model, profile = _robot(options)
     settings, measured = ArmSettings(), MeasuredEffort()
     if profile is not None:
-        settings = _settings(profile)
+        settings = ArmSettings.of(profile)
         measured = MeasuredEffort(profile.efforts.measured)
     interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, stop):
         session = Commissioning(
             model,
             arm,
-            lambda q: plan_motion(model, q),
             settings,
             measured,
             profile.driver.rate if profile is not None else float("nan"),
@@ -114,19 +113,6 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
         locked = {name: at[name] for name in profile.elsewhere if name in at}
         model = model.lock(list(locked), locked) if locked else model
     return model, profile
-
-
-def _settings(profile: ArmProfile) -> ArmSettings:
-    efforts = profile.efforts
-    who = {"controller": "controller", "robot": "robot"}[efforts.gravity]
-    who = "robot_with_coriolis" if efforts.coriolis == "robot" else who
-    return ArmSettings(
-        profile.known("armature"),
-        profile.known("coulomb"),
-        profile.driver.delay,
-        gravity_compensated_by=who,
-        safe_command="gravity" if who == "controller" else "zero",
-    )
 
 
 @contextmanager

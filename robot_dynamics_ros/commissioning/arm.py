@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -186,7 +187,7 @@ def speed_limit(model: RobotModel) -> Array:
 
 def effort_limit(model: RobotModel) -> Array:
     """(n,) effort limits, finite."""
-    return np.where(np.isfinite(model.effort_limit), model.effort_limit, 100.0)
+    return joint_sizes(model)["effort_size"]
 
 
 def gentle_controller(

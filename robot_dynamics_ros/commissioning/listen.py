@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.commissioning.arm import ArmState
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import unusable_efforts
 
-__all__ = ["listen"]
+__all__ = ["listen", "listen_to"]
 
 _FEWEST = 20  # messages
 _RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
@@ -128,6 +129,29 @@ def listen(
     enough = bool(still or log.moves.all())
     return StepReport(
         "listen", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough, None, tuple(notes)
+    )
+
+
+def listen_to(
+    model: RobotModel,
+    states: Sequence[ArmState],
+    *,
+    declared_rate: float = math.nan,
+    still: bool = False,
+    publishers: Sequence[str] = (),
+) -> StepReport:
+    """See :func:`listen`; of states in the order of the model's joints."""
+    return listen(
+        model,
+        [state.arrival for state in states],
+        [state.t for state in states],
+        model.joint_names,
+        [state.q for state in states],
+        [state.v for state in states],
+        None if any(state.effort is None for state in states) else np.array([state.effort for state in states]),
+        declared_rate=declared_rate,
+        still=still,
+        publishers=publishers,
     )
 
 

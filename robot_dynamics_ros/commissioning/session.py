@@ -15,13 +15,13 @@ import numpy as np
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner, scale_of
 from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
-from robot_dynamics_ros.commissioning.listen import listen
+from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
-from robot_dynamics_ros.control.reference.tour import Motion as Tour
+from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -60,7 +60,6 @@ class Commissioning:
         model: the robot as described.
         arm: the arm, or a stand-in.
         settings: what is known of it; each step adds.
-        tour: makes the tour of the last step from (n,).
         measured: meaning of measured efforts.
         declared_rate: Hz; NaN: unknown.
         stop: asked at every state whether to stop.
@@ -71,7 +70,6 @@ class Commissioning:
 
     model: RobotModel
     arm: Arm
-    tour: Callable[[Array], Tour]
     settings: ArmSettings = field(default_factory=ArmSettings)
     measured: MeasuredEffort = field(default_factory=MeasuredEffort)
     declared_rate: float = math.nan
@@ -136,8 +134,7 @@ class Commissioning:
             if step == "tune":
                 report, self.settings = tune(runner, self.settings, self.announce)
                 return report
-            state = self._state()
-            return move(runner, self.settings, self.tour(state.q))
+            return move(runner, self.settings, plan_motion(self.model, self._state().q))
         finally:
             self.records[step] = runner.record
 
@@ -169,26 +166,14 @@ class Commissioning:
         else:
             self.announce("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        reports = [self._judge(still, still=True), self._judge(moving, still=False)]
+        reports = [
+            listen_to(self.model, states, declared_rate=self.declared_rate, still=quiet, publishers=self.publishers())
+            for states, quiet in ((still, True), (moving, False))
+        ]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
         return StepReport(
             "listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes)
-        )
-
-    def _judge(self, states: list[ArmState], *, still: bool) -> StepReport:
-        known = all(state.effort is not None for state in states)
-        return listen(
-            self.model,
-            [state.arrival for state in states],
-            [state.t for state in states],
-            self.model.joint_names,
-            np.array([state.q for state in states]),
-            np.array([state.v for state in states]),
-            np.array([state.effort for state in states]) if known else None,
-            declared_rate=self.declared_rate,
-            still=still,
-            publishers=self.publishers(),
         )
 
     def _weigh(self) -> StepReport:
@@ -248,7 +233,8 @@ class Commissioning:
         """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         files = {name: folder / name for name in ("commissioning.json", "commissioning.html", "controller.yaml")}
-        table = self.parameters()
+        parameters = self.parameters()
+        table = dict(parameters)
         if self.settings.friction:
             friction = {name: {"coulomb": value} for name, value in self.settings.friction.items()}
             files["friction.json"] = folder / "friction.json"
@@ -259,12 +245,11 @@ class Commissioning:
         document = {
             "robot": self.model.name,
             "steps": [report.to_json() for report in self.reports.values()],
-            "parameters": self.parameters(),
+            "parameters": parameters,
         }
         files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
-        files["commissioning.html"].write_text(
-            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8"
-        )
+        text = page(self.model, self.reports, self.records, parameters)
+        files["commissioning.html"].write_text(text, encoding="utf-8")
         return files
 
 

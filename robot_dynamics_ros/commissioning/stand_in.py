@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit
+from robot_dynamics_ros.control.reference.move import rest_to_rest
 from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
 from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
@@ -38,8 +39,7 @@ class StandIn:
         rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
         if profile is not None:
             rate, delay, filtered = profile.driver.rate, profile.driver.delay, profile.driver.velocity_time_constant
-            if profile.efforts.gravity == "robot":
-                compensates = "gravity_and_coriolis" if profile.efforts.coriolis == "robot" else "gravity"
+            compensates = profile.efforts.robot_compensates
         settings = SensorSettings(
             position_noise=POSITION_NOISE,
             velocity_noise=VELOCITY_NOISE,
@@ -70,8 +70,7 @@ class StandIn:
         """States while the arm's own controller leads it to (n,), and while it stands there."""
         self.plant.brakes, start, states = False, self.plant.q, []
         for k in range(round((seconds + rest) / self.plant.dt)):
-            s = min(k * self.plant.dt / seconds, 1.0)
-            way = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+            way, _, _ = rest_to_rest(np.array(min(k * self.plant.dt / seconds, 1.0)))
             q, v = self.plant.q, self.plant.v
             stiffness = 10.0 * effort_limit(self.model)
             damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))

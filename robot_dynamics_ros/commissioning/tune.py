@@ -25,10 +25,11 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "tune"]
+__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "to_rest", "tune"]
 
 STEP = 0.03
 """rad, of a joint, or less where the joint is slow."""
@@ -66,6 +67,17 @@ class ArmSettings:
     bandwidth: float = Robustness().bandwidth
     gravity_compensated_by: str = "controller"
     safe_command: str = "gravity"
+
+    @classmethod
+    def of(cls, profile: ArmProfile) -> ArmSettings:
+        """As the profile of an arm says."""
+        return cls(
+            profile.known("armature"),
+            profile.known("coulomb"),
+            profile.driver.delay,
+            gravity_compensated_by=profile.efforts.gravity_compensated_by,
+            safe_command=profile.efforts.safe_command,
+        )
 
     @property
     def friction_trust(self) -> float:
@@ -182,7 +194,7 @@ def follow(
     return state
 
 
-def _to(model: RobotModel, goal: Array, length: float) -> Trajectory:
+def to_rest(model: RobotModel, goal: Array, length: float) -> Trajectory:
     """A quintic to rest at (n,)."""
     still = np.zeros((1, model.nv))
     return Trajectory.from_waypoints(model.joint_names, [length], goal[None], still, still)
@@ -227,7 +239,7 @@ class _Tuning:
         for goal, start in ((home + step, home), (home, home + step)):
             first = len(runner.record.t)
             state = yield from follow(
-                runner, controller, _to(model, goal, length), bounds, state, rest=SETTLING, late=late
+                runner, controller, to_rest(model, goal, length), bounds, state, rest=SETTLING, late=late
             )
             t, q, _, u = runner.record.arrays(first)
             after = t - t[0] > length

@@ -97,6 +97,13 @@ class Driver:
     nearest: str = ""
 
 
+_COMPENSATES = {
+    ("robot", "robot"): ("gravity_and_coriolis", "robot_with_coriolis"),
+    ("robot", "controller"): ("gravity", "robot"),
+    ("controller", "controller"): ("nothing", "controller"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class EffortHabits:
     """Who compensates what, and what measured efforts mean.
@@ -114,6 +121,21 @@ class EffortHabits:
     measured: str
     friction: str = "controller"
     switchable: str = ""
+
+    @property
+    def robot_compensates(self) -> str:
+        """What the robot adds to commands, ``driver.compensates`` of the simulator."""
+        return _COMPENSATES[self.gravity, self.coriolis][0]
+
+    @property
+    def gravity_compensated_by(self) -> str:
+        """The controller's parameter."""
+        return _COMPENSATES[self.gravity, self.coriolis][1]
+
+    @property
+    def safe_command(self) -> str:
+        """The controller's parameter: ``"zero"`` where the robot holds itself."""
+        return "zero" if self.gravity == "robot" else "gravity"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from robot_dynamics_ros.commissioning.arm import (
     effort_limit,
     scale_of,
     speed_limit,
+    with_joint_values,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.control.controller import JointController
@@ -95,17 +96,7 @@ class ArmSettings:
 
     def model(self, model: RobotModel) -> RobotModel:
         """The description with these rotors and this friction."""
-        if not (self.armature or self.friction):
-            return model
-        joints = tuple(
-            dataclasses.replace(
-                joint,
-                armature=self.armature.get(joint.name, joint.armature),
-                friction=self.friction.get(joint.name, joint.friction),
-            )
-            for joint in model.description.joints
-        )
-        return model.replace(description=dataclasses.replace(model.description, joints=joints))
+        return with_joint_values(model, self.armature, self.friction)
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""

@@ -1,6 +1,7 @@
 """Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
 
-A joint is first pushed by an effort that grows slowly until it moves, either way.  Then it sweeps to and fro at a slow speed with
+A joint is first pushed by an effort that grows until it moves, either way, so slowly that the least inertia which it may have
+stays slow.  Then it sweeps to and fro at a slow speed with
 three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
 
     U / Q = (−J ω² + i ω d) exp(i ω T)
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
+    STILL,
     ArmState,
     Bounds,
     Command,
@@ -24,13 +26,15 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     effort_limit,
     gentle_controller,
+    least_inertia,
     scale_of,
     speed_limit,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
-from robot_dynamics_ros.commissioning.floating import damping_of, reversed_command
+from robot_dynamics_ros.commissioning.floating import DAMPING, damping_of, reversed_command
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
@@ -40,13 +44,23 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
 
 RISE = 0.06
-"""1/s, of the effort limit: how fast a push grows."""
+"""1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
+PUSHED, LATE = 0.05, 0.01
+"""Share of the velocity limit that a push may give to the least inertia, and s, beside two periods, until its motion is seen."""
+LIKELY = 0.9
+"""Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
+FRACTION = 0.8
+"""Least inertia that is expected, over the description's."""
 PUSH, RUB = 0.03, 4.0
 """Largest push: a share of the effort limit and times the friction described."""
-MOVED = 4e-4
-"""rad that count as motion."""
+MOVED, NOISE = 4e-4, 8.0
+"""rad that count as motion; or times the standard deviation of positions, if that is more."""
+ROOM = 5e-3
+"""rad beside a stop within which a joint is not pushed towards it."""
 REACH = 0.06
 """rad, announced of a joint that twitches; the others stay within as much."""
+COAST = 0.25, 1.5
+"""s that a joint is left alone after a push: at least, and until it stands."""
 SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
 """s: of motion at constant speed, of speeding up and slowing down, at rest."""
 SWEEP_SPEED = 0.016
@@ -59,15 +73,18 @@ HIGHEST = 20.0
 """Hz, or an eighth of the rate."""
 LONGEST = 0.08
 """s, longest delay that is looked for."""
-PASSES = 3
+PASSES, GROWTH = 5, 3.0
+"""Sweeps of a joint until its vibrations have the right size, and largest factor between two of them."""
 MISFIT = 0.3
 """Relative error of the fit from which on it tells no inertia."""
 UNSEEN = 0.4
 """Share of the effort of the fastest vibration below which an inertia is not seen."""
-MOST = 1.1
-"""Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""
+MOST = 0.1
+"""Share by which the effort of a sweep, beside weight and vibrations, exceeds the push that moved the joint."""
 LEAST_PLAY = 2e-3
 """rad."""
+LEAST_ROTOR = 0.02
+"""Share of the largest rotors of such joints: an inertia that differs by less does not matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +187,11 @@ def hidden_way(sweep: Sweep) -> float:
     return max(float(np.mean(ways)), 0.0)
 
 
+def bodies_inertia(model: RobotModel, q: Array) -> Array:
+    """(n,) kg m² or kg of each joint without its rotor, between those of an arm that yields and one that is stiff."""
+    return np.asarray(0.5 * (np.diagonal(mass_matrix(model, q)) + least_inertia(model, q)) - model.armature)
+
+
 def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
     """Mistakes and measured numbers, from the loops of all joints.
 
@@ -184,9 +206,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
         for key in ("inertia", "delay", "friction", "play")
     }
-    M = mass_matrix(model, q)
-    locked, free = np.diagonal(M), 1.0 / np.diagonal(np.linalg.inv(M))
-    bodies = 0.5 * (locked + free) - model.armature
+    locked, free, bodies = np.diagonal(mass_matrix(model, q)), least_inertia(model, q), bodies_inertia(model, q)
     rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
     findings = []
     delays = [loop.delay for loop in known if loop.misfit < MISFIT]
@@ -198,12 +218,14 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
             f"commands act {robot_delay * 1e3:.1f} ms late, {robot_delay / period:.1f} periods of the joint states"
         )
         findings.append(Finding("delay", (), sentence, robot_delay, "s", 0.95, line))
+    largest_rotor = joint_sizes(model)["largest_rotor"]
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i in range(n):
         loop = loops[i]
         if loop is None:
             continue
-        if loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]:
+        unlike = loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]
+        if unlike and abs(loop.inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
             line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
             sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
             factor = loop.inertia / locked[i]
@@ -228,48 +250,104 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
 
 
-def _push(runner: StepRunner, i: int, sign: float, state: ArmState) -> Motion[tuple[float, Array, ArmState]]:
-    """Push joint i until something moves; the largest push, (n,) the motion, and the state after it."""
+def motion_seen(runner: StepRunner) -> Array:
+    """(n,) rad or m that count as motion."""
+    return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
+
+
+def _rise(runner: StepRunner, i: int, inertia: float) -> float:
+    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
+    model = runner.model
+    way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
+    t = np.geomspace(
+        1e-3, 10.0, 400
+    )  # in which it makes that way: rise t³ / (6 J); its speed after that and the delay:
+    slow = 3.0 * way * (t + late) ** 2 / t**3 < PUSHED * speed_limit(model)[i]
+    return float(min(RISE * effort_limit(model)[i], 6.0 * way * inertia / t[int(np.argmax(slow))] ** 3))
+
+
+def pushed_inertia(t: Array, way: Array, rise: float, least: float) -> float:
+    """Inertia of a joint that a growing effort moves: its way is rise (t − t₀)³ / (6 J) whenever it breaks free.
+
+    Args:
+        t: (k,) s.
+        way: (k,) rad or m, from rest.
+        rise: N m/s or N/s.
+        least: rad or m, of a way that is not noise.
+
+    Returns:
+        kg m² or kg, less where friction falls as it breaks free; NaN where too little is seen.
+    """
+    noise = np.flatnonzero(way <= least)
+    first = int(noise[-1]) + 1 if len(noise) else 0
+    if len(t) - first < 2:
+        return math.nan
+    slope = float(np.polyfit(t[first:], np.cbrt(way[first:]), 1)[0])
+    return rise / (6.0 * slope**3) if slope > 0.0 else math.nan
+
+
+def _push(
+    runner: StepRunner, i: int, sign: float, inertia: float, state: ArmState
+) -> Motion[tuple[float, Array, float, ArmState]]:
+    """Push joint i, whose inertia may be as little as this, until something moves.
+
+    Returns:
+        The largest push, (n,) the motion, the inertia that it shows, and the state after it.
+    """
     model = runner.model
     q, damping, limit = state.q, damping_of(model, state.q), effort_limit(model)
-    bounds, t = Bounds.around(model, q, REACH), state.t
+    bounds, t, rise = Bounds.around(model, q, REACH), state.t, _rise(runner, i, inertia)
     most = PUSH * limit[i] + RUB * model.friction[i]
-    push, moved = 0.0, np.zeros(model.nv)
-    while push < most and not (np.abs(moved) > MOVED * scale_of(model)).any():
-        push = min(RISE * limit[i] * (state.t - t), most)
-        effort = runner.weight(q) - damping * state.v
+    push, moved, rows, enough = 0.0, np.zeros(model.nv), [], motion_seen(runner)
+    while push < most and not (np.abs(moved) > enough).any():
+        push = min(rise * (state.t - t), most)
+        effort = runner.weight(state.q) - damping * state.v
         effort[i] += sign * push
         state = yield Command(effort, bounds)
         moved = state.q - q
-    t = state.t
-    while state.t - t < 0.25:
-        state = yield Command(runner.weight(q) - damping * state.v)
-    return push, moved, state
+        rows.append((state.t, sign * moved[i]))
+    times, way = np.array(rows).T
+    seen = pushed_inertia(times, np.abs(way), rise, 0.2 * enough[i])
+    damping[i] = max(damping[i], 2.0 * DAMPING * float(least_inertia(model, q)[i]))
+    t, shortest, longest = state.t, *COAST
+    while state.t - t < shortest or (
+        state.t - t < longest and (np.abs(state.v) > np.maximum(STILL * speed_limit(model), 2e-3)).any()
+    ):
+        state = yield Command(runner.weight(state.q) - damping * state.v)
+    return push, moved, seen, state
 
 
-def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, float, ArmState]]:
-    """Push joint i both ways; a mistake of its commands, if there is one, and the larger push."""
+def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, tuple[float, float], ArmState]]:
+    """Push joint i both ways; a mistake of its commands, if there is one, and the larger push and the inertia it showed."""
     model = runner.model
     name = model.joint_names[i]
-    moved, largest = [], 0.0
-    for sign in (1.0, -1.0):
-        push, way, state = yield from _push(runner, i, sign, state)
-        largest = max(push, largest)
-        moved.append(sign * way / scale_of(model))
+    least = FRACTION * float(least_inertia(model, state.q)[i])
+    moved, largest, inertia = [], 0.0, least
+    up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
+    for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
+        push, way, seen, state = yield from _push(runner, i, sign, inertia, state)
+        largest, inertia = max(push, largest), max(least, 0.5 * seen if not moved else seen)  # NaN: least
+        moved.append(sign * way / motion_seen(runner))
+    shown = largest, inertia
     both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
-    other = int(np.argmax(np.abs(both)))
-    if abs(both[other]) < 0.5 * MOVED:
-        sentence = f"{name} does not move with {push:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+    if np.abs(both).max() < 0.5:
+        sentence = (
+            f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+        )
         line = Change("arm", f"brake, encoder or drive of {name}")
-        return Finding("no_motion", (name,), sentence, push, "N m or N", 0.8, line), largest, state
-    if abs(both[i]) > 0.3 * abs(both[other]):
-        why = f"{both[i] * 1e3:.2f} mrad or fifths of a mm at {push:.3g} N m or N"
-        return (None if both[i] > 0.0 else reversed_command(name, why)), largest, state
+        return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
+    together = np.linalg.inv(mass_matrix(model, state.q)) / motion_seen(runner)[:, None]  # columns: the way of all that are free
+    along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
+    likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
+    other = int(np.argmax(likely))
+    if likely[i] > LIKELY * likely[other]:
+        why = f"{both[i] * motion_seen(runner)[i] * 1e3:.2f} mrad or mm at {push:.3g} N m or N"
+        return (None if both[i] > 0.0 else reversed_command(name, why)), shown, state
     names = (name, model.joint_names[other])
     line = Change("parameters", "joints", names[::-1])
     return (
         Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
-        largest,
+        shown,
         state,
     )
 
@@ -293,6 +371,7 @@ def _sweep(
     speed = SWEEP_SPEED * speed_limit(model)[i]
     way = speed * (SWEEP + TURN)
     side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
+    q0 = np.clip(q0, model.lower, model.upper)
     middle = q0.copy()
     middle[i] += 0.5 * side * way
     frequencies = _frequencies(runner)
@@ -335,7 +414,7 @@ class _Twitches:
 
     Attributes:
         findings, loops: so far; a loop for each joint of the model.
-        pushes: number of a joint → effort that moved it, N m or N.
+        pushes: number of a joint → effort that moved it, N m or N, and the inertia that it showed, kg m² or kg.
         present: the joint that sweeps, -1: none.
         rows: of its sweep.
     """
@@ -345,7 +424,7 @@ class _Twitches:
     findings: list[Finding] = field(default_factory=list)
     loops: list[JointLoop | None] = field(default_factory=list)
     place: Array = field(default_factory=lambda: np.zeros(0))
-    pushes: dict[int, float] = field(default_factory=dict)
+    pushes: dict[int, tuple[float, float]] = field(default_factory=dict)
     present: int = -1
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
@@ -368,24 +447,29 @@ class _Twitches:
             self.findings += [finding] if finding is not None else []
         if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
             return False
-        controller = gentle_controller(model, runner.options)
+        bodies = bodies_inertia(model, state.q)
+        rotors = {model.joint_names[i]: max(seen - bodies[i], 0.02 * bodies[i]) for i, (_, seen) in self.pushes.items()}
+        controller = gentle_controller(model, runner.options, state.q, rotors)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        rate, limit = np.array(_frequencies(runner)), effort_limit(model)
+        rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
         for i in self.joints:
             if any(model.joint_names[i] in f.joints for f in self.findings):
                 continue
-            target = RIPPLE * SWEEP_SPEED * speed_limit(model)[i]
-            assumed = mass_matrix(model, state.q)[i, i] + 0.05 * math.sqrt(min(limit[i], 100.0) / 100.0)
+            target = RIPPLE * SWEEP_SPEED * fastest[i]
+            push, assumed = self.pushes[i]
+            quickest = 1.5 * SWEEP_SPEED * fastest[i] / TURN * max(assumed, mass_matrix(model, state.q)[i, i])
+            most = push + max(min(MOST * push, assumed * PUSHED * fastest[i] / LATE), quickest)
             for _ in range(PASSES):
                 self.present, self.rows = i, []
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
+                state = yield from _sweep(runner, controller, i, most, size, self.rows, state)
                 loop = loop_of(self.swept())
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
-                if math.isnan(loop.inertia) or 0.6 < loop.inertia / assumed < 1.7:
+                factor = target / max(loop.ripple, 1e-9) if math.isnan(loop.inertia) else loop.inertia / assumed
+                if 0.6 < factor < 1.7:
                     break
-                assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)
+                assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
         self.present = -1
         return True
 

@@ -36,6 +36,7 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -55,6 +56,8 @@ PUSH, RUB = 0.03, 4.0
 """Largest push: a share of the effort limit and times the friction described."""
 MOVED, NOISE = 4e-4, 8.0
 """rad that count as motion; or times the standard deviation of positions, if that is more."""
+OTHERS = 3.0
+"""Times that motion of joints that are not pushed, which may drift or be dragged along."""
 ROOM = 5e-3
 """rad beside a stop within which a joint is not pushed towards it."""
 REACH = 0.06
@@ -299,7 +302,8 @@ def _push(
     bounds, t, rise = Bounds.around(model, q, REACH), state.t, _rise(runner, i, inertia)
     most = PUSH * limit[i] + RUB * model.friction[i]
     push, moved, rows, enough = 0.0, np.zeros(model.nv), [], motion_seen(runner)
-    while push < most and not (np.abs(moved) > enough).any():
+    others = np.where(np.arange(model.nv) == i, 1.0, OTHERS) * enough
+    while push < most and not (np.abs(moved) > others).any():
         push = min(rise * (state.t - t), most)
         effort = runner.weight(state.q) - damping * state.v
         effort[i] += sign * push
@@ -336,7 +340,9 @@ def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding 
         )
         line = Change("arm", f"brake, encoder or drive of {name}")
         return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
-    together = np.linalg.inv(mass_matrix(model, state.q)) / motion_seen(runner)[:, None]  # columns: the way of all that are free
+    together = (
+        np.linalg.inv(mass_matrix(model, state.q)) / motion_seen(runner)[:, None]
+    )  # columns: the way of all that are free
     along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
     likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
     other = int(np.argmax(likely))
@@ -448,7 +454,11 @@ class _Twitches:
         if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
             return False
         bodies = bodies_inertia(model, state.q)
-        rotors = {model.joint_names[i]: max(seen - bodies[i], 0.02 * bodies[i]) for i, (_, seen) in self.pushes.items()}
+        most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
+        rotors = {
+            model.joint_names[i]: float(np.clip(seen - bodies[i], 0.02 * bodies[i], max(most[i], 0.02 * bodies[i])))
+            for i, (_, seen) in self.pushes.items()
+        }
         controller = gentle_controller(model, runner.options, state.q, rotors)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
         rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
@@ -458,11 +468,11 @@ class _Twitches:
             target = RIPPLE * SWEEP_SPEED * fastest[i]
             push, assumed = self.pushes[i]
             quickest = 1.5 * SWEEP_SPEED * fastest[i] / TURN * max(assumed, mass_matrix(model, state.q)[i, i])
-            most = push + max(min(MOST * push, assumed * PUSHED * fastest[i] / LATE), quickest)
+            largest = push + max(min(MOST * push, assumed * PUSHED * fastest[i] / LATE), quickest)
             for _ in range(PASSES):
                 self.present, self.rows = i, []
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from _sweep(runner, controller, i, most, size, self.rows, state)
+                state = yield from _sweep(runner, controller, i, largest, size, self.rows, state)
                 loop = loop_of(self.swept())
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop

@@ -23,6 +23,7 @@ from robot_dynamics_ros.commissioning import (
     StandIn,
     StepReport,
 )
+from robot_dynamics_ros.commissioning.stand_in import with_rotors
 from robot_dynamics_ros.control.reference.tour import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     settings, measured = ArmSettings(), MeasuredEffort()
     if profile is not None:
         settings = ArmSettings.of(profile)
-        measured = MeasuredEffort(profile.efforts.measured)
+        measured = profile.measured_effort(model.joint_names)
     interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, stop):
         session = Commissioning(
@@ -132,14 +133,8 @@ def _arm(
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
-    truth = model
-    if profile is not None:  # rotors that the vendor does not publish are there all the same
-        from robot_dynamics_ros.ros.arm_parameters import simulator_parameters
-
-        armature = simulator_parameters(profile)["armature"]
-        assert isinstance(armature, dict)
-        truth = ArmSettings(armature, profile.known("coulomb")).model(model)
-    yield StandIn(truth, profile, start), lambda: False
+    known = model if profile is None else ArmSettings.of(profile).model(model)
+    yield StandIn(with_rotors(known), profile, start), lambda: False
 
 
 @contextmanager

@@ -40,6 +40,8 @@ ANNOUNCED: Mapping[str, str] = {
 """Step → what it does, in sentences for the person who permits it."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
 """s; number; s; s."""
+FURTHER = 4
+"""Further poses, one after another, each where the two best explanations differ most."""
 PATIENCE = 300.0
 """s for a person to lead the arm to all poses."""
 
@@ -134,7 +136,11 @@ class Commissioning:
             if step == "tune":
                 report, self.settings = tune(runner, self.settings, self.announce)
                 return report
-            return move(runner, self.settings, plan_motion(self.model, self._state().q))
+            return move(
+                runner,
+                self.settings,
+                plan_motion(self.model, np.clip(self._state().q, self.model.lower, self.model.upper)),
+            )
         finally:
             self.records[step] = runner.record
 
@@ -177,21 +183,30 @@ class Commissioning:
         )
 
     def _weigh(self) -> StepReport:
+        if not self.measured.measured:
+            return StepReport("weigh", notes=("left out: this driver does not measure efforts",))
         if isinstance(self.arm, Leads):
             here = self._state().q
             poses = weighing_poses(self.model, POSES, around=here, span=1.0)
-            rows = []
-            for pose in poses:
-                back = np.clip(pose - 0.05, self.model.lower, self.model.upper)
-                ahead = np.clip(pose + 0.05, self.model.lower, self.model.upper)
-                self.arm.lead(back, 1.5, 0.2)
-                rows.append((_passing(self.arm.lead(ahead, PASSING)), _passing(self.arm.lead(back, PASSING))))
+            q, efforts = (np.empty(shape) for shape in ((0, self.model.nv), (0, 2, self.model.nv)))
+            for further in range(FURTHER + 1):
+                passed = [self._passed(self.arm, pose) for pose in poses[len(q) :]]
+                q, efforts = np.vstack([q, [x for x, _ in passed]]), np.concatenate([efforts, [x for _, x in passed]])
+                report = weigh(self.model, q, efforts, asked=poses, measured=self.measured)
+                if report.next_pose is None or further == FURTHER:
+                    break
+                poses = np.vstack([poses, report.next_pose])
             self.arm.lead(here, 2.0, RESTING)
-            q = np.array([0.5 * (a[0] + b[0]) for a, b in rows])
-            effort = np.array([(a[1], b[1]) for a, b in rows])
-            return weigh(self.model, q, effort, asked=poses, measured=self.measured)
+            return report
         poses, efforts = self._poses_by_hand()
         return weigh(self.model, poses, efforts, measured=self.measured)
+
+    def _passed(self, arm: Leads, pose: Array) -> tuple[Array, Array]:
+        """(n,) mean position and (2, n) efforts while a pose is passed in both directions."""
+        back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
+        arm.lead(back, 1.5, 0.2)
+        rows = [_passing(arm.lead(goal, PASSING)) for goal in (ahead, back)]
+        return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
     def _poses_by_hand(self) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -226,7 +227,10 @@ class _Tuning:
         step = np.zeros(model.nv)
         step[joints] = np.minimum(STEP * scale_of(model), 0.1 * speed_limit(model) * length)[joints]
         step *= np.where(model.upper - state.q > state.q - model.lower, 1.0, -1.0)
-        home, bounds = state.q.copy(), Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
+        home, bounds = (
+            np.clip(state.q, model.lower, model.upper),
+            Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED),
+        )
         for goal, start in ((home + step, home), (home, home + step)):
             first = len(runner.record.t)
             state = yield from follow(
@@ -284,7 +288,7 @@ class _Tuning:
     def proof(self, state: ArmState) -> Motion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
-        late = max(1, round(PROOF * self.whole_delay / self.period))
+        late = math.ceil(PROOF * self.whole_delay / self.period)
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
         self.margin, self.responses = late * self.period if calm else 0.0, before

@@ -136,7 +136,7 @@ def _robot(profile: ArmProfile) -> dict[str, object]:
         "locked_joints": list(profile.elsewhere),
         "command_format": "multi_array",
         "armature": profile.known("armature"),
-        "measured_effort": _meaning(profile),
+        "measured_effort": profile.measured,
         "measured_effort_factor": profile.known("measured_factor"),
     }
 
@@ -146,12 +146,6 @@ def _simulated_armature(joint: JointFacts) -> float:
     if joint.armature is not None:
         return joint.armature
     return ASSUMED_ARMATURE * math.sqrt(min(joint.effort or SMALL_JOINT, 100.0) / 100.0)
-
-
-def _meaning(profile: ArmProfile) -> str:
-    """The meaning of efforts; currents tell nothing while no torque constant is known."""
-    meaning = profile.efforts.measured
-    return "none" if meaning == "current" and not profile.known("measured_factor") else meaning
 
 
 def _per_joint(profile: ArmProfile, **facts: str) -> dict[str, dict[str, float]]:

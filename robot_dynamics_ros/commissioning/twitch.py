@@ -399,8 +399,8 @@ class _Drive:
         """N m or N, beside the weight, at a place ``lag`` behind the way, which has this rate and acceleration."""
         side = math.copysign(1.0, rate)
         if abs(rate) > 0.5 * self.speed:
-            if v * side < STUCK * abs(rate) and lag * side > 0.0:
-                self.level += ADAPT * self.most * dt
+            if v * side < STUCK * abs(rate):
+                self.level += ADAPT * self.most * dt if lag * side > 0.0 else 0.0
             elif v * side > RUNS * abs(rate) or lag * side < 0.0:
                 self.level -= 4.0 * ADAPT * self.most * dt
             self.level = min(max(self.level, 0.0), self.most)

@@ -1,8 +1,8 @@
 """A stand-in arm with mistakes: any plant, and what its driver does to readings and commands.
 
 >>> arm = make_arm("six_axis", [Mistake("effort_sign", 1)], seed=3)          # doctest: +SKIP
->>> reading = arm.read()                                                      # doctest: +SKIP
 >>> arm.send(np.zeros(6))                                                     # doctest: +SKIP
+>>> state = arm.read()                                                        # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ ROBOTS = (
 OWN = {"six_axis": (0.0, -1.3, 1.5, -0.4, 0.8, 0.3), "seven_axis": (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8)}
 """Configurations amid the workspace of the robots that ship with the package."""
 PERIOD = 2e-3  # s, of the driver
+BRAKES = 50  # periods without a command after which brakes hold
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ class MistakenArm:
         sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
+        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where the step began.
     """
 
     def __init__(
@@ -163,7 +165,9 @@ class MistakenArm:
         self.declared_rate = 1.0 / PERIOD
         self._every = max(1, round(self.declared_rate / self._number("rate", self.declared_rate)))
         self._corner = self._number("velocity_filter", 50.0)
-        self._late = deque([np.zeros(n)] * round(self._number("delay", 0.0) / PERIOD))
+        self._late: deque[np.ndarray | None] = deque([None] * round(self._number("delay", 0.0) / PERIOD))
+        self._command, self._silent = np.zeros(n), BRAKES
+        self._compensates = any(m.kind == "gravity_compensated_by_driver" for m in mistakes)
         self.sign = {"position": np.ones(n), "effort": np.ones(n)}
         self.order = {"position": np.arange(n), "effort": np.arange(n)}
         self.unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
@@ -173,6 +177,7 @@ class MistakenArm:
         self._goal = self.plant.q
         self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
         self._reading = self._publish()
+        self.begin()
 
     def _number(self, kind: str, otherwise: float) -> float:
         return next((m.number for m in self.mistakes if m.kind == kind), otherwise)
@@ -196,19 +201,34 @@ class MistakenArm:
     def t(self) -> float:
         return float(self.plant.t)
 
-    def read(self) -> ArmState:
-        """The newest message."""
-        return self._reading
+    def begin(self) -> None:
+        """A step begins: how far and how fast the arm truly goes counts from here."""
+        self.start, self.fastest, self.farthest = self.plant.q, 0.0, np.zeros(self.claim.nv)
 
-    def send(self, effort: np.ndarray) -> ArmState:
-        """One period under an effort (n,) as a controller commands it, in the conventions of the driver."""
+    def send(self, effort: np.ndarray) -> None:
+        """Command efforts (n,) as a controller does, in the conventions of the driver."""
         true = np.asarray(effort, dtype=float) / self.unit
-        commanded = np.empty_like(true)
-        commanded[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
-        if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
-            commanded += rd.gravity_forces(self.truth, self.plant.q)
-        self._late.append(commanded)
-        return self._advance(self._late.popleft())
+        self._command, self._silent = np.empty_like(true), 0
+        self._command[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
+
+    def read(self) -> ArmState | None:
+        """The next state that is published, under the last command; brakes hold the arm after a silence."""
+        before = self._reading
+        for _ in range(2 * self._every):
+            self._silent += 1
+            self._late.append(None if self._silent > BRAKES else self._command)
+            command = self._late.popleft()
+            self.plant.brakes = command is None
+            tau = np.zeros(self.claim.nv) if command is None else command
+            if command is not None and self._compensates:
+                tau = tau + rd.gravity_forces(self.truth, self.plant.q)
+            self._advance(tau)
+            speeds = np.abs(self.plant.v) / self.claim.velocity_limit
+            self.fastest = max(self.fastest, float(np.max(speeds[np.isfinite(speeds)], initial=0.0)))
+            self.farthest = np.maximum(self.farthest, np.abs(self.plant.q - self.start))
+            if self._reading is not before:
+                return self._reading
+        return None
 
     def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> ArmState:
         """One period under the arm's own controller, towards a true state (n,)."""
@@ -288,7 +308,7 @@ class MistakenArm:
         q = self._loose_q + 2e-5 * rng.standard_normal(n)
         q = 1e-5 * np.round(q / 1e-5)
         tau = np.array(self.plant.tau)
-        if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
+        if self._compensates:
             tau = tau - rd.gravity_forces(self.truth, self.plant.q)
         tau = self._scale * tau + self._bias + 0.002 * self.limit * rng.standard_normal(n)
         effort = self.unit * self.sign["effort"] * tau[self.order["effort"]]

@@ -8,16 +8,18 @@ import robot_dynamics_ros as rd
 from benchmarks.commissioning.arm import MistakenArm
 from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.commissioning.listen import listen_to
+from robot_dynamics_ros.commissioning.session import UNSAFE
 
 __all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
+FLOATS = 1.0  # s
 _BACK, _SPEED = 0.06, 0.12  # rad, rad/s: from where and how fast a pose is passed
 STOPPERS = {"frozen_joint", "frozen_effort", "missing_field", "names", "position_unit"}
 """Findings of listening with which weighing would make no sense."""
 
 
 def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
-    """Findings of listening, at rest and in motion, and of weighing."""
+    """Findings of listening, at rest and in motion, of weighing, and of floating where nothing speaks against it."""
     start = arm.plant.q
     findings = [*_listen(arm, still=True).findings]
     arm.place(start)
@@ -26,6 +28,10 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
         return findings
     q, effort, moved = efforts_at_rest(arm, poses)
     findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
+    if not any(finding.kind in UNSAFE for finding in findings):
+        arm.place(start)
+        floating = rd.commissioning.float_arm(rd.commissioning.StepRunner(arm, arm.claim), FLOATS).findings
+        findings += [f for f in floating if f.kind != "drift" or not findings]  # it shows a mistake that has its name
     return list({(f.kind, f.joints): f for f in findings}.values())
 
 

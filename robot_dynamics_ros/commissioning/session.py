@@ -38,6 +38,11 @@ ANNOUNCED: Mapping[str, str] = {
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
 }
 """Step → what it does, in sentences for the person who permits it."""
+UNSAFE = frozenset((
+    "brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign", "effort_unit",
+    "position_sign", "joints_exchanged", "mounting", "margin", "gains", "drift",
+))  # fmt: skip
+"""Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
 """s; number; s; s."""
 FURTHER = 4
@@ -109,11 +114,9 @@ class Commissioning:
                 raise ArgumentError(
                     f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first."
                 )
-        wrong = {"brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
-                 "position_sign", "joints_exchanged", "margin", "gains", "drift"}  # fmt: skip
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
-                if finding.kind in wrong and finding.certainty > 0.5:
+                if finding.kind in UNSAFE and finding.certainty > 0.5:
                     raise ArgumentError(
                         f"the arm is not to move: {finding.sentence}",
                         where=f"step {step}",

@@ -42,6 +42,8 @@ STOPPING = 3.0
 """s, longest stop."""
 STILL = 0.004
 """Share of the velocity limit below which a joint counts as standing."""
+AGAIN = 0.05
+"""s until commands that are sent in another way have shown what they do, with a delay of 20 ms."""
 CALM = 25
 """States at rest after which an arm stands."""
 WINDOW = 12
@@ -413,7 +415,7 @@ class StepRunner:
         )
         if self.record.stopped and (self._speed(self._newest[-1][0]) > SUDDEN * speed_limit(self.model)).any():
             self._explain()
-        missing, count = self._missing(), 0
+        missing, explained = self._missing(), newest.t
         while silent < SILENCE and calm < CALM:
             state = self.arm.read()
             if state is None or not (np.isfinite(state.q) & np.isfinite(state.v)).all():
@@ -422,9 +424,9 @@ class StepRunner:
                 self.arm.send(effort)
                 continue
             silent, last = 0.0, state.t
-            count += 1
             _, speed = self._note(state, bounds)
-            again = self._explain() if (count < 4 or count % WINDOW == 0) and (speed > bounds.speed).any() else False
+            again = state.t - explained > AGAIN and (speed > bounds.speed).any() and self._explain()
+            explained = state.t if again else explained
             if math.isnan(begun) or again:
                 begun = state.t if math.isnan(begun) else begun
                 moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)  # noise is not to be braked
@@ -479,6 +481,9 @@ class StepRunner:
         else:
             places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
         acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
+        if since < START and not self._turned and len(t) > 2:  # after a delay the motion has only just begun
+            change = newest.v - self._newest[-3][0].v
+            acceleration = np.where(np.abs(change) > SUDDEN * speed_limit(model), -change / t[-3], acceleration)
         own = gravity_forces(model, newest.q) if self.options.gravity_compensated_by == "controller" else 0.0
         net = mass_matrix(model, newest.q) @ acceleration + own
         return net, np.array([command for _, command in self._newest]).mean(axis=0)

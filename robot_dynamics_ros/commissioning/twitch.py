@@ -324,7 +324,8 @@ def _push(
         state = yield Command(effort, bounds)
         moved = state.q - q
         rows.append((state.t - t, abs(moved[i])))
-    free, seen = breaking_free(*np.array(rows).T, rise, 0.2 * enough[i])
+    times, ways = np.array(rows).T
+    free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
     pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen)
     damping[i] = max(damping[i], 2.0 * DAMPING * float(least_inertia(model, q)[i]))
     t, shortest, longest = state.t, *COAST
@@ -340,7 +341,7 @@ def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding 
     model = runner.model
     name = model.joint_names[i]
     least = FRACTION * float(least_inertia(model, state.q)[i])
-    moved, pushed, inertia = [], list[Pushed](), least
+    moved, pushed, inertia = list[Array](), list[Pushed](), least
     up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
     for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
         seen, way, state = yield from _push(runner, i, sign, inertia, state)
@@ -563,6 +564,6 @@ def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepRepor
         return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
     report = twitch_report(model, twitches.place, twitches.loops, runner.period)
     rotor = np.asarray(report.numbers["rotor"])
-    numbers = {**report.numbers, "rotor": np.where(np.isfinite(rotor), rotor, twitches.rotors())}
+    shown = {**report.numbers, "rotor": np.where(np.isfinite(rotor), rotor, twitches.rotors())}
     enough = bool(complete or findings)
-    return StepReport("twitch", (*findings, *report.findings), numbers, enough, notes=notes)
+    return StepReport("twitch", (*findings, *report.findings), shown, enough, notes=notes)

@@ -25,7 +25,14 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Section,
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
-from robot_dynamics_ros.dynamics.engine.loop_memory import Degree, LoopField, LoopMatrix, LoopRecord, LoopSquare, LoopVector
+from robot_dynamics_ros.dynamics.engine.loop_memory import (
+    Degree,
+    LoopField,
+    LoopMatrix,
+    LoopRecord,
+    LoopSquare,
+    LoopVector,
+)
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel

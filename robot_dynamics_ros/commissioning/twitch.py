@@ -290,7 +290,7 @@ def breaking_free(t: Array, way: Array, rise: float, least: float) -> tuple[floa
 
 @dataclass(frozen=True)
 class Pushed:
-    """What pushes show of a joint.
+    """A joint as pushes show it.
 
     Attributes:
         effort: the largest push, N m or N.
@@ -397,7 +397,7 @@ class _Drive:
         self.level = BELIEVED * self.friction
 
     def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
-        """N m or N, beside the weight, at a place ``lag`` behind the way, which has this rate and acceleration."""
+        """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate and acceleration."""
         side = math.copysign(1.0, rate)
         if abs(rate) > 0.5 * self.speed:
             if v * side < STUCK * abs(rate):

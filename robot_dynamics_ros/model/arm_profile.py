@@ -126,7 +126,7 @@ class EffortHabits:
 
     @property
     def robot_compensates(self) -> str:
-        """What the robot adds to commands, ``driver.compensates`` of the simulator."""
+        """The effort that the robot adds to commands, as ``driver.compensates`` of the simulator."""
         return _COMPENSATES[self.gravity, self.coriolis][0]
 
     @property

@@ -297,7 +297,7 @@ def _delays(log: _Log) -> Array:
     """(nv, 6) factor of velocities, how late they are, s, play, rad or m, and their standard errors; NaN where a joint stands.
 
     A filter of the first order with factor s and time constant T gives s (q − q₀) = ∫ v dt + T v, without differences of
-    positions; they stay behind by half of the play, on either side.
+    positions; they lag by half of the play in either direction.
     """
     out = np.full((log.model.nv, 6), np.nan)
     t = log.t

@@ -58,7 +58,7 @@ PUSH, RUB = 0.03, 4.0
 """Largest push: a share of the effort limit and times the friction described."""
 MOVED, NOISE = 4e-4, 8.0
 """rad that count as motion; or times the standard deviation of positions, if that is more."""
-OTHERS = 3.0
+OTHERS = 10.0
 """Times that motion of joints that are not pushed, which may drift or be dragged along."""
 ROOM = 5e-3
 """rad beside a stop within which a joint is not pushed towards it."""

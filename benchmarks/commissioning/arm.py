@@ -1,8 +1,8 @@
 """A stand-in arm with mistakes: any plant, and what its driver does to readings and commands.
 
 >>> arm = make_arm("six_axis", [Mistake("effort_sign", 1)], seed=3)          # doctest: +SKIP
->>> reading = arm.read()                                                      # doctest: +SKIP
 >>> arm.send(np.zeros(6))                                                     # doctest: +SKIP
+>>> state = arm.read()                                                        # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import numpy as np
 import robot_dynamics_ros as rd
 from benchmarks.differing_robots.arms import ARMS, home, load_arm
 from benchmarks.differing_robots.differences import changed, claiming, rotor_size
+from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.reference.move import rest_to_rest
 from robot_dynamics_ros.model.description import Inertia, Pose
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
-__all__ = ["ROBOTS", "Mistake", "MistakenArm", "Reading", "make_arm", "robot"]
+__all__ = ["ROBOTS", "Mistake", "MistakenArm", "make_arm", "robot"]
 
 ROBOTS = (
     "six_axis", "seven_axis", "panda", "ur5", "ur10", "j2s6s200", "xarm7", "z1", "tiago", "tiago_pro", "baxter", "talos",
@@ -30,6 +32,7 @@ ROBOTS = (
 OWN = {"six_axis": (0.0, -1.3, 1.5, -0.4, 0.8, 0.3), "seven_axis": (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8)}
 """Configurations amid the workspace of the robots that ship with the package."""
 PERIOD = 2e-3  # s, of the driver
+BRAKES = 50  # periods without a command after which brakes hold
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,6 @@ class Mistake:
     number: float = 1.0
     other: int = -1
     what: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One message: arrival and stamp in s, positions, velocities and efforts (n,) as the driver publishes them."""
-
-    arrival: float
-    stamp: float
-    position: np.ndarray
-    velocity: np.ndarray
-    effort: np.ndarray
 
 
 @cache
@@ -148,6 +140,7 @@ class MistakenArm:
         sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
+        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where the step began.
     """
 
     def __init__(
@@ -172,7 +165,9 @@ class MistakenArm:
         self.declared_rate = 1.0 / PERIOD
         self._every = max(1, round(self.declared_rate / self._number("rate", self.declared_rate)))
         self._corner = self._number("velocity_filter", 50.0)
-        self._late = deque([np.zeros(n)] * round(self._number("delay", 0.0) / PERIOD))
+        self._late: deque[np.ndarray | None] = deque([None] * round(self._number("delay", 0.0) / PERIOD))
+        self._command, self._silent = np.zeros(n), BRAKES
+        self._compensates = any(m.kind == "gravity_compensated_by_driver" for m in mistakes)
         self.sign = {"position": np.ones(n), "effort": np.ones(n)}
         self.order = {"position": np.arange(n), "effort": np.arange(n)}
         self.unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
@@ -182,6 +177,7 @@ class MistakenArm:
         self._goal = self.plant.q
         self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
         self._reading = self._publish()
+        self.begin()
 
     def _number(self, kind: str, otherwise: float) -> float:
         return next((m.number for m in self.mistakes if m.kind == kind), otherwise)
@@ -205,21 +201,36 @@ class MistakenArm:
     def t(self) -> float:
         return float(self.plant.t)
 
-    def read(self) -> Reading:
-        """The newest message."""
-        return self._reading
+    def begin(self) -> None:
+        """A step begins: how far and how fast the arm truly goes counts from here."""
+        self.start, self.fastest, self.farthest = self.plant.q, 0.0, np.zeros(self.claim.nv)
 
-    def send(self, effort: np.ndarray) -> Reading:
-        """One period under an effort (n,) as a controller commands it, in the conventions of the driver."""
+    def send(self, effort: np.ndarray) -> None:
+        """Command efforts (n,) as a controller does, in the conventions of the driver."""
         true = np.asarray(effort, dtype=float) / self.unit
-        commanded = np.empty_like(true)
-        commanded[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
-        if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
-            commanded += rd.gravity_forces(self.truth, self.plant.q)
-        self._late.append(commanded)
-        return self._advance(self._late.popleft())
+        self._command, self._silent = np.empty_like(true), 0
+        self._command[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
 
-    def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> Reading:
+    def read(self) -> ArmState | None:
+        """The next state that is published, under the last command; brakes hold the arm after a silence."""
+        before = self._reading
+        for _ in range(2 * self._every):
+            self._silent += 1
+            self._late.append(None if self._silent > BRAKES else self._command)
+            command = self._late.popleft()
+            self.plant.brakes = command is None
+            tau = np.zeros(self.claim.nv) if command is None else command
+            if command is not None and self._compensates:
+                tau = tau + rd.gravity_forces(self.truth, self.plant.q)
+            self._advance(tau)
+            speeds = np.abs(self.plant.v) / self.claim.velocity_limit
+            self.fastest = max(self.fastest, float(np.max(speeds[np.isfinite(speeds)], initial=0.0)))
+            self.farthest = np.maximum(self.farthest, np.abs(self.plant.q - self.start))
+            if self._reading is not before:
+                return self._reading
+        return None
+
+    def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> ArmState:
         """One period under the arm's own controller, towards a true state (n,)."""
         kp = 10.0 * self.limit
         inertia = np.diagonal(rd.mass_matrix(self.truth, self.plant.q))
@@ -228,25 +239,24 @@ class MistakenArm:
         tau = rd.bias_forces(self.truth, self.plant.q, self.plant.v) + kp * e
         return self._advance(tau + kd * ((0.0 if v is None else v) - self.plant.v))
 
-    def release(self) -> Reading:
+    def release(self) -> ArmState:
         """One period in which nobody commands: the brakes hold, where there are any."""
         self.plant.brakes = True
         reading = self._advance(np.zeros(self.claim.nv))
         self.plant.brakes = False
         return reading
 
-    def move(self, goal: np.ndarray, duration: float, steps: list[Reading] | None = None) -> None:
+    def move(self, goal: np.ndarray, duration: float, steps: list[ArmState] | None = None) -> None:
         """Lead the arm to a true configuration (n,), smoothly, and append what was published to ``steps``."""
         start, self._goal, count = self._goal, np.asarray(goal), max(1, round(duration / PERIOD))
         for k in range(1, count + 1):
-            s = k / count
-            way, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * s * s * (1 - s) ** 2 / duration
+            way, rate, _ = rest_to_rest(np.array(k / count))
             before = self._reading
-            self.hold(start + way * (goal - start), speed * (goal - start))
+            self.hold(start + way * (goal - start), rate / duration * (goal - start))
             if steps is not None and self._reading is not before:
                 steps.append(self._reading)
 
-    def pass_through(self, goal: np.ndarray, speed: float, readings: list[Reading]) -> None:
+    def pass_through(self, goal: np.ndarray, speed: float, readings: list[ArmState]) -> None:
         """Lead the fastest joint to a true configuration (n,) at constant speed, and append what is published."""
         start, self._goal = self._goal, np.asarray(goal)
         count = max(1, round(float(np.max(np.abs(goal - start))) / speed / PERIOD))
@@ -261,7 +271,7 @@ class MistakenArm:
         self.plant.reset(q, t=self.t)
         self._goal, self._v, self._loose_q = self.plant.q, np.zeros(len(q)), self.plant.q
 
-    def rest(self, duration: float, readings: list[Reading]) -> None:
+    def rest(self, duration: float, readings: list[ArmState]) -> None:
         """Stay under the arm's own controller, and append what is published."""
         goal = self._goal
         for _ in range(round(duration / PERIOD)):
@@ -281,7 +291,7 @@ class MistakenArm:
         q[self.order["position"]] = self.sign["position"] * (position - self._zero)
         return q
 
-    def _advance(self, tau: np.ndarray) -> Reading:
+    def _advance(self, tau: np.ndarray) -> ArmState:
         self.plant.step(tau)
         self._tick += 1
         share = -np.expm1(-2.0 * np.pi * self._corner * PERIOD)
@@ -293,12 +303,12 @@ class MistakenArm:
             self._reading = self._publish()
         return self._reading
 
-    def _publish(self) -> Reading:
+    def _publish(self) -> ArmState:
         rng, n = self._rng, self.claim.nv
         q = self._loose_q + 2e-5 * rng.standard_normal(n)
         q = 1e-5 * np.round(q / 1e-5)
         tau = np.array(self.plant.tau)
-        if any(m.kind == "gravity_compensated_by_driver" for m in self.mistakes):
+        if self._compensates:
             tau = tau - rd.gravity_forces(self.truth, self.plant.q)
         tau = self._scale * tau + self._bias + 0.002 * self.limit * rng.standard_normal(n)
         effort = self.unit * self.sign["effort"] * tau[self.order["effort"]]
@@ -308,7 +318,7 @@ class MistakenArm:
                 self._frozen = position[m.joint] if self._frozen is None else self._frozen
                 position[m.joint], velocity[m.joint] = self._frozen, 0.0
         arrival = self.t + 2e-4 + 2e-4 * rng.random()
-        return Reading(arrival, self.t + self._number("clock", 0.0), position, velocity, effort)
+        return ArmState(self.t + self._number("clock", 0.0), position, velocity, effort, arrival)
 
 
 def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0) -> MistakenArm:

@@ -10,15 +10,13 @@ import robot_dynamics_ros as rd
 from benchmarks.commissioning.arm import Mistake, MistakenArm
 from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing
 
-__all__ = ["KINDS", "LATER", "draw", "expected", "shows"]
+__all__ = ["KINDS", "draw", "expected", "shows"]
 
 KINDS = (
     "effort_sign", "position_sign", "axis", "joints_exchanged", "effort_unit", "effort_unit of one joint",
     "gravity_compensated_by_driver", "upside down", "mounting", "zero_offset", "payload", "link_mass", "friction", "wrong_robot",
-    "velocity_filter", "frozen_joint", "clock", "rate", "brake",
+    "velocity_filter", "frozen_joint", "clock", "rate", "brake", "delay", "play",
 )  # fmt: skip
-LATER = ("delay", "play")
-"""Kinds that nothing shows before the arm is commanded."""
 DISTANCE = 30.0
 """Squared distance of readings from those of healthy arms, in terms of usual errors, from which a mistake can show."""
 
@@ -83,12 +81,10 @@ def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
     """
     (mistake,) = arm.mistakes
     claim, truth = arm.claim, arm.nominal
-    if mistake.kind in LATER:
-        return False
     if mistake.kind == "brake":
         weight = np.abs(rd.gravity_forces(arm.truth, arm.plant.q))
         return bool(weight[mistake.joint] > 1.3 * arm.truth.friction[mistake.joint])
-    if mistake.kind in ("velocity_filter", "frozen_joint", "clock", "rate", "friction"):
+    if mistake.kind in ("velocity_filter", "frozen_joint", "clock", "rate", "friction", "delay", "play"):
         return True
     tau = rd.gravity_forces(truth, np.array([arm.unseen(p) for p in poses]))
     if mistake.kind == "gravity_compensated_by_driver":

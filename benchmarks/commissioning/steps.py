@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.commissioning.arm import MistakenArm, Reading
+from benchmarks.commissioning.arm import MistakenArm
+from robot_dynamics_ros.commissioning import ArmState
+from robot_dynamics_ros.commissioning.listen import listen_to
+from robot_dynamics_ros.commissioning.session import UNSAFE
 
 __all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
+FLOATS = 1.0  # s
 _BACK, _SPEED = 0.06, 0.12  # rad, rad/s: from where and how fast a pose is passed
 STOPPERS = {"frozen_joint", "frozen_effort", "missing_field", "names", "position_unit"}
 """Findings of listening with which weighing would make no sense."""
 
 
 def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
-    """Findings of listening, at rest and in motion, and of weighing."""
+    """Findings of listening, at rest and in motion, of weighing, and of floating where nothing speaks against it."""
     start = arm.plant.q
     findings = [*_listen(arm, still=True).findings]
     arm.place(start)
@@ -24,11 +28,15 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
         return findings
     q, effort, moved = efforts_at_rest(arm, poses)
     findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
+    if not any(finding.kind in UNSAFE for finding in findings):
+        arm.place(start)
+        floating = rd.commissioning.float_arm(rd.commissioning.StepRunner(arm, arm.claim), FLOATS).findings
+        findings += [f for f in floating if f.kind != "drift" or not findings]  # it shows a mistake that has its name
     return list({(f.kind, f.joints): f for f in findings}.values())
 
 
 def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
-    readings: list[Reading] = []
+    readings: list[ArmState] = []
     if still:
         for _ in range(500):
             newest = arm.release()
@@ -40,17 +48,7 @@ def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
         middle = np.clip(start, arm.truth.lower + reach, arm.truth.upper - reach)
         for goal in (middle + 0.5 * reach, middle - 0.5 * reach, middle + 0.3 * reach):
             arm.move(goal, 1.2, readings)
-    return rd.commissioning.listen(
-        arm.claim,
-        [r.arrival for r in readings],
-        [r.stamp for r in readings],
-        arm.claim.joint_names,
-        np.array([r.position for r in readings]),
-        np.array([r.velocity for r in readings]),
-        np.array([r.effort for r in readings]),
-        declared_rate=arm.declared_rate,
-        still=still,
-    )
+    return listen_to(arm.claim, readings, declared_rate=arm.declared_rate, still=still)
 
 
 def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
@@ -75,14 +73,14 @@ def efforts_at_rest(arm: MistakenArm, poses: np.ndarray) -> tuple[np.ndarray, np
     for pose in poses:
         positions, efforts = [], []
         for side in (-1.0, 1.0):
-            readings: list[Reading] = []
+            readings: list[ArmState] = []
             arm.place(arm.unseen(pose + side * _BACK))
             arm.pass_through(arm.unseen(pose - side * 0.3 * _BACK), _SPEED, readings)
-            near = [r for r in readings if np.max(np.abs(r.position - pose)) < 0.3 * _BACK] or readings[-50:]
-            positions.append(np.mean([r.position for r in near], axis=0))
+            near = [r for r in readings if np.max(np.abs(r.q - pose)) < 0.3 * _BACK] or readings[-50:]
+            positions.append(np.mean([r.q for r in near], axis=0))
             efforts.append(np.mean([r.effort for r in near], axis=0))
         arm.rest(0.15, readings := [])
-        drift = np.abs(readings[-1].position - readings[len(readings) // 2].position)
+        drift = np.abs(readings[-1].q - readings[len(readings) // 2].q)
         q.append(np.mean(positions, axis=0))
         tau.append(efforts)
         moved.append(drift)

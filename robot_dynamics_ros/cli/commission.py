@@ -23,7 +23,8 @@ from robot_dynamics_ros.commissioning import (
     StandIn,
     StepReport,
 )
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
+from robot_dynamics_ros.commissioning.stand_in import with_rotors
+from robot_dynamics_ros.control.reference.tour import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -75,14 +76,13 @@ def run(options: argparse.Namespace) -> int:
     model, profile = _robot(options)
     settings, measured = ArmSettings(), MeasuredEffort()
     if profile is not None:
-        settings = _settings(profile)
-        measured = MeasuredEffort(profile.efforts.measured)
+        settings = ArmSettings.of(profile)
+        measured = profile.measured_effort(model.joint_names)
     interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, stop):
         session = Commissioning(
             model,
             arm,
-            lambda q: plan_motion(model, q),
             settings,
             measured,
             profile.driver.rate if profile is not None else float("nan"),
@@ -116,19 +116,6 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
     return model, profile
 
 
-def _settings(profile: ArmProfile) -> ArmSettings:
-    efforts = profile.efforts
-    who = {"controller": "controller", "robot": "robot"}[efforts.gravity]
-    who = "robot_with_coriolis" if efforts.coriolis == "robot" else who
-    return ArmSettings(
-        profile.known("armature"),
-        profile.known("coulomb"),
-        profile.driver.delay,
-        gravity_compensated_by=who,
-        safe_command="gravity" if who == "controller" else "zero",
-    )
-
-
 @contextmanager
 def _arm(
     options: argparse.Namespace, model: RobotModel, profile: ArmProfile | None
@@ -146,14 +133,8 @@ def _arm(
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
-    truth = model
-    if profile is not None:  # rotors that the vendor does not publish are there all the same
-        from robot_dynamics_ros.ros.arm_parameters import simulator_parameters
-
-        armature = simulator_parameters(profile)["armature"]
-        assert isinstance(armature, dict)
-        truth = ArmSettings(armature, profile.known("coulomb")).model(model)
-    yield StandIn(truth, profile, start), lambda: False
+    known = model if profile is None else ArmSettings.of(profile).model(model)
+    yield StandIn(with_rotors(known), profile, start), lambda: False
 
 
 @contextmanager

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -41,6 +42,10 @@ STOPPING = 3.0
 """s, longest stop."""
 STILL = 0.004
 """Share of the velocity limit below which a joint counts as standing."""
+AGAIN = 0.05
+"""s until commands that are sent in another way have shown what they do, with a delay of 20 ms."""
+CALM = 25
+"""States at rest after which an arm stands."""
 WINDOW = 12
 """States that show the cause of a runaway."""
 BEFORE = 20
@@ -53,6 +58,8 @@ SUDDEN, START = 0.02, 0.1
 """Share of the velocity limit that a joint may reach at the start; s, of the start."""
 GENTLE, PATIENT = 8.0, 0.03
 """rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for."""
+LIGHT = 2.0
+"""Largest inertia that is assumed of a joint without a known rotor, over that of its links: more would ring if it has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +193,44 @@ def speed_limit(model: RobotModel) -> Array:
 
 def effort_limit(model: RobotModel) -> Array:
     """(n,) effort limits, finite."""
-    return np.where(np.isfinite(model.effort_limit), model.effort_limit, 100.0)
+    return joint_sizes(model)["effort_size"]
+
+
+def least_inertia(model: RobotModel, q: Array) -> Array:
+    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg."""
+    return np.asarray(1.0 / np.diagonal(np.linalg.inv(mass_matrix(model, q))))
+
+
+def with_joint_values(
+    model: RobotModel, armature: Mapping[str, float] | None = None, friction: Mapping[str, float] | None = None
+) -> RobotModel:
+    """The robot with other rotors and friction, by the names of joints."""
+    rotors, dry = armature or {}, friction or {}
+    if not (rotors or dry):
+        return model
+    joints = tuple(
+        dataclasses.replace(
+            joint, armature=rotors.get(joint.name, joint.armature), friction=dry.get(joint.name, joint.friction)
+        )
+        for joint in model.description.joints
+    )
+    return model.replace(description=dataclasses.replace(model.description, joints=joints))
 
 
 def gentle_controller(
-    model: RobotModel, options: ControllerOptions, bandwidth: float = GENTLE, delay: float = PATIENT
+    model: RobotModel, options: ControllerOptions, q: Array, rotors: Mapping[str, float] | None = None
 ) -> JointController:
-    """A controller for an arm of which little is known: slow, and patient with its delay."""
-    robust = Robustness(bandwidth=bandwidth, delay=delay)
+    """A controller for an arm of which little is known: slow, and patient with its delay.
+
+    Args:
+        q: (n,) where it is used, rad or m.
+        rotors: joint name → inertia of its rotor, where it has been seen, kg m² or kg.
+    """
+    robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
+    most = LIGHT * least_inertia(model, q)
+    assumed = robust.rotor_share * joint_sizes(model)["unknown_rotor"]
+    light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
+    model = with_joint_values(model, {**light, **(rotors or {})})
     controller = JointController(model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0))
     controller.want_wrenches = controller.want_efforts = False
     return controller
@@ -212,6 +249,7 @@ class StepRunner:
     Attributes:
         record: of the present or last step.
         options: as given.
+        period, position_noise: s between joint states, and (n,) rad or m, standard deviation, once a step has begun.
     """
 
     def __init__(
@@ -224,17 +262,12 @@ class StepRunner:
         self.arm, self.model, self.stop = arm, model, stop
         self.options = options or ControllerOptions(safe_command="gravity")
         self.record = Record()
-        self._holding = gentle_controller(model, self.options)
+        self.period, self.position_noise = math.nan, np.zeros(model.nv)
+        self._holding: JointController | None = None
         self._still = STILL * speed_limit(model)
         self._newest: deque[tuple[ArmState, Array]] = deque(maxlen=WINDOW)
         self._sign, self._added, self._turned, self._proven = np.ones(model.nv), 0.0, False, False
         self._place, self._noise, self._begun = np.zeros(model.nv), np.zeros(model.nv), 0.0
-
-    @property
-    def period(self) -> float:
-        """s between joint states, the median so far."""
-        times = np.diff(self.record.t)
-        return float(np.median(times[times > 0.0])) if (times > 0.0).any() else math.nan
 
     def weight(self, q: Array) -> Array:
         """(n,) effort against gravity that a command has to have."""
@@ -315,8 +348,10 @@ class StepRunner:
         if changes.any():
             self.record.frozen = tuple(n for n, x in zip(self.model.joint_names, changes, strict=True) if not x)
         self._place, self._begun = np.median(q, axis=0), states[-1].t
-        times = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
-        self._noise = 6.0 * np.std(q[2:] - q[:-2], axis=0) / (2.0 * times)
+        self.period = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
+        spread = np.std(q[2:] - q[:-2], axis=0)
+        self.position_noise, self._noise = spread / math.sqrt(2.0), 3.0 * spread / self.period
+        self._holding = self._holding or gentle_controller(self.model, self.options, self._place)
         self.record.stopped = ""
         return states[-1]
 
@@ -371,7 +406,7 @@ class StepRunner:
         if bounds is None:
             return
         holding, silent, calm, begun = self._holding, 0.0, 0, math.nan
-        if not self._newest:
+        if not self._newest or holding is None:
             return
         newest = self._newest[-1][0]  # while there are no states, what carries the arm, and nothing that moves it
         effort, last = (
@@ -380,8 +415,8 @@ class StepRunner:
         )
         if self.record.stopped and (self._speed(self._newest[-1][0]) > SUDDEN * speed_limit(self.model)).any():
             self._explain()
-        missing, count = self._missing(), 0
-        while silent < SILENCE and calm < 25:
+        missing, explained = self._missing(), newest.t
+        while silent < SILENCE and calm < CALM:
             state = self.arm.read()
             if state is None or not (np.isfinite(state.q) & np.isfinite(state.v)).all():
                 silent += SILENCE / MISSED if state is None else max(state.t - last, 1e-3)
@@ -389,20 +424,22 @@ class StepRunner:
                 self.arm.send(effort)
                 continue
             silent, last = 0.0, state.t
-            count += 1
             _, speed = self._note(state, bounds)
-            again = self._explain() if (count < 4 or count % WINDOW == 0) and (speed > bounds.speed).any() else False
+            again = state.t - explained > AGAIN and (speed > bounds.speed).any() and self._explain()
+            explained = state.t if again else explained
             if math.isnan(begun) or again:
                 begun = state.t if math.isnan(begun) else begun
-                holding.activate(nanoseconds(state.t), state.q, state.v)
+                moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)  # noise is not to be braked
+                holding.activate(nanoseconds(state.t), state.q, moving)
             held = missing + holding.update(nanoseconds(state.t), state.q, state.v)
             self._send(state, np.clip(held, -effort_limit(self.model), effort_limit(self.model)))
             effort = self._newest[-1][1]
             calm = calm + 1 if (speed < self._still).all() else 0
             if state.t - begun > STOPPING:
                 break
-        safe = self.options.safe_command == "zero"
-        self.arm.send(np.zeros(self.model.nv) if safe else effort)
+        if calm:
+            effort = np.mean(self.record.command[-CALM:], axis=0)
+        self.arm.send(np.zeros(self.model.nv) if self.options.safe_command == "zero" else effort)
 
     def _explain(self) -> bool:
         """Find out whether joints that run away move as if commands had the other sign, or as if the driver added gravity.
@@ -444,6 +481,9 @@ class StepRunner:
         else:
             places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
         acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
+        if since < START and not self._turned and len(t) > 2:  # after a delay the motion has only just begun
+            change = newest.v - self._newest[-3][0].v
+            acceleration = np.where(np.abs(change) > SUDDEN * speed_limit(model), -change / t[-3], acceleration)
         own = gravity_forces(model, newest.q) if self.options.gravity_compensated_by == "controller" else 0.0
         net = mass_matrix(model, newest.q) @ acceleration + own
         return net, np.array([command for _, command in self._newest]).mean(axis=0)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner, effort_limit, scale_of
+from robot_dynamics_ros.commissioning.arm import (
+    ArmState,
+    Bounds,
+    Command,
+    Motion,
+    StepRunner,
+    effort_limit,
+    least_inertia,
+    scale_of,
+    speed_limit,
+)
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["REACH", "damping_of", "drift", "float_arm"]
+__all__ = ["REACH", "damping_of", "drift", "effort_delay", "float_arm"]
 
 REACH = 0.05
 """rad, announced of an arm that floats."""
@@ -21,6 +34,10 @@ DAMPING = 4.0
 """1/s, of each joint by its inertia."""
 DRIFTED = 0.01
 """rad, from which on an arm drifts."""
+TONES, SHAKEN = (4.0, 7.0, 12.0), 1e-3
+"""Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its delay."""
+LONGEST, HEARD = 0.08, 8.0
+"""s, longest delay that is looked for; amplitudes of measured efforts over their standard error that show it."""
 GRAVITY_ERROR = 0.15
 """Share of the largest weight of a joint, or of a tenth of its effort limit, that counts as a mistake."""
 
@@ -66,6 +83,38 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     return StepReport("float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes))
 
 
+def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) -> float:
+    """Delay from commands to measured efforts, whatever the sign and the unit of these.
+
+    Args:
+        t: (k,) s.
+        command, effort: (k, n) N m or N; NaN where nothing is measured.
+        frequencies: (f,) rad/s, of vibrations in the commands.
+
+    Returns:
+        s; NaN where efforts do not show the vibrations.
+    """
+    A = np.column_stack([t**0, t, t * t, *np.cos(np.outer(frequencies, t)), *np.sin(np.outer(frequencies, t))])
+    sent, measured = (np.linalg.lstsq(A, np.nan_to_num(x), rcond=None)[0] for x in (command, effort))
+    f, noise = len(frequencies), np.std(effort - A @ measured, axis=0) * np.sqrt(2.0 / len(t))
+    U, E = (x[3 : 3 + f] - 1j * x[3 + f :] for x in (sent, measured))
+    heard = np.linalg.norm(E, axis=0) > HEARD * np.maximum(noise, 1e-12)
+    if not heard.any():
+        return math.nan
+    delays = np.arange(0.0, LONGEST, 2.5e-4)
+    turned = np.exp(1j * np.outer(delays, frequencies)) @ (E * U.conj() / np.linalg.norm(U, axis=0) / noise)[:, heard]
+    return float(delays[int(np.argmax((turned.real**2).sum(axis=1)))])
+
+
+def late_commands(delay: float, period: float) -> list[Finding]:
+    """The finding of a robot's delay, s, if it is more than 1.5 periods."""
+    if not (delay > 1.5 * period and delay > 2e-3):
+        return []
+    line = Change("parameters", "robot_delay", round(delay, 4), safe=True)
+    sentence = f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
+    return [Finding("delay", (), sentence, delay, "s", 0.95, line)]
+
+
 def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> StepReport:
     """Let the arm float, within :data:`REACH`, and stop it where it drifts farther.
 
@@ -75,14 +124,16 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
         push: s after that in which a person may push it, by 0.3 rad at most.
     """
     model = runner.model
-    damping = np.zeros(model.nv)
+    damping, tones = np.zeros(model.nv), 2.0 * np.pi * np.array(TONES)
 
     def motion(state: ArmState) -> Motion[int]:
         damping[:] = damping_of(model, state.q)
+        shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
         for length, reach in ((seconds, REACH), (push, 0.3)):
             start, bounds = state, Bounds.around(model, state.q, reach, SPEED)
             while state.t - start.t < length:
-                state = yield Command(runner.weight(state.q) - damping * state.v, bounds)
+                shaking = float((tones * np.sin(tones * (state.t - begun))).sum()) * shake
+                state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)
         return 0
 
     runner.run(motion)
@@ -115,8 +166,10 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
         notes = (record.stopped,) if record.stopped else ()
         return StepReport("float", tuple(findings), {}, enough=bool(findings), notes=notes)
     last = max(10, int(np.searchsorted(np.array(record.t), record.t[0] + seconds)))
-    t, q, _, _ = record.arrays()
+    t, q, _, u = record.arrays()
     report = drift(model, t[:last], q[:last], damping)
+    delay = effort_delay(t[:last] - t[0], u[:last], np.array(record.effort[:last]), tones) - runner.period
+    report = dataclasses.replace(report, findings=(*report.findings, *late_commands(delay, runner.period)))
     if record.stopped and not report.findings:
         sentence = f"the arm does not float: {record.stopped}"
         change = Change("description", "masses and centres of mass, or a payload")

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.commissioning.arm import ArmState
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import unusable_efforts
 
-__all__ = ["listen"]
+__all__ = ["listen", "listen_to", "play_of"]
 
 _FEWEST = 20  # messages
 _RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
@@ -25,6 +26,8 @@ _MOVED, _STILL = 0.05, 0.02  # rad or m: moves, and does not
 _TURNS = 4.0 * math.pi  # no position is beyond, in rad
 _UNIT = 1.25  # a factor of velocities beyond that is another unit
 _FILTER = 0.012  # s: less is usual
+_PLAY = 3e-3  # rad or m: less is usual
+_BACKWARDS = 0.1  # of the largest velocity
 _SURE = 4.0  # standard errors
 _CORRELATED = 3.0  # by which errors alike in successive messages make standard errors larger
 
@@ -128,6 +131,29 @@ def listen(
     enough = bool(still or log.moves.all())
     return StepReport(
         "listen", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough, None, tuple(notes)
+    )
+
+
+def listen_to(
+    model: RobotModel,
+    states: Sequence[ArmState],
+    *,
+    declared_rate: float = math.nan,
+    still: bool = False,
+    publishers: Sequence[str] = (),
+) -> StepReport:
+    """See :func:`listen`; of states in the order of the model's joints."""
+    return listen(
+        model,
+        [state.arrival for state in states],
+        [state.t for state in states],
+        model.joint_names,
+        [state.q for state in states],
+        [state.v for state in states],
+        None if any(state.effort is None for state in states) else np.array([state.effort for state in states]),
+        declared_rate=declared_rate,
+        still=still,
+        publishers=publishers,
     )
 
 
@@ -268,32 +294,42 @@ def _missing(log: _Log) -> Iterator[Finding]:
 
 
 def _delays(log: _Log) -> Array:
-    """(nv, 4) factor of velocities, how late they are, s, and the standard errors of both; NaN where a joint stands.
+    """(nv, 6) factor of velocities, how late they are, s, play, rad or m, and their standard errors; NaN where a joint stands.
 
     A filter of the first order with factor s and time constant T gives s (q − q₀) = ∫ v dt + T v, without differences of
-    positions.
+    positions; they lag by half of the play in either direction.
     """
-    out = np.full((log.model.nv, 4), np.nan)
+    out = np.full((log.model.nv, 6), np.nan)
     t = log.t
     for j in np.flatnonzero(log.moves & np.isfinite(log.velocity).all(axis=0)):
         v, q = log.velocity[:, j], log.position[:, j]
         if not np.ptp(v) > 0.0:
             continue
         way = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-        A = np.column_stack([way, v, np.ones(len(t))])
-        (a, b, _), *_ = np.linalg.lstsq(A, q, rcond=None)
-        rest = q - A @ [a, b, q.mean() - a * way.mean() - b * v.mean()]
+        side = _side(v)
+        A = np.column_stack([way, v, side, np.ones(len(t))][: 4 if np.ptp(side) > 0.0 else 2])
+        A = A if A.shape[1] == 4 else np.column_stack([A, 0.0 * v, np.ones(len(t))])
+        fit = np.linalg.lstsq(A, q, rcond=None)[0]
+        a, b, c, _ = fit
+        rest = q - A @ fit
         covariance = np.linalg.pinv(A.T @ A) * float(rest @ rest) / len(t) * _CORRELATED**2
         if abs(a) > 1e-9:
-            error = np.sqrt(covariance.diagonal()) / abs(a)
-            out[j] = 1.0 / a, b / a, error[0] / abs(a), error[1]
+            error = np.sqrt(covariance.diagonal())
+            out[j] = 1.0 / a, b / a, -2.0 * c * np.sign(a), error[0] / a**2, error[1] / abs(a), 2.0 * error[2]
     return out
+
+
+def _side(v: Array) -> Array:
+    """(n,) direction of the last motion that is no noise: 1, −1, or 0 before it."""
+    fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
+    last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
+    return np.asarray(np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0))
 
 
 def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     """Sign, unit and filter of velocities."""
     names = np.array(log.model.joint_names)
-    factor, late, error, late_error = delay.T
+    factor, late, play, error, late_error, play_error = delay.T
     known = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
     for j in np.flatnonzero(known & (factor < 0.0)):
         text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
@@ -328,6 +364,15 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
         text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
         change = Change("driver", "filter of velocities, above 20 Hz")
         yield Finding("velocity_filter", tuple(names[slow].tolist()), text, corner, "Hz", 0.95, change)
+    loose = known & (size > 1.0 / _UNIT) & (size < _UNIT) & (play > _PLAY) & (play - _SURE * play_error > 0.5 * _PLAY)
+    for j in np.flatnonzero(loose):
+        yield play_of(str(names[j]), float(play[j]))
+
+
+def play_of(name: str, play: float) -> Finding:
+    """The finding of a joint with play, rad or m."""
+    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
+    return Finding("play", (name,), sentence, play, "rad or m", 0.9, Change("arm", f"gear or coupling of {name}"))
 
 
 def _resolution(x: Array) -> Array:

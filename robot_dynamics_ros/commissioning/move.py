@@ -14,10 +14,10 @@ from robot_dynamics_ros.commissioning.arm import (
     speed_limit,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
-from robot_dynamics_ros.commissioning.tune import ArmSettings, follow
+from robot_dynamics_ros.commissioning.tune import ArmSettings, follow, to_rest
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.tour import Motion as Tour
-from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array
 
@@ -47,11 +47,9 @@ def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float
     def motion(state: ArmState) -> Motion[bool]:
         for factor in (slowly, 1.0) if slowly > 1.0 else (1.0,):
             errors = runs.setdefault("slow" if factor > 1.0 else "full speed", [])
-            start = np.stack([np.zeros(model.nv)] * 2)
-            to_start = Trajectory.from_waypoints(model.joint_names, [1.0], tour.waypoints[:1], start[:1], start[:1])
             samples = np.linspace(0.0, tour.duration, 200)
-            way, speed = tour.at(samples), np.abs(tour.at(samples, 1)).max(axis=0) / factor
-            here = np.vstack([way, state.q])
+            places, speed = tour.at(samples), np.abs(tour.at(samples, 1)).max(axis=0) / factor
+            here = np.vstack([places, state.q])
             room = 0.5 * FAR * scale_of(model)
             bounds = Bounds(
                 here.min(axis=0) - room,
@@ -59,21 +57,14 @@ def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float
                 1.3 * speed + 0.25 * speed_limit(model),
                 effort_limit(model),
             )
-            controller.activate(round(state.t * 1e9), state.q, np.zeros(model.nv))
+            controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
+            to_start, way = to_rest(model, tour.waypoints[0], 1.0), tour.trajectory(factor)
             state = yield from follow(runner, controller, to_start, bounds, state, rest=0.3)
-            state = yield from follow(
-                runner, controller, _slower(model.joint_names, tour, factor), bounds, state, errors=errors, rest=0.5
-            )
+            state = yield from follow(runner, controller, way, bounds, state, errors=errors, rest=0.5)
         return True
 
     runner.run(motion, proven=True)
     return _report(runner, controller, runs)
-
-
-def _slower(names: tuple[str, ...], tour: Tour, factor: float) -> Trajectory:
-    t = tour.times[1:]
-    points = tour.at(t), tour.at(t, 1) / factor, tour.at(t, 2) / factor**2
-    return Trajectory.from_waypoints(names, (factor * t).tolist(), *points)
 
 
 def _report(runner: StepRunner, controller: JointController, runs: dict[str, list[Array]]) -> StepReport:

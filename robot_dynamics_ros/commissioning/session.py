@@ -15,13 +15,13 @@ import numpy as np
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner, scale_of
 from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
-from robot_dynamics_ros.commissioning.listen import listen
+from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
-from robot_dynamics_ros.control.reference.tour import Motion as Tour
+from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -38,8 +38,15 @@ ANNOUNCED: Mapping[str, str] = {
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
 }
 """Step → what it does, in sentences for the person who permits it."""
+UNSAFE = frozenset((
+    "brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign", "effort_unit",
+    "position_sign", "joints_exchanged", "mounting", "margin", "gains", "drift",
+))  # fmt: skip
+"""Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
 """s; number; s; s."""
+FURTHER = 4
+"""Further poses, one after another, each where the two best explanations differ most."""
 PATIENCE = 300.0
 """s for a person to lead the arm to all poses."""
 
@@ -60,7 +67,6 @@ class Commissioning:
         model: the robot as described.
         arm: the arm, or a stand-in.
         settings: what is known of it; each step adds.
-        tour: makes the tour of the last step from (n,).
         measured: meaning of measured efforts.
         declared_rate: Hz; NaN: unknown.
         stop: asked at every state whether to stop.
@@ -71,7 +77,6 @@ class Commissioning:
 
     model: RobotModel
     arm: Arm
-    tour: Callable[[Array], Tour]
     settings: ArmSettings = field(default_factory=ArmSettings)
     measured: MeasuredEffort = field(default_factory=MeasuredEffort)
     declared_rate: float = math.nan
@@ -109,11 +114,9 @@ class Commissioning:
                 raise ArgumentError(
                     f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first."
                 )
-        wrong = {"brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign",
-                 "position_sign", "joints_exchanged", "margin", "gains", "drift"}  # fmt: skip
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
-                if finding.kind in wrong and finding.certainty > 0.5:
+                if finding.kind in UNSAFE and finding.certainty > 0.5:
                     raise ArgumentError(
                         f"the arm is not to move: {finding.sentence}",
                         where=f"step {step}",
@@ -136,8 +139,11 @@ class Commissioning:
             if step == "tune":
                 report, self.settings = tune(runner, self.settings, self.announce)
                 return report
-            state = self._state()
-            return move(runner, self.settings, self.tour(state.q))
+            return move(
+                runner,
+                self.settings,
+                plan_motion(self.model, np.clip(self._state().q, self.model.lower, self.model.upper)),
+            )
         finally:
             self.records[step] = runner.record
 
@@ -169,44 +175,41 @@ class Commissioning:
         else:
             self.announce("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        reports = [self._judge(still, still=True), self._judge(moving, still=False)]
+        reports = [
+            listen_to(self.model, states, declared_rate=self.declared_rate, still=quiet, publishers=self.publishers())
+            for states, quiet in ((still, True), (moving, False))
+        ]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
         return StepReport(
             "listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes)
         )
 
-    def _judge(self, states: list[ArmState], *, still: bool) -> StepReport:
-        known = all(state.effort is not None for state in states)
-        return listen(
-            self.model,
-            [state.arrival for state in states],
-            [state.t for state in states],
-            self.model.joint_names,
-            np.array([state.q for state in states]),
-            np.array([state.v for state in states]),
-            np.array([state.effort for state in states]) if known else None,
-            declared_rate=self.declared_rate,
-            still=still,
-            publishers=self.publishers(),
-        )
-
     def _weigh(self) -> StepReport:
+        if not self.measured.measured:
+            return StepReport("weigh", notes=("left out: this driver does not measure efforts",))
         if isinstance(self.arm, Leads):
             here = self._state().q
             poses = weighing_poses(self.model, POSES, around=here, span=1.0)
-            rows = []
-            for pose in poses:
-                back = np.clip(pose - 0.05, self.model.lower, self.model.upper)
-                ahead = np.clip(pose + 0.05, self.model.lower, self.model.upper)
-                self.arm.lead(back, 1.5, 0.2)
-                rows.append((_passing(self.arm.lead(ahead, PASSING)), _passing(self.arm.lead(back, PASSING))))
+            q, efforts = (np.empty(shape) for shape in ((0, self.model.nv), (0, 2, self.model.nv)))
+            for further in range(FURTHER + 1):
+                passed = [self._passed(self.arm, pose) for pose in poses[len(q) :]]
+                q, efforts = np.vstack([q, [x for x, _ in passed]]), np.concatenate([efforts, [x for _, x in passed]])
+                report = weigh(self.model, q, efforts, asked=poses, measured=self.measured)
+                if report.next_pose is None or further == FURTHER:
+                    break
+                poses = np.vstack([poses, report.next_pose])
             self.arm.lead(here, 2.0, RESTING)
-            q = np.array([0.5 * (a[0] + b[0]) for a, b in rows])
-            effort = np.array([(a[1], b[1]) for a, b in rows])
-            return weigh(self.model, q, effort, asked=poses, measured=self.measured)
+            return report
         poses, efforts = self._poses_by_hand()
         return weigh(self.model, poses, efforts, measured=self.measured)
+
+    def _passed(self, arm: Leads, pose: Array) -> tuple[Array, Array]:
+        """(n,) mean position and (2, n) efforts while a pose is passed in both directions."""
+        back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
+        arm.lead(back, 1.5, 0.2)
+        rows = [_passing(arm.lead(goal, PASSING)) for goal in (ahead, back)]
+        return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
     def _poses_by_hand(self) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
@@ -248,7 +251,8 @@ class Commissioning:
         """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         files = {name: folder / name for name in ("commissioning.json", "commissioning.html", "controller.yaml")}
-        table = self.parameters()
+        parameters = self.parameters()
+        table = dict(parameters)
         if self.settings.friction:
             friction = {name: {"coulomb": value} for name, value in self.settings.friction.items()}
             files["friction.json"] = folder / "friction.json"
@@ -259,12 +263,11 @@ class Commissioning:
         document = {
             "robot": self.model.name,
             "steps": [report.to_json() for report in self.reports.values()],
-            "parameters": self.parameters(),
+            "parameters": parameters,
         }
         files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
-        files["commissioning.html"].write_text(
-            page(self.model, self.reports, self.records, self.parameters()), encoding="utf-8"
-        )
+        text = page(self.model, self.reports, self.records, parameters)
+        files["commissioning.html"].write_text(text, encoding="utf-8")
         return files
 
 

@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit
+from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit, with_joint_values
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
+from robot_dynamics_ros.control.reference.move import rest_to_rest
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
 from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
@@ -15,14 +18,22 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-__all__ = ["StandIn"]
+__all__ = ["StandIn", "with_rotors"]
 
 RATE = 500.0
 """Hz."""
 POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3
 """rad or m; rad/s or m/s; share of the effort limit."""
+FROM_STOPS = 0.01
+"""rad or m, least distance from stops at the start."""
 BRAKES = 0.1
 """s of silence after which brakes hold."""
+
+
+def with_rotors(model: RobotModel) -> RobotModel:
+    """The robot with usual rotors where its description has none: gears are there all the same."""
+    rotors = Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+    return with_joint_values(model, {name: x for name, x in zip(model.joint_names, rotors, strict=True) if x > 0.0})
 
 
 class StandIn:
@@ -38,8 +49,7 @@ class StandIn:
         rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
         if profile is not None:
             rate, delay, filtered = profile.driver.rate, profile.driver.delay, profile.driver.velocity_time_constant
-            if profile.efforts.gravity == "robot":
-                compensates = "gravity_and_coriolis" if profile.efforts.coriolis == "robot" else "gravity"
+            compensates = profile.efforts.robot_compensates
         settings = SensorSettings(
             position_noise=POSITION_NOISE,
             velocity_noise=VELOCITY_NOISE,
@@ -48,7 +58,9 @@ class StandIn:
             delay=delay,
         )
         self.model = model
-        self.plant = Plant(model, 1.0 / rate, q0=q0)
+        aside = np.minimum(FROM_STOPS, 0.25 * (model.upper - model.lower))  # at a stop it would rattle
+        start = model.initial_configuration() if q0 is None else q0
+        self.plant = Plant(model, 1.0 / rate, q0=np.clip(start, model.lower + aside, model.upper - aside))
         self._driver, self._sensors = Driver(self.plant, compensates=compensates), Sensors(model, settings)
         self._command, self._silent = np.zeros(model.nv), math.inf
         self.plant.brakes = True
@@ -70,8 +82,7 @@ class StandIn:
         """States while the arm's own controller leads it to (n,), and while it stands there."""
         self.plant.brakes, start, states = False, self.plant.q, []
         for k in range(round((seconds + rest) / self.plant.dt)):
-            s = min(k * self.plant.dt / seconds, 1.0)
-            way = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+            way, _, _ = rest_to_rest(np.array(min(k * self.plant.dt / seconds, 1.0)))
             q, v = self.plant.q, self.plant.v
             stiffness = 10.0 * effort_limit(self.model)
             damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))

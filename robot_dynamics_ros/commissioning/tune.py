@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from robot_dynamics_ros.commissioning.arm import (
     effort_limit,
     scale_of,
     speed_limit,
+    with_joint_values,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.control.controller import JointController
@@ -25,10 +27,11 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "tune"]
+__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "to_rest", "tune"]
 
 STEP = 0.03
 """rad, of a joint, or less where the joint is slow."""
@@ -67,6 +70,17 @@ class ArmSettings:
     gravity_compensated_by: str = "controller"
     safe_command: str = "gravity"
 
+    @classmethod
+    def of(cls, profile: ArmProfile) -> ArmSettings:
+        """As the profile of an arm says."""
+        return cls(
+            profile.known("armature"),
+            profile.known("coulomb"),
+            profile.driver.delay,
+            gravity_compensated_by=profile.efforts.gravity_compensated_by,
+            safe_command=profile.efforts.safe_command,
+        )
+
     @property
     def friction_trust(self) -> float:
         """Of friction that was measured, more than that of a description."""
@@ -83,17 +97,7 @@ class ArmSettings:
 
     def model(self, model: RobotModel) -> RobotModel:
         """The description with these rotors and this friction."""
-        if not (self.armature or self.friction):
-            return model
-        joints = tuple(
-            dataclasses.replace(
-                joint,
-                armature=self.armature.get(joint.name, joint.armature),
-                friction=self.friction.get(joint.name, joint.friction),
-            )
-            for joint in model.description.joints
-        )
-        return model.replace(description=dataclasses.replace(model.description, joints=joints))
+        return with_joint_values(model, self.armature, self.friction)
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
@@ -182,7 +186,7 @@ def follow(
     return state
 
 
-def _to(model: RobotModel, goal: Array, length: float) -> Trajectory:
+def to_rest(model: RobotModel, goal: Array, length: float) -> Trajectory:
     """A quintic to rest at (n,)."""
     still = np.zeros((1, model.nv))
     return Trajectory.from_waypoints(model.joint_names, [length], goal[None], still, still)
@@ -223,11 +227,14 @@ class _Tuning:
         step = np.zeros(model.nv)
         step[joints] = np.minimum(STEP * scale_of(model), 0.1 * speed_limit(model) * length)[joints]
         step *= np.where(model.upper - state.q > state.q - model.lower, 1.0, -1.0)
-        home, bounds = state.q.copy(), Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
+        home, bounds = (
+            np.clip(state.q, model.lower, model.upper),
+            Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED),
+        )
         for goal, start in ((home + step, home), (home, home + step)):
             first = len(runner.record.t)
             state = yield from follow(
-                runner, controller, _to(model, goal, length), bounds, state, rest=SETTLING, late=late
+                runner, controller, to_rest(model, goal, length), bounds, state, rest=SETTLING, late=late
             )
             t, q, _, u = runner.record.arrays(first)
             after = t - t[0] > length
@@ -281,7 +288,7 @@ class _Tuning:
     def proof(self, state: ArmState) -> Motion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
-        late = max(1, round(PROOF * self.whole_delay / self.period))
+        late = math.ceil(PROOF * self.whole_delay / self.period)
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
         self.margin, self.responses = late * self.period if calm else 0.0, before

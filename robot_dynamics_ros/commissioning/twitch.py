@@ -1,6 +1,7 @@
 """Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
 
-A joint is first pushed by an effort that grows slowly until it moves, either way.  Then it sweeps to and fro at a slow speed with
+A joint is first pushed by an effort that grows until it moves, either way, so slowly that the least inertia which it may have
+stays slow.  Then it sweeps to and fro at a slow speed with
 three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
 
     U / Q = (−J ω² + i ω d) exp(i ω T)
@@ -17,6 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
+    GENTLE,
+    STILL,
     ArmState,
     Bounds,
     Command,
@@ -24,14 +27,18 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     effort_limit,
     gentle_controller,
+    least_inertia,
     scale_of,
     speed_limit,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
-from robot_dynamics_ros.commissioning.floating import damping_of, reversed_command
+from robot_dynamics_ros.commissioning.floating import DAMPING, LONGEST, damping_of, late_commands, reversed_command
+from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -40,13 +47,25 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
 
 RISE = 0.06
-"""1/s, of the effort limit: how fast a push grows."""
+"""1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
+PUSHED, LATE = 0.05, 0.01
+"""Share of the velocity limit that a push may give to the least inertia, and s, beside two periods, until its motion is seen."""
+LIKELY = 0.9
+"""Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
+FRACTION = 0.8
+"""Least inertia that is expected, over the description's."""
 PUSH, RUB = 0.03, 4.0
 """Largest push: a share of the effort limit and times the friction described."""
-MOVED = 4e-4
-"""rad that count as motion."""
+MOVED, NOISE = 4e-4, 8.0
+"""rad that count as motion; or times the standard deviation of positions, if that is more."""
+OTHERS = 10.0
+"""Times that motion of joints that are not pushed, which may drift or be dragged along."""
+ROOM = 5e-3
+"""rad beside a stop within which a joint is not pushed towards it."""
 REACH = 0.06
 """rad, announced of a joint that twitches; the others stay within as much."""
+COAST = 0.25, 1.5
+"""s that a joint is left alone after a push: at least, and until it stands."""
 SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
 """s: of motion at constant speed, of speeding up and slowing down, at rest."""
 SWEEP_SPEED = 0.016
@@ -57,17 +76,20 @@ PARTS = (0.2, 0.45, 1.0)
 """Frequencies of the vibrations over the highest."""
 HIGHEST = 20.0
 """Hz, or an eighth of the rate."""
-LONGEST = 0.08
-"""s, longest delay that is looked for."""
-PASSES = 3
+PASSES, GROWTH = 5, 3.0
+"""Sweeps of a joint until its vibrations have the right size, and largest factor between two of them."""
 MISFIT = 0.3
 """Relative error of the fit from which on it tells no inertia."""
 UNSEEN = 0.4
 """Share of the effort of the fastest vibration below which an inertia is not seen."""
-MOST = 1.1
-"""Largest effort of a sweep beside weight and vibrations, over the push that moved the joint."""
+MOST, BELIEVED = 1.5, 0.9
+"""Shares of the friction that pushes showed: the largest of a sweep, and the first."""
+ADAPT, STUCK, RUNS = 0.7, 0.3, 1.7
+"""1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is slower, or faster."""
 LEAST_PLAY = 2e-3
 """rad."""
+LEAST_ROTOR = 0.02
+"""Share of the largest rotors of such joints: an inertia that differs by less does not matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +192,11 @@ def hidden_way(sweep: Sweep) -> float:
     return max(float(np.mean(ways)), 0.0)
 
 
+def bodies_inertia(model: RobotModel, q: Array) -> Array:
+    """(n,) kg m² or kg of each joint without its rotor, between those of an arm that yields and one that is stiff."""
+    return np.asarray(0.5 * (np.diagonal(mass_matrix(model, q)) + least_inertia(model, q)) - model.armature)
+
+
 def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
     """Mistakes and measured numbers, from the loops of all joints.
 
@@ -184,26 +211,21 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
         for key in ("inertia", "delay", "friction", "play")
     }
-    M = mass_matrix(model, q)
-    locked, free = np.diagonal(M), 1.0 / np.diagonal(np.linalg.inv(M))
-    bodies = 0.5 * (locked + free) - model.armature
+    locked, free, bodies = np.diagonal(mass_matrix(model, q)), least_inertia(model, q), bodies_inertia(model, q)
     rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
     findings = []
     delays = [loop.delay for loop in known if loop.misfit < MISFIT]
     delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
-    if robot_delay > 1.5 * period and robot_delay > 2e-3:
-        line = Change("parameters", "robot_delay", round(robot_delay, 4), safe=True)
-        sentence = (
-            f"commands act {robot_delay * 1e3:.1f} ms late, {robot_delay / period:.1f} periods of the joint states"
-        )
-        findings.append(Finding("delay", (), sentence, robot_delay, "s", 0.95, line))
+    findings += late_commands(robot_delay, period)
+    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "unknown_rotor"))
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i in range(n):
         loop = loops[i]
         if loop is None:
             continue
-        if loop.inertia > 1.6 * locked[i] or loop.inertia < 0.4 * free[i]:
+        unlike = loop.inertia > 1.6 * locked[i] + not_described[i] or loop.inertia < 0.4 * free[i]
+        if unlike and abs(loop.inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
             line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
             sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
             factor = loop.inertia / locked[i]
@@ -216,7 +238,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
             factor = loop.friction / max(described[i], 1e-9)
             findings.append(Finding("friction", (names[i],), sentence, float(factor), "", 0.9, line))
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
-            findings.append(_play(names[i], loop.play))
+            findings.append(play_of(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
     numbers: dict[str, Array | float] = {
         **columns,
@@ -228,48 +250,125 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
 
 
-def _push(runner: StepRunner, i: int, sign: float, state: ArmState) -> Motion[tuple[float, Array, ArmState]]:
-    """Push joint i until something moves; the largest push, (n,) the motion, and the state after it."""
+def motion_seen(runner: StepRunner) -> Array:
+    """(n,) rad or m that count as motion."""
+    return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
+
+
+def _rise(runner: StepRunner, i: int, inertia: float, q: Array) -> float:
+    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
+    model = runner.model
+    way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
+    drags = np.abs(np.linalg.inv(mass_matrix(model, q))[:, i])  # how fast the others are then
+    fastest = PUSHED * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
+    t = np.geomspace(
+        1e-3, 10.0, 400
+    )  # in which it makes that way: rise t³ / (6 J); its speed after that and the delay:
+    slow = 3.0 * way * (t + late) ** 2 / t**3 < fastest
+    return float(min(RISE * effort_limit(model)[i], 6.0 * way * inertia / t[int(np.argmax(slow))] ** 3))
+
+
+def breaking_free(t: Array, way: Array, rise: float, least: float) -> tuple[float, float]:
+    """When a joint that a growing effort pushes breaks free, and its inertia: its way is rise (t − t₀)³ / (6 J) from then on.
+
+    Args:
+        t: (k,) s since the effort began to grow.
+        way: (k,) rad or m, from rest.
+        rise: N m/s or N/s.
+        least: rad or m, of a way that is not noise.
+
+    Returns:
+        t₀ in s, and kg m² or kg, less where friction falls as it breaks free; NaN where too little is seen.
+    """
+    noise = np.flatnonzero(way <= least)
+    first = int(noise[-1]) + 1 if len(noise) else 0
+    if len(t) - first < 2:
+        return math.nan, math.nan
+    slope, start = np.polyfit(t[first:], np.cbrt(way[first:]), 1)
+    return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A joint as pushes show it.
+
+    Attributes:
+        effort: the largest push, N m or N.
+        friction: push from which on it moves, N m or N.
+        inertia: kg m² or kg.
+    """
+
+    effort: float
+    friction: float
+    inertia: float
+
+
+def _push(
+    runner: StepRunner, i: int, sign: float, inertia: float, state: ArmState
+) -> Motion[tuple[Pushed, Array, ArmState]]:
+    """Push joint i, whose inertia may be as little as this, until something moves.
+
+    Returns:
+        What is seen, (n,) the motion, and the state after it.
+    """
     model = runner.model
     q, damping, limit = state.q, damping_of(model, state.q), effort_limit(model)
-    bounds, t = Bounds.around(model, q, REACH), state.t
+    bounds, t, rise = Bounds.around(model, q, REACH), state.t, _rise(runner, i, inertia, q)
     most = PUSH * limit[i] + RUB * model.friction[i]
-    push, moved = 0.0, np.zeros(model.nv)
-    while push < most and not (np.abs(moved) > MOVED * scale_of(model)).any():
-        push = min(RISE * limit[i] * (state.t - t), most)
-        effort = runner.weight(q) - damping * state.v
+    push, moved, rows, enough = 0.0, np.zeros(model.nv), [], motion_seen(runner)
+    others = np.where(np.arange(model.nv) == i, 1.0, OTHERS) * enough
+    while push < most and not (np.abs(moved) > others).any():
+        push = min(rise * (state.t - t), most)
+        effort = runner.weight(state.q) - damping * state.v
         effort[i] += sign * push
         state = yield Command(effort, bounds)
         moved = state.q - q
-    t = state.t
-    while state.t - t < 0.25:
-        state = yield Command(runner.weight(q) - damping * state.v)
-    return push, moved, state
+        rows.append((state.t - t, abs(moved[i])))
+    times, ways = np.array(rows).T
+    free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
+    pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen)
+    damping[i] = max(damping[i], 2.0 * DAMPING * float(least_inertia(model, q)[i]))
+    t, shortest, longest = state.t, *COAST
+    while state.t - t < shortest or (
+        state.t - t < longest and (np.abs(state.v) > np.maximum(STILL * speed_limit(model), 2e-3)).any()
+    ):
+        state = yield Command(runner.weight(state.q) - damping * state.v)
+    return pushed, moved, state
 
 
-def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, float, ArmState]]:
-    """Push joint i both ways; a mistake of its commands, if there is one, and the larger push."""
+def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
+    """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
     model = runner.model
     name = model.joint_names[i]
-    moved, largest = [], 0.0
-    for sign in (1.0, -1.0):
-        push, way, state = yield from _push(runner, i, sign, state)
-        largest = max(push, largest)
-        moved.append(sign * way / scale_of(model))
+    least = FRACTION * float(least_inertia(model, state.q)[i])
+    moved, pushed, inertia = list[Array](), list[Pushed](), least
+    up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
+    for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
+        seen, way, state = yield from _push(runner, i, sign, inertia, state)
+        inertia = max(least, seen.inertia if moved else 0.5 * seen.inertia)  # NaN: least
+        pushed.append(seen)
+        moved.append(sign * way / motion_seen(runner))
+    largest = max(seen.effort for seen in pushed)
+    shown = Pushed(largest, max(seen.friction for seen in pushed), inertia)
     both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
-    other = int(np.argmax(np.abs(both)))
-    if abs(both[other]) < 0.5 * MOVED:
-        sentence = f"{name} does not move with {push:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+    if np.abs(both).max() < 0.5:
+        sentence = (
+            f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+        )
         line = Change("arm", f"brake, encoder or drive of {name}")
-        return Finding("no_motion", (name,), sentence, push, "N m or N", 0.8, line), largest, state
-    if abs(both[i]) > 0.3 * abs(both[other]):
-        why = f"{both[i] * 1e3:.2f} mrad or fifths of a mm at {push:.3g} N m or N"
-        return (None if both[i] > 0.0 else reversed_command(name, why)), largest, state
+        return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
+    together = np.linalg.inv(mass_matrix(model, state.q)) / motion_seen(runner)[:, None]  # columns: ways of free joints
+    along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
+    likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
+    other = int(np.argmax(likely))
+    if likely[i] > LIKELY * likely[other]:
+        why = f"{both[i] * motion_seen(runner)[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
+        return (None if both[i] > 0.0 else reversed_command(name, why)), shown, state
     names = (name, model.joint_names[other])
     line = Change("parameters", "joints", names[::-1])
     return (
         Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
-        largest,
+        shown,
         state,
     )
 
@@ -279,53 +378,89 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
     return tuple(2.0 * math.pi * min(HIGHEST, 0.125 / runner.period) * part for part in PARTS)
 
 
+@dataclass(eq=False)
+class _Drive:
+    """Effort of a joint along a slow way: friction, which grows while the joint sticks and falls while it is ahead, and soft feedback.
+
+    Attributes:
+        friction, inertia: as pushes showed them.
+        speed: rad/s or m/s, of the way.
+        most: N m or N, largest friction.
+    """
+
+    friction: float
+    inertia: float
+    speed: float
+    most: float
+
+    def __post_init__(self) -> None:
+        self.level = BELIEVED * self.friction
+
+    def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
+        """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate and acceleration."""
+        side = math.copysign(1.0, rate)
+        if abs(rate) > 0.5 * self.speed:
+            if v * side < STUCK * abs(rate):
+                self.level += ADAPT * self.most * dt if lag * side > 0.0 else 0.0
+            elif v * side > RUNS * abs(rate) or lag * side < 0.0:
+                self.level -= 4.0 * ADAPT * self.most * dt
+            self.level = min(max(self.level, 0.0), self.most)
+        feedback = acceleration + GENTLE * (GENTLE * lag + 2.0 * (rate - v))
+        return self.level * rate / self.speed + self.inertia * feedback
+
+
+def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, Array]:
+    """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to and fro twice."""
+    lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
+    sides = np.repeat([side, -side, side, -side], 4)
+    rates = np.append(sides * np.tile([0.0, speed, speed, 0.0], 4), 0.0)  # at the beginnings of the pieces
+    positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
+    return (
+        np.append(0.0, np.cumsum(lengths)),
+        positions,
+        rates,
+        np.append(sides * np.tile([0.0, 1.0, 0.0, 2.0], 4), 0.0),
+    )
+
+
 def _sweep(
     runner: StepRunner,
     controller: JointController,
     i: int,
-    most: float,
+    drive: _Drive,
     size: Array,
     rows: list[tuple[float, ...]],
     state: ArmState,
 ) -> Motion[ArmState]:
-    """Sweep joint i to and fro twice with vibrations of the given efforts (f,) beside ``most`` N m or N; what happens goes into ``rows``."""
-    model, q0 = runner.model, state.q.copy()
-    speed = SWEEP_SPEED * speed_limit(model)[i]
-    way = speed * (SWEEP + TURN)
+    """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others; what
+    happens goes into ``rows``."""
+    model, speed = runner.model, drive.speed
+    q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
     side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
     middle = q0.copy()
     middle[i] += 0.5 * side * way
-    frequencies = _frequencies(runner)
-    times, points, rates, phases = [], [], [], []
-    t, at, direction = 0.0, q0[i], side
-    for _ in range(4):
-        for length, step, rate, phase in (
-            (TURN, 0.5 * TURN, speed, 0.0),
-            (SWEEP, SWEEP, speed, 1.0),
-            (TURN, 0.5 * TURN, 0.0, 0.0),
-            (PAUSE, 0.0, 0.0, 2.0),
-        ):
-            t, at = t + length, at + direction * step * speed
-            times.append(t)
-            points.append(np.where(np.arange(model.nv) == i, at, q0))
-            rates.append(np.where(np.arange(model.nv) == i, direction * rate, 0.0))
-            phases.append(direction * phase)
-        direction = -direction
-    bounds = Bounds.around(model, middle, REACH)
+    frequencies, bounds = _frequencies(runner), Bounds.around(model, middle, REACH)
+    times, positions, rates, phases = _way(q0[i], side, speed)
+    points, velocities = np.tile(q0, (16, 1)), np.zeros((16, model.nv))
+    points[:, i], velocities[:, i] = positions[1:], rates[1:]
     start = state.t
-    controller.accept_trajectory(
-        Trajectory.from_waypoints(model.joint_names, times, np.array(points), np.array(rates)), nanoseconds(start)
-    )
-    while state.t - start < t:
-        now = state.t - start
-        phase = phases[min(int(np.searchsorted(times, now)), len(phases) - 1)]
+    controller.activate(nanoseconds(start), q0, np.zeros(model.nv))
+    reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
+    controller.accept_trajectory(reference, nanoseconds(start))
+    while (now := state.t - start) < times[-1]:
+        piece = int(np.searchsorted(times, now, side="right")) - 1
+        part, phase = now - times[piece], phases[piece]
+        acceleration = (rates[piece + 1] - rates[piece]) / (times[piece + 1] - times[piece])
+        rate = rates[piece] + acceleration * part
+        place = positions[piece] + (rates[piece] + 0.5 * acceleration * part) * part
         effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
         weight = runner.weight(state.q)[i]
-        effort[i] = weight + min(max(effort[i] - weight, -most), most)
+        effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
         if abs(phase) < 2.0:
             effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
         rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
         state = yield Command(effort, bounds)
+    controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
     return state
 
 
@@ -335,7 +470,7 @@ class _Twitches:
 
     Attributes:
         findings, loops: so far; a loop for each joint of the model.
-        pushes: number of a joint → effort that moved it, N m or N.
+        pushes: number of a joint → what its pushes showed.
         present: the joint that sweeps, -1: none.
         rows: of its sweep.
     """
@@ -345,7 +480,7 @@ class _Twitches:
     findings: list[Finding] = field(default_factory=list)
     loops: list[JointLoop | None] = field(default_factory=list)
     place: Array = field(default_factory=lambda: np.zeros(0))
-    pushes: dict[int, float] = field(default_factory=dict)
+    pushes: dict[int, Pushed] = field(default_factory=dict)
     present: int = -1
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
@@ -353,6 +488,16 @@ class _Twitches:
         """The present sweep."""
         t, q, v, effort, phase = np.array(self.rows).T
         return Sweep(t, q, v, effort, phase, _frequencies(self.runner))
+
+    def rotors(self) -> Array:
+        """(n,) inertia of rotors as the pushes showed them, kg m² or kg; NaN where nothing was pushed."""
+        model = self.runner.model
+        bodies, seen = bodies_inertia(model, self.place), np.full(model.nv, np.nan)
+        for i, pushed in self.pushes.items():
+            seen[i] = pushed.inertia
+        least = 0.02 * bodies  # none at all would be taken for an unknown one
+        most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
+        return np.clip(seen - bodies, least, np.maximum(most, least))
 
     def motion(self, state: ArmState) -> Motion[bool]:
         """Push every joint, then sweep every joint that follows its commands."""
@@ -368,24 +513,31 @@ class _Twitches:
             self.findings += [finding] if finding is not None else []
         if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
             return False
-        controller = gentle_controller(model, runner.options)
+        rotors = dict(zip(model.joint_names, self.rotors(), strict=True))
+        controller = gentle_controller(
+            model, runner.options, state.q, {name: rotor for name, rotor in rotors.items() if math.isfinite(rotor)}
+        )
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        rate, limit = np.array(_frequencies(runner)), effort_limit(model)
+        rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
         for i in self.joints:
             if any(model.joint_names[i] in f.joints for f in self.findings):
                 continue
-            target = RIPPLE * SWEEP_SPEED * speed_limit(model)[i]
-            assumed = mass_matrix(model, state.q)[i, i] + 0.05 * math.sqrt(min(limit[i], 100.0) / 100.0)
+            pushed = self.pushes[i]
+            friction, assumed = pushed.friction, pushed.inertia
+            inertia, speed = max(assumed, mass_matrix(model, state.q)[i, i]), SWEEP_SPEED * fastest[i]
+            drive = _Drive(friction, inertia, speed, max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN)
+            target = RIPPLE * speed
             for _ in range(PASSES):
                 self.present, self.rows = i, []
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from _sweep(runner, controller, i, MOST * self.pushes[i], size, self.rows, state)
+                state = yield from _sweep(runner, controller, i, drive, size, self.rows, state)
                 loop = loop_of(self.swept())
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
-                if math.isnan(loop.inertia) or 0.6 < loop.inertia / assumed < 1.7:
+                factor = target / max(loop.ripple, 1e-9) if math.isnan(loop.inertia) else loop.inertia / assumed
+                if 0.6 < factor < 1.7:
                     break
-                assumed = min(max(loop.inertia, 0.3 * assumed), 3.0 * assumed)
+                assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
         self.present = -1
         return True
 
@@ -406,15 +558,12 @@ def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepRepor
     if record.stopped and i >= 0 and len(twitches.rows) > 20:
         play = hidden_way(twitches.swept())
         if play > LEAST_PLAY * scale_of(model)[i]:
-            findings.append(_play(model.joint_names[i], play))
+            findings.append(play_of(model.joint_names[i], play))
     notes = (record.stopped,) if record.stopped else ()
     if not any(twitches.loops):
         return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
     report = twitch_report(model, twitches.place, twitches.loops, runner.period)
+    rotor = np.asarray(report.numbers["rotor"])
+    shown = {**report.numbers, "rotor": np.where(np.isfinite(rotor), rotor, twitches.rotors())}
     enough = bool(complete or findings)
-    return StepReport("twitch", (*findings, *report.findings), report.numbers, enough, notes=notes)
-
-
-def _play(name: str, play: float) -> Finding:
-    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
-    return Finding("play", (name,), sentence, play, "rad or m", 0.9, Change("arm", f"gear or coupling of {name}"))
+    return StepReport("twitch", (*findings, *report.findings), shown, enough, notes=notes)

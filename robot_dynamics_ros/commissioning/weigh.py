@@ -20,7 +20,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["weigh", "weighing_poses"]
 
 _FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
-_SURE = 0.95
+_SURE, _DECIDES = 0.95, 9.0  # certainty; squared standard errors between two explanations in one pose
 _MARGIN = 0.1  # rad or m from limits
 _CARRIED = 0.6  # of the effort limit
 _CANDIDATES = 300
@@ -374,8 +374,8 @@ def _candidates(model: RobotModel, around: ArrayLike | None, span: float, seed: 
     return q[fit] if fit.sum() > _CANDIDATES // 5 else q[np.argsort(load)[: _CANDIDATES // 5]]
 
 
-def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array:
-    """The pose, as it is read, at which two explanations expect efforts that differ most."""
+def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array | None:
+    """The pose, as it is read, at which two explanations expect efforts that differ most; ``None``: no pose would decide."""
     q = _candidates(weighing.model, None, math.inf, 1)
     expected = []
     for scored in (best, rival):
@@ -387,4 +387,5 @@ def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array:
         tau = np.where(np.isin(np.arange(weighing.model.nv), x.held), 0.0, tau)
         expected.append(x.read_efforts(tau))
     noise = weighing.readings.spread + 0.01 * weighing.limit
-    return q[int(np.argmax(np.sum(((expected[0] - expected[1]) / noise) ** 2, axis=1)))]
+    apart = np.sum(((expected[0] - expected[1]) / noise) ** 2, axis=1)
+    return q[int(np.argmax(apart))] if apart.max() > _DECIDES else None

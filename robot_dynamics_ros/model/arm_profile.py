@@ -6,14 +6,16 @@ A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
-from robot_dynamics_ros.model.measured_effort import MEANINGS
+from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
 __all__ = ["ArmProfile", "Driver", "EffortHabits", "JointFacts", "VendorDescription", "arm_names", "load_arm_profile"]
@@ -97,6 +99,13 @@ class Driver:
     nearest: str = ""
 
 
+_COMPENSATES = {
+    ("robot", "robot"): ("gravity_and_coriolis", "robot_with_coriolis"),
+    ("robot", "controller"): ("gravity", "robot"),
+    ("controller", "controller"): ("nothing", "controller"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class EffortHabits:
     """Who compensates what, and what measured efforts mean.
@@ -114,6 +123,21 @@ class EffortHabits:
     measured: str
     friction: str = "controller"
     switchable: str = ""
+
+    @property
+    def robot_compensates(self) -> str:
+        """The effort that the robot adds to commands, as ``driver.compensates`` of the simulator."""
+        return _COMPENSATES[self.gravity, self.coriolis][0]
+
+    @property
+    def gravity_compensated_by(self) -> str:
+        """The controller's parameter."""
+        return _COMPENSATES[self.gravity, self.coriolis][1]
+
+    @property
+    def safe_command(self) -> str:
+        """The controller's parameter: ``"zero"`` where the robot holds itself."""
+        return "zero" if self.gravity == "robot" else "gravity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +200,17 @@ class ArmProfile:
     def commands_efforts(self) -> bool:
         """Whether the arm takes efforts at all."""
         return self.driver.interface != "none"
+
+    @property
+    def measured(self) -> str:
+        """The meaning of measured efforts; currents tell nothing while no torque constant is known."""
+        meaning = self.efforts.measured
+        return "none" if meaning == "current" and not self.known("measured_factor") else meaning
+
+    def measured_effort(self, joint_names: Sequence[str]) -> MeasuredEffort:
+        """The meaning with its factors, in the order of these joints."""
+        factors = self.known("measured_factor")
+        return MeasuredEffort(self.measured, np.array([factors[name] for name in joint_names]) if factors else None)
 
     def known(self, fact: str) -> dict[str, float]:
         """Joint name → value of a field of :class:`JointFacts`, for joints where it is known."""

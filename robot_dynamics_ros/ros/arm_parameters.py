@@ -25,12 +25,6 @@ ASSUMED_ARMATURE = 0.08
 """kg m², of a joint of 100 N m; others by the root of their effort limit."""
 SMALL_JOINT = 10.0
 """N m, where no limit is published."""
-_COMPENSATES = {
-    ("robot", "robot"): ("gravity_and_coriolis", "robot_with_coriolis"),
-    ("robot", "controller"): ("gravity", "robot"),
-    ("controller", "controller"): ("nothing", "controller"),
-}
-"""Who compensates gravity and Coriolis effects → ``driver.compensates`` and ``gravity_compensated_by``."""
 
 
 def vendor_description(profile: ArmProfile) -> str:
@@ -92,25 +86,24 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
 
 def controller_parameters(profile: ArmProfile) -> dict[str, object]:
     """Parameters of the controller beside an arm, or beside its simulation."""
-    efforts = profile.efforts
     return {
         **_robot(profile),
-        "gravity_compensated_by": _COMPENSATES[efforts.gravity, efforts.coriolis][1],
+        "gravity_compensated_by": profile.efforts.gravity_compensated_by,
         "robot_delay": profile.driver.delay,
-        "safe_command": "zero" if efforts.gravity == "robot" else "gravity",
+        "safe_command": profile.efforts.safe_command,
         "limits": _per_joint(profile, effort="effort", effort_rate="effort_rate"),
     }
 
 
 def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
     """Parameters with which the simulator behaves as the arm's driver."""
-    driver, efforts = profile.driver, profile.efforts
+    driver = profile.driver
     return {
         **_robot(profile),
         "armature": {joint.name: _simulated_armature(joint) for joint in profile.joints},
         "update_rate": driver.rate,
         "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
-        "driver": {"compensates": _COMPENSATES[efforts.gravity, efforts.coriolis][0]},
+        "driver": {"compensates": profile.efforts.robot_compensates},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
         "holding_brakes": driver.brakes or driver.on_silence != "zero",  # until the first command it is held
         "limits": _per_joint(profile, effort_rate="effort_rate"),
@@ -143,7 +136,7 @@ def _robot(profile: ArmProfile) -> dict[str, object]:
         "locked_joints": list(profile.elsewhere),
         "command_format": "multi_array",
         "armature": profile.known("armature"),
-        "measured_effort": _meaning(profile),
+        "measured_effort": profile.measured,
         "measured_effort_factor": profile.known("measured_factor"),
     }
 
@@ -153,12 +146,6 @@ def _simulated_armature(joint: JointFacts) -> float:
     if joint.armature is not None:
         return joint.armature
     return ASSUMED_ARMATURE * math.sqrt(min(joint.effort or SMALL_JOINT, 100.0) / 100.0)
-
-
-def _meaning(profile: ArmProfile) -> str:
-    """The meaning of efforts; currents tell nothing while no torque constant is known."""
-    meaning = profile.efforts.measured
-    return "none" if meaning == "current" and not profile.known("measured_factor") else meaning
 
 
 def _per_joint(profile: ArmProfile, **facts: str) -> dict[str, dict[str, float]]:

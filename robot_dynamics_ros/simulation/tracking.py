@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
 from robot_dynamics_ros.control.laws.registry import gain_fields
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
@@ -26,26 +26,10 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
-__all__ = ["LAWS", "PlannedMotion", "TrackingExperiment", "follow", "tracking_law"]
+__all__ = ["LAWS", "TrackingExperiment", "follow", "tracking_law"]
 
 LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)
 """Names of the laws that follow a motion of all joints."""
-
-
-class PlannedMotion(Protocol):
-    """A motion through waypoints, of polynomials of degree five, from rest to rest."""
-
-    @property
-    def joint_names(self) -> tuple[str, ...]: ...
-    @property
-    def times(self) -> Array: ...
-    @property
-    def waypoints(self) -> Array: ...
-    @property
-    def duration(self) -> float: ...
-    def at(self, t: Array, derivative: int = 0) -> Array:
-        """(N, nv) position or a derivative of it at times t (N,), s."""
-        ...
 
 
 def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None = None) -> Law | None:
@@ -74,7 +58,7 @@ def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None
 def follow(
     drawn: RobotModel,
     robot: RobotModel,
-    motion: PlannedMotion,
+    motion: Motion,
     *,
     law: str = "computed_torque",
     frequency: float | None = None,
@@ -110,13 +94,12 @@ def follow(
             where=f"robot {drawn.name!r}",
             remedy="Load the robot without a floating base, or lock the joint.",
         )
-    start, times = motion.waypoints[0], motion.times[1:]
+    start = motion.waypoints[0]
     options = ControllerOptions(robustness=robustness)
     controller = JointController(drawn, tracking_law(drawn, law, start, frequency), options=options)
     controller.want_wrenches = False
     controller.activate(0, start, np.zeros(drawn.nv))
-    waypoints = motion.waypoints[1:], motion.at(times, 1), motion.at(times, 2)
-    controller.accept_trajectory(Trajectory.from_waypoints(motion.joint_names, times.tolist(), *waypoints), 0)
+    controller.accept_trajectory(motion.trajectory(), 0)
 
     def control(t: float, q: Array, v: Array) -> Array:
         return controller.control(t + dt, q, v)  # the state at activation was the first
@@ -136,7 +119,7 @@ class TrackingExperiment:
     """
 
     drawn: RobotModel
-    motion: PlannedMotion
+    motion: Motion
     law: str = "computed_torque"
     frequency: float | None = None
     dt: float = DEFAULT_STEP

@@ -24,6 +24,8 @@ from robot_dynamics_ros.commissioning import (
     tune,
     twitch,
 )
+from robot_dynamics_ros.commissioning.floating import effort_delay
+from robot_dynamics_ros.commissioning.twitch import breaking_free
 from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 
@@ -45,6 +47,7 @@ def within(arm, announced):
         ({"signs": np.array([1.0, -1.0, 1.0])}, "command_sign", ("joint2",)),
         ({"signs": np.array([1.0, 1.0, -1.0])}, "command_sign", ("joint3",)),
         ({"lifts": True}, "gravity_compensated_by_driver", ()),
+        ({"delay": 10}, "delay", ()),
     ],
 )
 def test_floating(mistake, kind, joints):
@@ -163,6 +166,26 @@ def test_the_loop_of_exact_vibrations_is_found():
     assert loop.viscous == pytest.approx(d, rel=0.1)
     assert loop.delay == pytest.approx(T, abs=3e-4)
     assert loop.friction == pytest.approx(F + d * speed, rel=0.02)
+
+
+def test_a_joint_that_breaks_free_by_hand():
+    """way = rise (t − t₀)³ / (6 J), read with noise."""
+    t, rise, start, J = np.arange(0.0, 0.2, 2e-3), 5.0, 0.12, 0.03
+    way = rise * np.maximum(t - start, 0.0) ** 3 / (6.0 * J) + 1e-5 * np.sin(1e4 * t)
+    free, inertia = breaking_free(t, np.abs(way), rise, 8e-5)
+    assert (free, inertia) == (pytest.approx(start, abs=2e-3), pytest.approx(J, rel=0.1))
+    assert np.isnan(breaking_free(t, 0.0 * t, rise, 8e-5)).all()
+
+
+@pytest.mark.parametrize("factor", [1.0, -30.0])
+def test_a_delay_from_efforts_by_hand(factor):
+    """Efforts in any unit and sign, later than the commands."""
+    t, w = np.arange(0.0, 2.0, 2e-3), 2.0 * np.pi * np.array([4.0, 7.0, 12.0])
+    rng = np.random.default_rng(0)
+    command, late = (np.outer(np.sin(np.outer(t - T, w)).sum(axis=1), [0.2, 0.1]) for T in (0.0, 0.0143))
+    effort = factor * (3.0 + late + 0.02 * rng.standard_normal(late.shape))
+    assert effort_delay(t, command, effort, w) == pytest.approx(0.0143, abs=5e-4)
+    assert np.isnan(effort_delay(t, command, 0.02 * rng.standard_normal(late.shape), w))
 
 
 def test_a_step_response_by_hand():

@@ -104,6 +104,15 @@ def plan_move(
     )
 
 
+def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
+    """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at ``x`` from 0 to 1."""
+    return (
+        x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
+        30.0 * x * x * (1.0 - x) ** 2,
+        60.0 * x * (1.0 - x) * (1.0 - 2.0 * x),
+    )
+
+
 def _time_for_efforts(
     model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
 ) -> float:
@@ -113,9 +122,8 @@ def _time_for_efforts(
     if not np.isfinite(limit).any() or not way.any():
         return 0.0
     x = np.linspace(0.0, 1.0, samples)[:, None]
-    q = q0 + way * (x**3 * (10.0 - 15.0 * x + 6.0 * x * x))
-    v = way * (30.0 * x * x * (1.0 - x) ** 2)
-    a = way * (60.0 * x * (1.0 - x) * (1.0 - 2.0 * x))
+    share, rate, change = rest_to_rest(x)
+    q, v, a = q0 + way * share, way * rate, way * change
     zero = np.zeros_like(q)
     static = inverse_dynamics(model, q, zero, zero)
     dynamic = inverse_dynamics(model, q, v, a) - static

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, link_pose
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
@@ -63,6 +64,12 @@ class Motion:
         if derivative:
             value[(t < 0.0) | (t > self.duration)] = 0.0
         return value
+
+    def trajectory(self, slower: float = 1.0) -> Trajectory:
+        """The same motion for a controller, ``slower`` times as long."""
+        t = self.times[1:]
+        rates = self.at(t, 1) / slower, self.at(t, 2) / slower**2
+        return Trajectory.from_waypoints(self.joint_names, (slower * t).tolist(), self.waypoints[1:], *rates)
 
 
 def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7) -> Motion:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -17,7 +16,6 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Commissioning, StepReport
-from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.control.workspace import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm
@@ -39,7 +37,7 @@ _STOPPING = 5.0
 class CommissioningNode(Node):
     """See ``docs/how_to/commissioning.md``: a service (std_srvs/Trigger) for each step, and ``~/stop``."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("commissioning", **options)
         self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
         self.parameters.declare(COMMISSIONING_PARAMETERS)
@@ -80,7 +78,6 @@ class CommissioningNode(Node):
         self.session = Commissioning(
             model,
             self._arm,
-            lambda q: plan_motion(model, q),
             settings,
             measured,
             values["declared_rate"] or math.nan,

@@ -22,6 +22,7 @@ LAST = 0.01
 FADE = 0.1
 """Overspeed, as a share of the speed allowed, over which the allowance for friction fades out."""
 ROUNDING = 1e-6
+"""Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
 TINY = 1e-9
 
 
@@ -44,10 +45,11 @@ def limit(p: CycleMemory) -> int:
     limit_effort(p)
     for i in range(p.nv):
         p.saturated[i] = 0.0
+        slack = ROUNDING * (1.0 + abs(p.effort[i]))
         if p.cut[0] == 1:
-            if p.asked[i] > p.effort[i]:
+            if p.asked[i] > p.effort[i] + slack:
                 p.saturated[i] = 1.0
-            if p.asked[i] < p.effort[i]:
+            if p.asked[i] < p.effort[i] - slack:
                 p.saturated[i] = -1.0
     return DONE
 
@@ -74,7 +76,7 @@ def limit_motion(p: CycleMemory) -> None:
             slowest = allowed_speed(p, i, p.q[i] - p.lower[i])
             high = p.bias[i] + motion_bound(p, i, p.v[i], fastest)
             low = p.bias[i] - motion_bound(p, i, -p.v[i], slowest)
-            slack = ROUNDING * (1.0 + abs(p.bias[i]))  # rounding is no violation
+            slack = ROUNDING * (1.0 + abs(p.bias[i]))
             if p.effort[i] < low - slack or p.effort[i] > high + slack:
                 p.effort[i] = min(max(p.effort[i], low), high)
                 p.cut[0] = 1
@@ -123,8 +125,10 @@ def limit_effort(p: CycleMemory) -> None:
                 p.cut[0] = 1
                 p.hits[2] = p.hits[2] + 1
     for i in range(p.nv):
-        if abs(p.effort[i]) > p.effort_limit[i]:
+        beyond = abs(p.effort[i]) - p.effort_limit[i]
+        if beyond > 0.0:
             p.effort[i] = min(max(p.effort[i], -p.effort_limit[i]), p.effort_limit[i])
+        if beyond > ROUNDING * (1.0 + p.effort_limit[i]):
             p.cut[0] = 1
             p.hits[3] = p.hits[3] + 1
 

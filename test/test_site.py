@@ -114,5 +114,7 @@ def test_every_picture_is_drawn_by_the_one_script(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from docs.images.all_pictures import COMMANDS
 
-    pictures = {path.name for path in (ROOT / "docs" / "images").iterdir() if path.suffix in (".svg", ".png", ".gif")}
+    pictures = {
+        path.name for path in (ROOT / "docs" / "images").iterdir() if path.suffix in (".svg", ".png", ".gif", ".jpg")
+    }
     assert {name for names in COMMANDS for name in names.split()} == pictures

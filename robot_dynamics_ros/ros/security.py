@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import rclpy
-from rclpy.action import get_action_server_topicsand_types_by_node
+from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.context import Context
 from rclpy.node import Node
 
@@ -71,7 +71,7 @@ def access_of(names: Sequence[str], *, domain: int | None = None, timeout: float
     since = time.monotonic()
     try:
         while True:
-            running = [(n, s) for n, s in observer.get_node_topicsand_namespaces() if n in names]
+            running = [(n, s) for n, s in observer.get_node_names_and_namespaces() if n in names]
             now = [_look(observer, n, s) for n, s in sorted(running)]
             if now != seen:
                 seen, since = now, time.monotonic()
@@ -95,7 +95,7 @@ def _look(observer: Node, node: str, namespace: str) -> NodeAccess:
     def names(pairs: Iterable[tuple[str, list[str]]]) -> set[str]:
         return {name for name, _ in pairs}
 
-    actions = names(get_action_server_topicsand_types_by_node(observer, node, namespace))
+    actions = names(get_action_server_names_and_types_by_node(observer, node, namespace))
 
     def plain(topics: set[str]) -> tuple[str, ...]:
         return tuple(sorted(n for n in topics if not any(n.startswith(f"{action}/_action/") for action in actions)))
@@ -104,9 +104,9 @@ def _look(observer: Node, node: str, namespace: str) -> NodeAccess:
         return NodeAccess(
             node,
             namespace,
-            plain(names(observer.get_publisher_topicsand_types_by_node(node, namespace))),
-            plain(names(observer.get_subscriber_topicsand_types_by_node(node, namespace))),
-            plain(names(observer.get_service_topicsand_types_by_node(node, namespace))),
+            plain(names(observer.get_publisher_names_and_types_by_node(node, namespace))),
+            plain(names(observer.get_subscriber_names_and_types_by_node(node, namespace))),
+            plain(names(observer.get_service_names_and_types_by_node(node, namespace))),
             tuple(sorted(actions)),
         )
     except RuntimeError:  # known by name, but its endpoints have not been discovered yet

@@ -21,6 +21,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kerne
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
+from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
 __all__ = [
@@ -292,6 +293,7 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
 
 def unrolled(model: RobotModel, name: str) -> bool:
     """Whether the robot is small enough for the statements of this function to be written out."""
+    check_model(model)
     return model.has_mimic or estimated_operations(model, name) <= UNROLL_NATIVE
 
 

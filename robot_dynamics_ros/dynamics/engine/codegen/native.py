@@ -86,7 +86,10 @@ def _llvm() -> ModuleType:
 
 def _mathematics() -> ctypes.CDLL:
     """The library of sin, exp and the like."""
-    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
+    try:
+        return ctypes.CDLL(ctypes.util.find_library("m"))  # where it is not apart, the process has it
+    except TypeError:  # Windows
+        return ctypes.CDLL("ucrtbase")
 
 
 def _numpy_new_array() -> int:

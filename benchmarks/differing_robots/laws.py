@@ -84,7 +84,7 @@ class Default(BenchLaw):
     def step(self, q, v, reference):
         stamp = START + round(self.cycle * self.knows.period * 1e9)
         self.cycle += 1
-        if not self.sent and stamp >= START + round(self.knows.hold * 1e9):
+        if not self.sent and not self.controller.fault and stamp >= START + round(self.knows.hold * 1e9):
             move, rest = self.move, np.zeros(self.n)
             way = rd.Trajectory.from_waypoints(self.model.joint_names, [move.duration], [move.goal], [rest], [rest])
             self.controller.accept_trajectory(way, stamp)

@@ -48,6 +48,7 @@ class _Made:
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
         self.functions: dict[tuple[str, Options], tuple[Evaluator, Kernel]] = {}
+        self.unrolled: dict[str, bool] = {}
         self.lock = threading.RLock()
         name, where = model.backend, "backend"
         if name == "auto":
@@ -294,7 +295,10 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
 def unrolled(model: RobotModel, name: str) -> bool:
     """Whether the robot is small enough for the statements of this function to be written out."""
     check_model(model)
-    return model.has_mimic or estimated_operations(model, name) <= UNROLL_NATIVE
+    known = _of(model).unrolled
+    if name not in known:
+        known[name] = model.has_mimic or estimated_operations(model, name) <= UNROLL_NATIVE
+    return known[name]
 
 
 def _without_compiler(size: int) -> str:

@@ -20,7 +20,7 @@ from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix
+from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix, mass_matrix_inverse
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -198,7 +198,7 @@ def effort_limit(model: RobotModel) -> Array:
 
 def least_inertia(model: RobotModel, q: Array) -> Array:
     """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg."""
-    return np.asarray(1.0 / np.diagonal(np.linalg.inv(mass_matrix(model, q))))
+    return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
 
 
 def with_joint_values(

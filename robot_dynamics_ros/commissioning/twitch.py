@@ -39,7 +39,7 @@ from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.dynamics import mass_matrix
+from robot_dynamics_ros.dynamics import mass_matrix, mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -259,7 +259,7 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array) -> float:
     """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
     model = runner.model
     way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
-    drags = np.abs(np.linalg.inv(mass_matrix(model, q))[:, i])  # how fast the others are then
+    drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
     fastest = PUSHED * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
     t = np.geomspace(
         1e-3, 10.0, 400
@@ -357,7 +357,7 @@ def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding 
         )
         line = Change("arm", f"brake, encoder or drive of {name}")
         return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
-    together = np.linalg.inv(mass_matrix(model, state.q)) / motion_seen(runner)[:, None]  # columns: ways of free joints
+    together = mass_matrix_inverse(model, state.q) / motion_seen(runner)[:, None]  # columns: ways of free joints
     along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
     likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
     other = int(np.argmax(likely))

@@ -77,7 +77,7 @@ def publish(package: str) -> None:
     for name in module.__all__:
         value = getattr(module, name)
         if isinstance(value, (type, types.FunctionType)) and value.__doc__:
-            parameters = inspect.signature(value).parameters if isinstance(value, types.FunctionType) else ()
+            parameters = _every_parameter(value) if isinstance(value, types.FunctionType) else ()
             value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")
@@ -93,29 +93,37 @@ def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:
     text = _with_arguments(inspect.cleandoc(text), parameters)
     if ">>>" in text or name not in examples():
         return text
-    return f"{text.rstrip()}\n\nExamples:\n" + "".join(f"    {line}\n" for line in examples()[name].splitlines())
+    return f"{text.rstrip()}\n\nExamples:\n" + "".join(f"    {line}\n" for line in _whole(examples()[name]))
 
 
 @functools.cache
 def examples() -> dict[str, str]:
-    """Public name → its example of ``examples.txt``, after those lines of its section ``given`` whose names it uses."""
+    """Public name → its example of ``examples.txt``, without what all of them take for granted."""
+    return {name: text for name, text in _sections().items() if name != "given"}
+
+
+@functools.cache
+def _sections() -> dict[str, str]:
     text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
     _, *pieces = re.split(r"^\[([A-Za-z]\w*)\]\n", text, flags=re.M)
-    sections = dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
-    given = [
-        (line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line)))
-        for line in sections.pop("given").splitlines()
-    ]
+    return dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
 
-    def whole(example: str) -> str:
-        names = set(re.findall(r"(?<![.\w])\w+", re.sub(r"  # .*", "", example)))
-        lines: list[str] = []
-        for line, defined in reversed(given):
-            if names.intersection(defined):
-                lines, names = [line, *lines], names.union(re.findall(r"\w+", line))
-        return "\n".join([*lines, example])
 
-    return {name: whole(example) for name, example in sections.items()}
+@functools.cache
+def _given() -> list[tuple[str, list[str]]]:
+    """The lines of the section ``given``, each with the names that it defines, the last one first."""
+    lines = _sections()["given"].splitlines()
+    return [(line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line))) for line in reversed(lines)]
+
+
+def _whole(example: str) -> list[str]:
+    """The lines of an example, after those of ``given`` whose names it uses."""
+    names = set(re.findall(r"(?<![.\w])\w+", re.sub(r"  # .*", "", example)))
+    lines = example.splitlines()
+    for line, defined in _given():
+        if names.intersection(defined):
+            lines, names = [line, *lines], names.union(re.findall(r"\w+", line))
+    return lines
 
 
 def _with_arguments(text: str, names: Iterable[str]) -> str:
@@ -130,6 +138,12 @@ def _with_arguments(text: str, names: Iterable[str]) -> str:
     section = re.search(r"^(Returns|Raises|Warns|Source|>>>)", text, re.M)
     end = section.start() if section else len(text)
     return f"{text[:end].rstrip()}\n\nArgs:\n{lines}\n\n{text[end:]}".rstrip()
+
+
+def _every_parameter(function: types.FunctionType) -> tuple[str, ...]:
+    flags = function.__code__.co_flags
+    several = bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
+    return function.__code__.co_varnames[: _parameters(function) + several]
 
 
 def _parameters(function: types.FunctionType) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
-from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion, Scalar
@@ -90,30 +91,15 @@ def forward_dynamics_derivatives(
 ) -> tuple[list[list[Scalar]], list[list[Scalar]], list[list[Scalar]]]:
     """∂q̈/∂q = −M⁻¹ ∂τ/∂q, ∂q̈/∂v = −M⁻¹ ∂τ/∂v and ∂q̈/∂τ = M⁻¹ at the resulting acceleration.
 
-    Mass matrix and bias forces come from the bodies as inverse dynamics and its derivatives have them: in the root frame.
-
     Args:
         damping: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
 
     Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
     """
-    frame = RootFrame(tree, q, v, tree.zeros(), external)
-    M, driving = tree.matrix(), cast("list[Scalar]", list(tau))
-    for i in tree.inward():
-        for (dof_i, _), S_i in zip(i.columns, frame.S[i], strict=True):
-            I_S = frame.inertia[i].mul(S_i)
-            driving[dof_i] = driving[dof_i] - S_i.dot(frame.force[i])
-            for (dof_j, _), S_j in zip(i.columns, frame.S[i], strict=True):
-                if dof_j <= dof_i:
-                    M.add(dof_i, dof_j, S_j.dot(I_S))
-            for j in tree.ancestors(i):
-                for (dof_j, _), S_j in zip(j.columns, frame.S[j], strict=True):
-                    M.add_pair(dof_i, dof_j, S_j.dot(I_S))
-    for dof in tree.degrees():
-        M.add(dof, dof, tree.armature(dof))
+    driving: list[Scalar] = [t - b for t, b in zip(tau, bias_forces(tree, q, v, external), strict=True)]
     if damping is not None:
         driving = [x - d * rate for x, d, rate in zip(driving, damping, v, strict=True)]
-    factors = factorize(M.rows)
+    factors = factorize(mass_matrix(tree, q).rows)
     a = cast("Vector[S]", back_substitute(*factors, driving))
     by_q, by_v = (x.rows for x in inverse_dynamics_derivatives(tree, q, v, a, external))
     for k, d in enumerate(damping or ()):
